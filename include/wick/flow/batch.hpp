@@ -1,0 +1,131 @@
+/// \file
+/// batch(n): from samples to batches. Position p of the epoch has slot p mod n of batch p / n.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <wick/flow/collate.hpp>
+#include <wick/flow/error.hpp>
+#include <wick/flow/stage.hpp>
+
+namespace wick {
+
+struct batch_options {
+  /// Leave out the last batch of an epoch when it is not full.
+  bool drop_last = false;
+  /// How pictures lie in memory.
+  wick::layout layout = wick::layout::channels_last;
+};
+
+/// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this value and
+/// goes back to the loader's pool with the last of them.
+class array {
+ public:
+  array() noexcept = default;
+  array(slab memory, const column_description& about)
+      : memory_(std::make_shared<slab>(std::move(memory))),
+        extents_(about.extents()),
+        strides_(about.strides()),
+        type_(about.type) {}
+
+  /// [N, …]; pictures as the batch's layout says.
+  const shape& extents() const noexcept { return extents_; }
+  /// In elements.
+  const shape& strides() const noexcept { return strides_; }
+  dtype type() const noexcept { return type_; }
+  std::byte* data() const noexcept { return memory_ ? memory_->data() : nullptr; }
+  std::size_t bytes() const noexcept { return static_cast<std::size_t>(extents_.count()) * size_of(type_); }
+  /// The elements as T. \throws wick::error when they are something else
+  template <class T>
+  T* as() const {
+    if (dtype_of<T>() != type_) {
+      throw error("array: as<" + std::string(name_of(dtype_of<T>())) + "> of an array of " + std::string(name_of(type_)));
+    }
+    return reinterpret_cast<T*>(data());
+  }
+
+ private:
+  std::shared_ptr<slab> memory_;
+  shape extents_, strides_;
+  dtype type_ = dtype::uint8;
+};
+
+struct array_output {
+  static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
+};
+
+/// Makes batches whose columns Output makes.
+template <class Output>
+class batch_stage {
+ public:
+  using stage_kind = on_batching;
+  static constexpr std::string_view name = "batch";
+
+  /// \throws wick::error when size is 0
+  batch_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
+    if (size == 0) throw error("batch(0): a batch has at least one sample");
+  }
+  std::size_t size() const noexcept { return size_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  layout order() const noexcept { return options_.layout; }
+
+  template <class Item>
+  using collator = detail::column_of<Item, Output>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
+  static consteval bool check() {
+    static_assert(detail::can_batch<Item>::value,
+                  "wick: batch() can't put what came into a tensor (see 'Item'): wanted are numbers, std::array of "
+                  "them, std::string, pictures, anything with extents(), type() and write_to(slot), or sample<>, "
+                  "tuples and plain structs of these. What has no fixed shape (std::vector) needs a stage before "
+                  "batch() that gives it one; or write group(n), which makes a std::vector of the samples");
+    return detail::can_batch<Item>::value;
+  }
+
+ private:
+  std::size_t size_;
+  batch_options options_;
+};
+
+/// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field by field
+/// for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
+/// \throws wick::error when size is 0
+inline batch_stage<array_output> array_batch(std::size_t size, batch_options options = {}) { return {size, options}; }
+
+/// Makes a std::vector of the samples as they are.
+class group_stage {
+ public:
+  using stage_kind = on_batching;
+  static constexpr std::string_view name = "group";
+  group_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
+    if (size == 0) throw error("group(0): a group has at least one sample");
+  }
+  std::size_t size() const noexcept { return size_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  layout order() const noexcept { return options_.layout; }
+  template <class Item>
+  using collator = detail::object_column<Item>;
+  template <class Item>
+  using batch_of = std::vector<Item>;
+  template <class Item>
+  static consteval bool check() {
+    return true;
+  }
+
+ private:
+  std::size_t size_;
+  batch_options options_;
+};
+
+/// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
+/// \throws wick::error when size is 0
+inline group_stage group(std::size_t size, batch_options options = {}) { return {size, options}; }
+
+}  // namespace wick

@@ -1,0 +1,273 @@
+/// \file
+/// Samples become a batch: each field has a column, each sample its slot in it, in whatever order they come.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <wick/flow/error.hpp>
+#include <wick/flow/fields.hpp>
+#include <wick/flow/shape.hpp>
+#include <wick/flow/slab.hpp>
+
+namespace wick {
+
+/// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of memory.
+struct column_description {
+  std::int64_t count = 0;
+  shape each;
+  dtype type = dtype::uint8;
+  bool picture = false;
+  layout order = layout::channels_last;
+
+  /// The whole's extents: [N, …], for pictures as `order` says.
+  shape extents() const {
+    shape s{count};
+    if (picture && order != layout::nhwc) {
+      s.push_back(each[2]);
+      s.push_back(each[0]);
+      s.push_back(each[1]);
+    } else {
+      for (const std::int64_t e : each) s.push_back(e);
+    }
+    return s;
+  }
+  /// In elements, for extents().
+  shape strides() const {
+    const shape s = extents();
+    std::int64_t step[shape::max_rank + 1] = {};
+    if (picture && order == layout::channels_last) {
+      const std::int64_t c = s[1], h = s[2], w = s[3];
+      return {h * w * c, 1, w * c, c};
+    }
+    std::int64_t n = 1;
+    for (std::size_t i = s.rank(); i-- > 0;) {
+      step[i] = n;
+      n *= s[i];
+    }
+    shape out;
+    for (std::size_t i = 0; i < s.rank(); ++i) out.push_back(step[i]);
+    return out;
+  }
+};
+
+namespace detail {
+
+/// A sample whose shape is not that of the others.
+struct misfit {
+  std::size_t slot;
+  std::string text;
+};
+
+/// A column of values of a fixed shape. The first sample to come says the shape and gets the memory.
+template <class T, class Output>
+class memory_column {
+ public:
+  using output = decltype(Output::make(slab{}, column_description{}));
+
+  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool) {
+    pool_ = pool;
+    capacity_ = n;
+    about_.order = order;
+    about_.picture = is_picture<T>;
+    base_.store(nullptr, std::memory_order_relaxed);
+    misfits_.clear();
+  }
+
+  /// Any thread, each slot once.
+  void put(std::size_t i, T&& value) {
+    if constexpr (batchable<T>) {
+      const shape each = value.extents();
+      const dtype type = value.type();
+      if (std::byte* at = place(i, each, type)) value.write_to(slot{at, about_.order == layout::nchw});
+    } else {
+      shape each;
+      fixed_array<T>::append(each);
+      if (std::byte* at = place(i, each, dtype_of<typename fixed_array<T>::element>())) {
+        std::memcpy(at, &value, sizeof(T));
+      }
+    }
+  }
+
+  /// The misfit of the lowest slot, judged by the shape of the lowest slot of all, whoever came first.
+  std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
+    if (misfits_.empty()) return std::nullopt;
+    std::vector<std::pair<std::size_t, what>> all = misfits_;
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto known = [&](std::size_t i) {
+      for (const auto& m : all) {
+        if (m.first == i) return m.second;
+      }
+      return what{about_.each, about_.type};
+    };
+    std::size_t lowest = 0;
+    while (std::find(failed.begin(), failed.end(), lowest) != failed.end()) ++lowest;
+    const what wanted = known(lowest);
+    for (std::size_t i = lowest + 1; i < n; ++i) {
+      if (std::find(failed.begin(), failed.end(), i) != failed.end()) continue;
+      const what found = known(i);
+      if (found.each == wanted.each && found.type == wanted.type) continue;
+      return misfit{i, "shape " + to_string(found.each) + " of " + std::string(name_of(found.type)) +
+                           " in a batch whose first sample has " + to_string(wanted.each) + " of " +
+                           std::string(name_of(wanted.type)) +
+                           "; bring all to one shape before batch() (resize, crop, pad), or use group()"};
+    }
+    return std::nullopt;
+  }
+
+  /// All slots below `n` are written; nobody writes any more.
+  output finish(std::size_t n) {
+    about_.count = static_cast<std::int64_t>(n);
+    if (n == 0) memory_ = pool_->acquire(1);
+    return Output::make(std::move(memory_), about_);
+  }
+  void drop() noexcept { memory_.reset(); }
+
+ private:
+  struct what {
+    shape each;
+    dtype type;
+  };
+
+  std::byte* place(std::size_t i, const shape& each, dtype type) {
+    std::byte* base = base_.load(std::memory_order_acquire);
+    if (base == nullptr) {
+      std::lock_guard lock(mutex_);
+      base = base_.load(std::memory_order_relaxed);
+      if (base == nullptr) {
+        about_.each = each;
+        about_.type = type;
+        stride_ = static_cast<std::size_t>(each.count()) * size_of(type);
+        memory_ = pool_->acquire(capacity_ * stride_);
+        base = memory_.data();
+        base_.store(base, std::memory_order_release);
+      }
+    }
+    if (about_.type != type || !(about_.each == each)) {
+      std::lock_guard lock(mutex_);
+      misfits_.push_back({i, what{each, type}});
+      return nullptr;
+    }
+    return base + i * stride_;
+  }
+
+  std::atomic<std::byte*> base_{nullptr};
+  std::size_t stride_ = 0;
+  std::size_t capacity_ = 0;
+  column_description about_;
+  slab memory_;
+  std::mutex mutex_;
+  std::vector<std::pair<std::size_t, what>> misfits_;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+/// A column of objects: a vector.
+template <class T>
+class object_column {
+ public:
+  using output = std::vector<T>;
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+    slots_.clear();
+    slots_.resize(n);
+  }
+  void put(std::size_t i, T&& value) { slots_[i].emplace(std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
+  output finish(std::size_t n) {
+    output out;
+    out.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) out.push_back(std::move(*slots_[i]));
+    return out;
+  }
+  void drop() noexcept { slots_.clear(); }
+
+ private:
+  std::vector<std::optional<T>> slots_;
+};
+
+template <class T, class Output>
+class composite_column;
+
+template <class T, class Output>
+struct column_for {
+  using type = memory_column<T, Output>;
+};
+template <class Output>
+struct column_for<std::string, Output> {
+  using type = object_column<std::string>;
+};
+template <composite T, class Output>
+struct column_for<T, Output> {
+  using type = composite_column<T, Output>;
+};
+template <class T, class Output>
+using column_of = typename column_for<T, Output>::type;
+
+/// What the columns of T's fields are put together to: sample<> again, `T::batch_type` where T names one, or a tuple.
+template <class T, class... O>
+struct batch_shape_of {
+  using type = std::tuple<O...>;
+};
+template <class D, class T, class A, class B>
+struct batch_shape_of<sample<D, T>, A, B> {
+  using type = sample<A, B>;
+};
+template <class T, class... O>
+  requires requires { typename T::batch_type; }
+struct batch_shape_of<T, O...> {
+  using type = typename T::batch_type;
+};
+
+template <class T, class Output>
+class composite_column {
+  template <class... F>
+  static std::tuple<column_of<F, Output>...> columns(std::type_identity<std::tuple<F...>>);
+  using tuple = decltype(columns(std::type_identity<typename field_types<T>::type>{}));
+  template <class... C>
+  static typename batch_shape_of<T, typename C::output...>::type whole(std::type_identity<std::tuple<C...>>);
+
+ public:
+  using output = decltype(whole(std::type_identity<tuple>{}));
+
+  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool) {
+    std::apply([&](auto&... c) { (c.begin(n, order, pool), ...); }, columns_);
+  }
+  void put(std::size_t i, T&& value) {
+    with_fields(value, [&](auto&... fields) {
+      std::apply([&](auto&... c) { (c.put(i, std::move(fields)), ...); }, columns_);
+    });
+  }
+  std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
+    std::optional<misfit> lowest;
+    std::apply(
+        [&](const auto&... c) {
+          const auto look = [&](std::optional<misfit> m) {
+            if (m && (!lowest || m->slot < lowest->slot)) lowest = std::move(m);
+          };
+          (look(c.first_misfit(n, failed)), ...);
+        },
+        columns_);
+    return lowest;
+  }
+  output finish(std::size_t n) {
+    return std::apply([&](auto&... c) { return output{c.finish(n)...}; }, columns_);
+  }
+  void drop() noexcept {
+    std::apply([](auto&... c) { (c.drop(), ...); }, columns_);
+  }
+
+ private:
+  tuple columns_;
+};
+
+}  // namespace detail
+}  // namespace wick

@@ -1,0 +1,713 @@
+/// \file
+/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
+/// of them ahead of the consumer, across the ends of epochs.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <wick/flow/context.hpp>
+#include <wick/flow/detail/batch_job.hpp>
+#include <wick/flow/detail/books.hpp>
+#include <wick/flow/detail/pipeline_types.hpp>
+#include <wick/flow/detail/timed_await.hpp>
+#include <wick/flow/loader_options.hpp>
+#include <wick/flow/order.hpp>
+#include <wick/observe/clock.hpp>
+#include <wick/run/budget.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/sequencer.hpp>
+#include <wick/run/stop_token.hpp>
+#include <wick/run/task.hpp>
+
+namespace wick::detail {
+
+template <class Pipeline>
+class feed;
+
+/// One consumer. Everything public is called by it, except where it says "worker".
+///
+/// The ring holds `window` batches. The control mutex guards opening batches and starting pumps and is taken about
+/// once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor that claims runs of
+/// positions from the oldest batch that has any, until there are none; there are at most as many as workers.
+template <class Source, class... S>
+class feed<pipeline<Source, S...>> {
+  using types = pipeline_types<Source, S...>;
+  using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
+
+ public:
+  using value = typename types::value;
+  using delivered = typename types::delivered;
+  static constexpr bool batched = types::batched;
+  static constexpr std::size_t stages = sizeof...(S);
+
+  feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
+      : source_(std::move(what.origin)),
+        stages_(std::move(what.stages)),
+        seed_(options.seed),
+        on_(on),
+        budget_(options.memory),
+        books_(on, stages + 1),
+        positions_(final_size()),
+        batch_size_(global_batch_size()),
+        batches_(batch_count()),
+        window_(choose_window(options, on)),
+        token_limit_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
+        run_ahead_(options.prefetch_next_epoch),
+        done_(window_),
+        ring_(new job_type[std::bit_ceil(window_)]),
+        mask_(std::bit_ceil(window_) - 1),
+        pool_(std::make_shared<slab_pool>(slab_memory_wanted(), (window_ + 2) * 8)),
+        pumps_(on.workers()),
+        stop_(std::make_unique<stop_source>()) {
+    static_assert(types::batching >= types::order_end);
+    if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
+    if (batches_ == 0) {
+      throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +
+                  std::to_string(batch_size_) + "; make it smaller, or leave drop_last out");
+    }
+    if constexpr (batched) {
+      if (batch_size_ < shard_.world) {
+        throw error("loader: a global batch of " + std::to_string(batch_size_) + " samples can't be shared by " +
+                    std::to_string(shard_.world) + " ranks; batch() takes the size for all ranks together");
+      }
+    }
+    free_pumps_.reserve(pumps_.size());
+    for (pump& p : pumps_) {
+      p.of = this;
+      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
+      free_pumps_.push_back(&p);
+    }
+    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+  }
+  feed(const feed&) = delete;
+  feed& operator=(const feed&) = delete;
+
+  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
+  ~feed() {
+    drain();
+    std::unique_lock lock(mutex_);
+    all_retired_.wait(lock, [&] { return free_pumps_.size() == pumps_.size(); });
+  }
+
+  std::uint64_t batches() const noexcept { return batches_; }
+  std::uint64_t positions() const noexcept { return positions_; }
+  std::size_t window() const noexcept { return window_; }
+  const Source& origin() const noexcept { return source_; }
+  const slab_pool& pool() const noexcept { return *pool_; }
+  const byte_budget& budget() const noexcept { return budget_; }
+  const books& clocks() const noexcept { return books_; }
+  executor& on() noexcept { return on_; }
+
+  std::vector<std::string> stage_names() const {
+    std::vector<std::string> out;
+    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
+    return out;
+  }
+  /// What stages have to say for the report.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> out;
+    const auto ask = [&](const auto& s) {
+      if constexpr (requires { { s.note() } -> std::convertible_to<std::string>; }) {
+        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
+      }
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
+
+  /// Batches come from (epoch, number) on. If that is what comes next anyway, nothing is lost.
+  void seek(std::uint64_t epoch, std::uint64_t number) {
+    if (started_ && next_out_.epoch == epoch && next_out_.number == number) return;
+    // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
+    if (started_) {
+      drain();
+      epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+    }
+    next_out_ = next_in_ = {epoch, number};
+    started_ = true;
+    std::lock_guard lock(mutex_);
+    open_more();
+  }
+  void entered(std::uint64_t epoch) noexcept { current_epoch_ = epoch; }
+
+  /// The next batch if it is finished, else null. Keep it until release().
+  job_type* try_take() noexcept { return done_.try_take(); }
+  /// Sleeps until it is finished.
+  job_type* take() noexcept { return done_.take(); }
+  auto next_async() noexcept { return done_.next(on_); }
+  /// The batch was moved out of its job: its place in the ring is free.
+  void release(job_type* j) {
+    j->value.reset();
+    j->failures.clear();
+    advance(next_out_);
+    std::lock_guard lock(mutex_);
+    open_more();
+  }
+
+  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: nothing to do.
+  bool help() noexcept { return run_some(); }
+  /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
+  bool short_samples() const noexcept {
+    return sample_ticks_.load(std::memory_order_relaxed) < help_limit_ticks;
+  }
+
+  /// The key of a position, for messages.
+  std::string key_at(const job_type& j, std::uint64_t position) const {
+    try {
+      return printable(key_of(source_, index_of<types::order_end>(j.order, position)));
+    } catch (const std::exception&) {
+      return "position " + std::to_string(position);
+    }
+  }
+
+  template <class F>
+  void for_each_batch_stage(F&& f) {
+    if constexpr (batched) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::get<types::batching + 1 + I>(stages_)), ...);
+      }(std::make_index_sequence<stages - types::batching - 1>{});
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t max_run = 64;
+  static constexpr std::uint64_t run_ticks = 40'000;         // 10–20 µs
+  static constexpr std::uint64_t help_limit_ticks = 100'000;  // about 40 µs a sample
+  static constexpr std::uint64_t unbatched_group = 16;
+
+  struct pump : job {
+    feed* of = nullptr;
+  };
+  struct cursor {
+    std::uint64_t epoch = 0, number = 0;
+  };
+
+  // ---- sizes ----------------------------------------------------------------------------------------------------
+
+  std::uint64_t final_size() const {
+    std::uint64_t n = source_.size();
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((sizes_[I] = n, n = std::get<I>(stages_).size(n)), ...);
+    }(std::make_index_sequence<types::order_end>{});
+    return n;
+  }
+  std::uint64_t global_batch_size() const {
+    if constexpr (batched) return std::get<types::batching>(stages_).size();
+    else return unbatched_group * shard_.world;
+  }
+  std::uint64_t batch_count() const {
+    if constexpr (batched) {
+      if (std::get<types::batching>(stages_).drop_last()) return positions_ / batch_size_;
+    }
+    return (positions_ + batch_size_ - 1) / batch_size_;
+  }
+  static std::size_t choose_window(const loader_options& options, const executor& on) {
+    if (options.prefetch != 0) return options.prefetch;
+    return static_cast<std::size_t>(on.workers() < 8 ? 4 : 8);
+  }
+  std::shared_ptr<slab_memory> slab_memory_wanted() {
+    std::shared_ptr<slab_memory> wanted;
+    for_each_batch_stage([&](auto& s) {
+      if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
+        if (wanted == nullptr) wanted = s.slab_memory();
+      }
+    });
+    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
+  }
+  template <class Stage>
+  void attach(Stage& s) {
+    if constexpr (requires { s.attach(on_); }) s.attach(on_);
+  }
+
+  // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
+
+  void advance(cursor& c) const noexcept {
+    if (++c.number == batches_) c = {c.epoch + epoch_step_, 0};
+  }
+
+  void open_more() {
+    std::uint64_t opened = opened_.load(std::memory_order_relaxed);
+    while (opened < done_.taken() + window_) {
+      if (next_in_.epoch != next_out_.epoch && !run_ahead_) break;
+      open(ring_[opened & mask_], opened);
+      advance(next_in_);
+      opened_.store(++opened, std::memory_order_release);
+    }
+    start_pump();
+  }
+
+  void open(job_type& j, std::uint64_t sequence) {
+    const std::uint64_t begin = next_in_.number * batch_size_;
+    const std::uint64_t length = std::min(batch_size_, positions_ - begin);
+    const std::uint64_t from = length * shard_.rank / shard_.world, to = length * (shard_.rank + 1) / shard_.world;
+    j.sequence = sequence;
+    j.number = next_in_.number;
+    j.first = begin + from;
+    j.count = to - from;
+    if (sequence <= mask_ || j.epoch != next_in_.epoch) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        j.order = typename types::order{std::get<I>(stages_).prepare(sizes_[I], seed_, next_in_.epoch,
+                                                                     static_cast<std::uint32_t>(I))...};
+      }(std::make_index_sequence<types::order_end>{});
+    }
+    j.epoch = next_in_.epoch;
+    j.cancelled.store(false, std::memory_order_relaxed);
+    // Always of the full size, so that a short last batch uses the same memory as the others.
+    const std::uint64_t share = (batch_size_ + shard_.world - 1) / shard_.world;
+    if constexpr (batched) {
+      j.columns.begin(share, std::get<types::batching>(stages_).order(), pool_);
+    } else {
+      j.columns.begin(j.count, layout::channels_last, pool_);
+    }
+    j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
+    j.left.store(j.count, std::memory_order_release);
+    finish_some(j, 1);
+  }
+
+  bool work_left() const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
+      if (ring_[s & mask_].left.load(std::memory_order_acquire) != 0) return true;
+    }
+    return false;
+  }
+  bool may_claim() const noexcept {
+    if constexpr (types::samples_suspend) return live_.load(std::memory_order_acquire) < token_limit_;
+    else return true;
+  }
+  /// Wakes one; it wakes the next.
+  void start_pump() noexcept {
+    if (free_pumps_.empty() || !may_claim() || !work_left()) return;
+    pump* const p = free_pumps_.back();
+    free_pumps_.pop_back();
+    idle_pumps_.store(free_pumps_.size(), std::memory_order_relaxed);
+    on_.post(p);
+  }
+  /// True when the pump was put away; false when there is work after all.
+  bool retire(pump* p) noexcept {
+    std::lock_guard lock(mutex_);
+    if (may_claim() && work_left()) return false;
+    free_pumps_.push_back(p);
+    idle_pumps_.store(free_pumps_.size(), std::memory_order_relaxed);
+    if (free_pumps_.size() == pumps_.size()) all_retired_.notify_all();
+    return true;
+  }
+
+  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end.
+  void drain() noexcept {
+    std::uint64_t opened;
+    {
+      std::lock_guard lock(mutex_);
+      opened = opened_.load(std::memory_order_relaxed);
+    }
+    if (done_.taken() == opened) return;
+    stop_->request_stop();
+    for (std::uint64_t s = done_.taken(); s < opened; ++s) {
+      job_type& j = ring_[s & mask_];
+      j.cancelled.store(true, std::memory_order_relaxed);
+      finish_some(j, j.left.exchange(0, std::memory_order_acq_rel));
+    }
+    while (done_.taken() < opened) {
+      job_type* const j = done_.take();
+      j->value.reset();
+      j->failures.clear();
+      j->columns.drop();
+    }
+    // The callbacks and tokens of the old source are gone with the samples that had them.
+    std::lock_guard lock(mutex_);
+    stop_ = std::make_unique<stop_source>();
+  }
+
+  // ---- workers --------------------------------------------------------------------------------------------------
+
+  void run_pump(pump* p) noexcept {
+    if (idle_pumps_.load(std::memory_order_relaxed) != 0 && more_than_a_run()) {
+      std::lock_guard lock(mutex_);
+      start_pump();
+    }
+    const std::uint64_t until = now_ticks() + 2 * run_ticks;
+    while (may_claim() && run_some()) {
+      if (now_ticks() >= until) return on_.post(p);  // others' turn: suspended samples that are ready, other loaders
+    }
+    if (!retire(p)) on_.post(p);
+  }
+
+  bool more_than_a_run() const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+    return s + 1 < opened || (s < opened && ring_[s & mask_].left.load(std::memory_order_relaxed) > run_length());
+  }
+
+  std::uint64_t run_length() const noexcept {
+    const std::uint64_t each = sample_ticks_.load(std::memory_order_relaxed);
+    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  }
+
+  /// Claims one run from the oldest batch that has any left, and runs it.
+  bool run_some() noexcept {
+    for (;;) {
+      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+      if (s >= opened_.load(std::memory_order_acquire)) return false;
+      job_type& j = ring_[s & mask_];
+      const auto claimed = j.claim(run_length());
+      if (claimed.count != 0) {
+        run(j, claimed.from, claimed.count);
+        return true;
+      }
+      std::uint64_t expected = s;
+      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
+    }
+  }
+
+  template <std::size_t N>
+  std::uint64_t index_of(const typename types::order& order, std::uint64_t position) const noexcept {
+    if constexpr (N == 0) return position;
+    else return index_of<N - 1>(order, std::get<N - 1>(order)(position));
+  }
+
+  void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+    stage_clock* const clocks = books_.mine();
+    const std::uint64_t begun = now_ticks();
+    std::uint64_t index[max_run];
+    for (std::uint64_t i = 0; i < count; ++i) index[i] = index_of<types::order_end>(j.order, j.first + from + i);
+    for (std::uint64_t i = 0; i < count; ++i) prefetch_sample(source_, index[i]);
+    if constexpr (types::samples_suspend) {
+      live_.fetch_add(count, std::memory_order_relaxed);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
+      }
+      learn(count, now_ticks() - begun);
+      clocks[stages].ran(count);
+    } else {
+      // Clocks are read between stages for slow samples, and for a few of the fast ones.
+      const bool timed = sample_ticks_.load(std::memory_order_relaxed) > 10'000 || (clocks[stages].count() & 0xF00) == 0;
+      context c({}, &on_, &budget_, stop_->token());
+      if (timed) {
+        std::uint64_t ticks[stages + 1] = {};
+        ticks[stages] = now_ticks() - begun;
+        for (std::uint64_t i = 0; i < count; ++i) run_here<true>(j, from + i, index[i], c, ticks);
+        for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
+        clocks[stages].worked(count, ticks[stages]);
+      } else {
+        for (std::uint64_t i = 0; i < count; ++i) run_here<false>(j, from + i, index[i], c, nullptr);
+      }
+      for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
+      clocks[stages].ran(count);
+      learn(count, now_ticks() - begun);
+      finish_some(j, count);
+    }
+  }
+
+  /// A moving mean of what a sample takes, by which runs get their length.
+  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+    const std::uint64_t now = ticks / count + 1, before = sample_ticks_.load(std::memory_order_relaxed);
+    sample_ticks_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+  }
+
+  template <bool Timed>
+  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, context& c, std::uint64_t* ticks) noexcept {
+    c.move_to({seed_, j.epoch, j.first + slot, index});
+    try {
+      std::uint64_t last = Timed ? now_ticks() : 0;
+      pass<types::order_end, Timed>(source_.at(index), c, j, slot, ticks, last);
+    } catch (...) {
+      j.fail(slot, c.stage(), std::current_exception());
+    }
+  }
+
+  /// Through the stages from I on, which don't suspend, into the slot.
+  template <std::size_t I, bool Timed, class Item>
+  void pass(Item&& item, context& c, job_type& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+    c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (I == types::batching) {
+      if constexpr (types::materialize_last) {
+        j.columns.put(slot, materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
+      } else {
+        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
+      }
+      if constexpr (Timed && I < stages) mark(ticks[I], last);
+    } else {
+      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      if constexpr (Timed) mark(ticks[I], last);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+    }
+  }
+  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
+  template <class Item>
+  static decltype(auto) to_rvalue(Item&& item) {
+    if constexpr (std::is_lvalue_reference_v<Item&&>) return std::remove_cvref_t<Item>(item);
+    else return std::move(item);
+  }
+  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
+    const std::uint64_t now = now_ticks();
+    to += now - last;
+    last = now;
+  }
+
+  // ---- samples that suspend -------------------------------------------------------------------------------------
+
+  static detached run_one(feed* self, job_type* j, std::uint64_t slot, place where) {
+    context c(where, &self->on_, &self->budget_, self->stop_->token());
+    try {
+      c.enter(static_cast<std::uint32_t>(types::order_end));
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      auto item = to_rvalue(self->source_.at(where.index));
+      task<void> rest = pass_async<types::order_end, decltype(item)>(self, std::move(item), &c, j, slot);
+      co_await rest;
+    } catch (...) {
+      j->fail(slot, c.stage(), std::current_exception());
+    }
+    if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+    // Before the sample counts as finished: afterwards the loader may be gone.
+    if (self->live_.fetch_sub(1, std::memory_order_acq_rel) == self->token_limit_) self->kick();
+    self->finish_some(*j, 1);
+  }
+
+  void kick() noexcept {
+    std::lock_guard lock(mutex_);
+    start_pump();
+  }
+
+  template <std::size_t I, class Item>
+  static task<void> pass_async(feed* self, Item item, context* c, job_type* j, std::uint64_t slot) {
+    constexpr std::size_t stage = types::template next_async<I, types::batching>();
+    using stage_type = typename types::template stage_at<stage>;
+    using given = typename types::template item<stage>;
+    using next_type = typename types::template item<stage + 1>;
+    using how = application<stage_type, given>;
+
+    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
+    c->enter(static_cast<std::uint32_t>(stage));
+    const std::uint64_t begun = now_ticks();
+    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
+    decltype(auto) inner = awaiter_of(operation);
+    using inner_type = decltype(inner);
+    timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
+                                         static_cast<std::uint32_t>(stage), begun);
+    if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
+      co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next(std::move(prepared));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    } else {
+      auto result = co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    }
+  }
+
+  struct cancelled final : std::exception {
+    const char* what() const noexcept override { return "cancelled"; }
+  };
+
+  template <std::size_t I, std::size_t End, class Item>
+  auto pass_until(Item&& item, context& c) {
+    if constexpr (I == End) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto next = apply(std::get<I>(stages_), std::move(item), c);
+      books_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      return pass_until<I + 1, End>(std::move(next), c);
+    }
+  }
+  template <std::size_t I, class Item>
+  void pass_rest(Item&& item, context& c, job_type& j, std::uint64_t slot) {
+    std::uint64_t ticks[stages + 1] = {};
+    std::uint64_t last = now_ticks();
+    pass<I, true>(std::move(item), c, j, slot, ticks, last);
+    stage_clock* const clocks = books_.mine();
+    for (std::size_t s = I; s <= types::batching && s < stages; ++s) {
+      clocks[s].ran(1);
+      clocks[s].worked(1, ticks[s]);
+    }
+  }
+
+  // ---- finishing a batch ----------------------------------------------------------------------------------------
+
+  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
+  void finish_some(job_type& j, std::uint64_t count) noexcept {
+    if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+    if constexpr (types::batches_suspend) {
+      if (!j.cancelled.load(std::memory_order_relaxed) && j.failures.empty()) {
+        return resume(complete_async(this, &j).handle);
+      }
+    }
+    complete(j);
+    done_.publish(j.sequence, &j);
+  }
+
+  context batch_context(const job_type& j) noexcept {
+    return context({seed_, j.epoch, j.first, j.number}, &on_, &budget_, stop_->token());
+  }
+
+  /// True when the batch may go on to the batch stages.
+  bool check(job_type& j) {
+    if (j.cancelled.load(std::memory_order_relaxed)) return false;
+    if constexpr (batched) {
+      std::vector<std::size_t> failed;
+      for (const failure& f : j.failures) failed.push_back(static_cast<std::size_t>(f.slot));
+      if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), failed)) {
+        j.fail(m->slot, static_cast<std::uint32_t>(types::batching), std::make_exception_ptr(error(m->text)));
+      }
+      return j.failures.empty();
+    }
+    return true;
+  }
+
+  void complete(job_type& j) noexcept {
+    context c = batch_context(j);
+    try {
+      if (!check(j)) return j.columns.drop();
+      if constexpr (batched) {
+        j.value.emplace(pass_batch<types::batching + 1>(j.columns.finish(j.count), c));
+      } else {
+        j.value.emplace(j.columns.finish(j.count));
+      }
+    } catch (...) {
+      j.fail(whole_batch, c.stage(), std::current_exception());
+    }
+  }
+
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c) {
+    if constexpr (I == stages) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto next = apply(std::get<I>(stages_), std::move(batch), c);
+      count_batch(I, begun);
+      return pass_batch<I + 1>(std::move(next), c);
+    }
+  }
+  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
+    books_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+  }
+
+  static detached complete_async(feed* self, job_type* j) {
+    context c = self->batch_context(*j);
+    try {
+      if (self->check(*j)) {
+        auto batch = self->finish_columns(*j);
+        task<value> rest = self->template pass_batch_async<types::batching + 1>(self, std::move(batch), &c);
+        value v = co_await rest;
+        j->value.emplace(std::move(v));
+      } else {
+        j->columns.drop();
+      }
+    } catch (...) {
+      j->fail(whole_batch, c.stage(), std::current_exception());
+    }
+    self->done_.publish(j->sequence, j);
+  }
+  auto finish_columns(job_type& j) { return j.columns.finish(j.count); }
+
+  template <std::size_t I, class Batch>
+  static task<value> pass_batch_async(feed* self, Batch batch, context* c) {
+    if constexpr (I == stages) {
+      co_return std::move(batch);
+    } else {
+      c->enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      using stage_type = typename types::template stage_at<I>;
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one = apply_async(&std::get<I>(self->stages_), std::move(batch), c);
+        auto next = co_await one;
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      } else {
+        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      }
+    }
+  }
+
+  // ---- members --------------------------------------------------------------------------------------------------
+
+ public:
+  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};
+
+ private:
+  shard_stage find_shard() const {
+    shard_stage found;
+    const auto look = [&](const auto& s) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
+    };
+    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
+    return found;
+  }
+
+  Source source_;
+  std::tuple<S...> stages_;
+  const shard_stage shard_ = find_shard();
+  mutable std::uint64_t sizes_[types::order_end + 1] = {};
+  const std::uint64_t seed_;
+  executor& on_;
+  byte_budget budget_;
+  books books_;
+  const std::uint64_t positions_, batch_size_, batches_;
+  const std::size_t window_;
+  const std::uint64_t token_limit_;
+  const bool run_ahead_;
+
+  // the consumer's
+  bool started_ = false;
+  std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
+  cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
+
+  sequencer<job_type> done_;
+  std::unique_ptr<job_type[]> ring_;
+  const std::uint64_t mask_;
+  std::shared_ptr<slab_pool> pool_;
+
+  alignas(64) std::atomic<std::uint64_t> opened_{0};
+  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
+  alignas(64) std::atomic<std::uint64_t> sample_ticks_{0};
+  alignas(64) std::atomic<std::uint64_t> live_{0};
+  std::atomic<std::size_t> idle_pumps_{0};
+
+  std::mutex mutex_;
+  std::condition_variable all_retired_;
+  std::vector<pump> pumps_;
+  std::vector<pump*> free_pumps_;
+  std::unique_ptr<stop_source> stop_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,317 @@
+/// \file
+/// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in order.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/flow/detail/feed.hpp>
+#include <wick/flow/error.hpp>
+#include <wick/flow/ledger.hpp>
+#include <wick/flow/loader_options.hpp>
+#include <wick/flow/pipeline.hpp>
+#include <wick/observe/report.hpp>
+#include <wick/observe/stall_meter.hpp>
+#include <wick/run/cpus.hpp>
+#include <wick/run/executor.hpp>
+
+namespace wick {
+
+template <class Pipeline>
+class loader;
+
+/// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn down between
+/// epochs, and the next epoch's first batches are made while the last of this one are consumed.
+///
+/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on the
+/// data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing.
+/// A failing sample throws wick::sample_error when its batch is taken; taking goes on with the batch after it.
+/// Destroying a loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun.
+template <class Source, class... S>
+class loader<pipeline<Source, S...>> {
+  using feed_type = detail::feed<pipeline<Source, S...>>;
+  using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
+
+ public:
+  /// What an epoch gives: a batch (wick::sample of tensors for a source of samples), or a sample when the pipeline has
+  /// no batch().
+  using value_type = typename feed_type::delivered;
+
+  /// \throws wick::error when an epoch would be empty
+  explicit loader(pipeline<Source, S...> what, loader_options options = {})
+      : own_(options.on != nullptr ? nullptr
+                                   : std::make_unique<executor>(executor_options{
+                                         .workers = options.workers, .io_threads = options.io_threads})),
+        feed_(std::make_unique<feed_type>(std::move(what), options, options.on != nullptr ? *options.on : *own_)) {}
+
+  class epoch_range;
+
+  /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches are
+  /// ready already; else what was prefetched is dropped. An epoch that was left early begins anew.
+  epoch_range epoch(std::uint64_t e) {
+    feed_->seek(e, 0);
+    feed_->entered(e);
+    epoch_ = e;
+    left_ = feed_->batches();
+    singles_.clear();
+    return epoch_range(*this);
+  }
+
+  /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
+  /// \throws wick::sample_error when a sample of it failed; the next call goes on behind it
+  /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
+  std::optional<value_type> next() {
+    if (!begun()) return std::nullopt;
+    if constexpr (!feed_type::batched) {
+      if (single_ < singles_.size()) return take_single();
+      if (left_ == 0) return std::nullopt;
+    }
+    return deliver(wait());
+  }
+
+  /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
+  task<std::optional<value_type>> next_async() {
+    if (!begun()) co_return std::nullopt;
+    if constexpr (!feed_type::batched) {
+      if (single_ < singles_.size()) co_return take_single();
+      if (left_ == 0) co_return std::nullopt;
+    }
+    const std::uint64_t begun_at = now_ticks();
+    job_type* const job = co_await feed_->next_async();
+    meter(begun_at);
+    co_return deliver(job);
+  }
+
+  /// Batches an epoch (for a pipeline without batch(): groups of samples that only the loader sees).
+  std::uint64_t batches() const noexcept { return feed_->batches(); }
+  /// Samples an epoch, over all ranks.
+  std::uint64_t size() const noexcept { return feed_->positions(); }
+  /// The source, as it was given.
+  const Source& source() const noexcept { return feed_->origin(); }
+  executor& on() noexcept { return feed_->on(); }
+  const wick::ledger& ledger() const noexcept { return ledger_; }
+  /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
+  std::uint64_t slab_allocations() const noexcept { return feed_->pool().allocations(); }
+  /// The most encoded bytes that were in flight at a time.
+  std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
+
+  /// Everything since the last report: time a stage, share of waiting, what to change.
+  wick::report report();
+
+  /// A range for one pass: its iterators take batches as they advance.
+  class epoch_range {
+   public:
+    class iterator {
+     public:
+      using value_type = loader::value_type;
+      using difference_type = std::ptrdiff_t;
+      using iterator_concept = std::input_iterator_tag;
+      iterator() = default;
+      value_type& operator*() const noexcept { return *of_->current_; }
+      value_type* operator->() const noexcept { return &*of_->current_; }
+      iterator& operator++() {
+        of_->current_.reset();  // gives its memory back before the next is waited for
+        of_->current_ = of_->next();
+        return *this;
+      }
+      void operator++(int) { ++*this; }
+      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept {
+        return i.at_end();
+      }
+
+     private:
+      friend class epoch_range;
+      bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+      explicit iterator(loader* of) : of_(of) {}
+      loader* of_ = nullptr;
+    };
+
+    iterator begin() {
+      of_->current_.reset();
+      of_->current_ = of_->next();
+      return iterator(of_);
+    }
+    std::default_sentinel_t end() const noexcept { return {}; }
+    /// The same without iterators.
+    std::optional<value_type> next() { return of_->next(); }
+
+   private:
+    friend class loader;
+    explicit epoch_range(loader& of) : of_(&of) {}
+    loader* of_;
+  };
+
+ private:
+  bool begun() {
+    if (!epoch_) epoch(0);
+    return left_ != 0 || !feed_type::batched;
+  }
+
+  job_type* wait() {
+    const std::uint64_t begun_at = now_ticks();
+    job_type* job = feed_->try_take();
+    if (job == nullptr) {
+      executor& ex = feed_->on();
+      if (ex.this_slot() < ex.workers()) {
+        throw std::logic_error("wick: next() would block a worker of the executor; write co_await next_async() there");
+      }
+      if (feed_->short_samples()) {
+        if (executor::helper slot(ex); slot) {
+          while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
+          }
+        }
+      }
+      if (job == nullptr) job = feed_->take();
+    }
+    meter(begun_at);
+    return job;
+  }
+
+  void meter(std::uint64_t begun_at) noexcept {
+    const std::uint64_t now = now_ticks();
+    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
+    last_taken_ = now;
+  }
+
+  std::optional<value_type> deliver(job_type* job);
+  std::optional<value_type> take_single();
+  sample_error describe(const job_type& job, const detail::failure& f) const;
+
+  std::unique_ptr<executor> own_;
+  std::unique_ptr<feed_type> feed_;
+  std::optional<std::uint64_t> epoch_;
+  std::uint64_t left_ = 0;
+  std::optional<value_type> current_;
+
+  struct single {
+    std::optional<value_type> value;
+    std::optional<sample_error> failure;
+  };
+  std::vector<single> singles_;  // of a pipeline without batch(): the group being handed out
+  std::size_t single_ = 0;
+
+  wick::ledger ledger_;
+  stall_meter stalls_;
+  std::uint64_t last_taken_ = 0;
+  std::uint64_t taken_ = 0, samples_ = 0;
+  tick_scale scale_;
+  struct snapshot {
+    std::vector<detail::books::sum> clocks;
+    double time = 0;
+    std::uint64_t taken = 0, samples = 0, failures = 0;
+  } reported_;
+};
+
+template <class Source, class... S>
+loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>;
+template <class Source, class... S>
+loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
+
+template <class Source, class... S>
+sample_error loader<pipeline<Source, S...>>::describe(const job_type& job, const detail::failure& f) const {
+  const bool whole = f.slot == feed_type::whole_batch;
+  const std::uint64_t position = whole ? job.first : job.first + f.slot;
+  std::vector<std::string> names = feed_->stage_names();
+  std::string stage = f.stage < names.size() ? std::move(names[f.stage]) : "loader";
+  std::string text;
+  try {
+    std::rethrow_exception(f.cause);
+  } catch (const std::exception& e) {
+    text = e.what();
+  } catch (...) {
+    text = "threw something that is no std::exception";
+  }
+  // A stage's own message may begin with its name: once is enough.
+  if (text.starts_with(stage + ": ")) text.erase(0, stage.size() + 2);
+  return sample_error(whole ? "batch " + std::to_string(job.number) : feed_->key_at(job, position), std::move(stage),
+                      job.epoch, position, text, f.cause);
+}
+
+template <class Source, class... S>
+auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
+  --left_;
+  ++taken_;
+  samples_ += job->count;
+  std::sort(job->failures.begin(), job->failures.end(),
+            [](const auto& a, const auto& b) { return a.slot < b.slot; });
+  std::vector<sample_error> errors;
+  for (const detail::failure& f : job->failures) {
+    errors.push_back(describe(*job, f));
+    const sample_error& e = errors.back();
+    std::string text = e.what();
+    text.erase(0, e.key().size() + e.stage().size() + 4);
+    ledger_.add({e.key(), e.stage(), e.epoch(), e.position(), std::move(text)});
+  }
+  if constexpr (feed_type::batched) {
+    std::optional<value_type> batch = std::move(job->value);
+    feed_->release(job);
+    if (!errors.empty()) throw errors.front();
+    feed_->for_each_batch_stage([&](auto& s) {
+      if constexpr (requires { s.deliver(*batch); }) s.deliver(*batch);
+    });
+    return batch;
+  } else {
+    singles_.clear();
+    single_ = 0;
+    if (job->value) {
+      for (auto& v : *job->value) singles_.push_back({std::move(v), std::nullopt});
+    }
+    for (std::size_t i = 0; i < errors.size(); ++i) singles_[job->failures[i].slot].failure = std::move(errors[i]);
+    feed_->release(job);
+    return take_single();
+  }
+}
+
+template <class Source, class... S>
+auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> {
+  single& s = singles_[single_++];
+  if (s.failure) throw std::move(*s.failure);
+  return std::move(s.value);
+}
+
+template <class Source, class... S>
+report loader<pipeline<Source, S...>>::report() {
+  wick::report r;
+  const double now = scale_.elapsed(), tick = scale_.seconds_per_tick();
+  const std::vector<detail::books::sum> totals = feed_->clocks().totals();
+  if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+  const std::vector<std::string> names = feed_->stage_names();
+  r.seconds = now - reported_.time;
+  r.workers = feed_->on().workers();
+  r.cpus = available_cpus();
+  r.batches = taken_ - reported_.taken;
+  r.samples = samples_ - reported_.samples;
+  r.failures = ledger_.total() - reported_.failures;
+  r.wait_mean = stalls_.mean();
+  r.wait_median = stalls_.median();
+  r.iterations = stalls_.count();
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const auto& t = totals[i];
+    const auto& b = reported_.clocks[i];
+    stage_report s;
+    s.name = i < names.size() ? names[i] : "order";
+    s.count = t.count - b.count;
+    const double timed = static_cast<double>(t.timed - b.timed);
+    if (timed > 0) {
+      s.busy = static_cast<double>(t.timed_ticks - b.timed_ticks) * tick * static_cast<double>(s.count) / timed;
+    }
+    const auto waited = static_cast<std::int64_t>(t.waited - b.waited);
+    if (waited > 0) s.blocked = static_cast<double>(waited) * tick;
+    if (i == names.size()) r.stages.insert(r.stages.begin(), std::move(s));
+    else if (s.count != 0) r.stages.push_back(std::move(s));
+  }
+  r.notes = feed_->notes();
+  reported_ = {totals, now, taken_, samples_, ledger_.total()};
+  stalls_.reset();
+  return r;
+}
+
+}  // namespace wick

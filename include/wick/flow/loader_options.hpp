@@ -1,0 +1,31 @@
+/// \file
+/// What a loader may be told.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wick {
+
+class executor;
+
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `on`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 4, from 8 workers on 8.
+  std::size_t prefetch = 0;
+  /// Bound on encoded bytes in flight (what read() has read and decode() has not yet consumed), in bytes.
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed.
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  executor* on = nullptr;
+};
+
+}  // namespace wick

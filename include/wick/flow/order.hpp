@@ -1,0 +1,109 @@
+/// \file
+/// Order stages: which sample stands at which position. They compute positions before anything is read.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <wick/flow/error.hpp>
+#include <wick/flow/permutation.hpp>
+#include <wick/flow/stage.hpp>
+
+namespace wick {
+
+/// An order stage says how many positions it leaves of n, and gives for one epoch a function from its positions to
+/// those before it. The function is copied into each batch and called by all workers.
+template <class S>
+concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
+  { s.size(n) } -> std::convertible_to<std::uint64_t>;
+  { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
+};
+
+struct shuffle_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "shuffle";
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const noexcept {
+    return permutation(n, seed, epoch, stage);
+  }
+};
+static_assert(order_stage<shuffle_stage>);
+
+/// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a billion
+/// samples takes no memory. The same seed and epoch give the same order everywhere.
+inline shuffle_stage shuffle() noexcept { return {}; }
+
+/// Maps each position to itself.
+struct identity_order {
+  std::uint64_t operator()(std::uint64_t p) const noexcept { return p; }
+};
+
+struct shard_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "shard";
+  std::uint64_t rank = 0, world = 1;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {}; }
+};
+static_assert(order_stage<shard_stage>);
+
+/// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch. The size
+/// given to batch() is that of the global batch.
+/// \throws wick::error when rank is not below world
+inline shard_stage shard(std::uint64_t rank, std::uint64_t world) {
+  if (world == 0 || rank >= world) {
+    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
+                " ranks; ranks count from 0 to world size - 1");
+  }
+  return {rank, world};
+}
+
+namespace detail {
+inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  char* end = nullptr;
+  const std::uint64_t n = std::strtoull(text, &end, 10);
+  if (*end != '\0' || *text == '-') {
+    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) + ", which is no number");
+  }
+  return n;
+}
+}  // namespace detail
+
+/// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not set.
+inline shard_stage shard() {
+  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
+}
+
+struct take_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "take";
+  std::uint64_t count;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {}; }
+};
+static_assert(order_stage<take_stage>);
+
+/// The first `count` positions: after shuffle() a random subset, another each epoch; before it always the same.
+inline take_stage take(std::uint64_t count) noexcept { return {count}; }
+
+struct skip_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "skip_first";
+  std::uint64_t count;
+  struct shifted {
+    std::uint64_t by;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return p + by; }
+  };
+  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? 0 : n - count; }
+  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {count}; }
+};
+static_assert(order_stage<skip_stage>);
+
+/// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src | skip_first(900)`.
+inline skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
+
+}  // namespace wick

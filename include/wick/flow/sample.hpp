@@ -1,0 +1,73 @@
+/// \file
+/// What travels from stage to stage: a sample, and the bytes of one as they lie on disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include <wick/run/budget.hpp>
+
+namespace wick {
+
+/// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
+/// Built-in stages work on `data` and carry `target` along untouched.
+template <class Data, class Target = std::int64_t>
+struct sample {
+  using data_type = Data;
+  using target_type = Target;
+  Data data;
+  Target target;
+};
+
+template <class T>
+inline constexpr bool is_sample = false;
+template <class D, class T>
+inline constexpr bool is_sample<sample<D, T>> = true;
+
+/// Encoded bytes of one sample (a JPEG, a text, …), owned and not initialised on creation. When read() made them,
+/// they also hold their share of the loader's memory budget, and give it back when they are dropped.
+class bytes {
+ public:
+  bytes() noexcept = default;
+  /// \throws std::bad_alloc
+  explicit bytes(std::size_t size) : size_(size) {
+    if (size != 0 && (data_ = static_cast<std::byte*>(std::malloc(size))) == nullptr) throw std::bad_alloc();
+  }
+  bytes(const void* data, std::size_t size) : bytes(size) {
+    if (size != 0) std::memcpy(data_, data, size);
+  }
+  bytes(bytes&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        charge_(std::move(other.charge_)) {}
+  bytes& operator=(bytes&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(charge_, other.charge_);
+    return *this;
+  }
+  ~bytes() { std::free(data_); }
+
+  std::byte* data() noexcept { return data_; }
+  const std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  std::span<const std::byte> span() const noexcept { return {data_, size_}; }
+  std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
+  void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
+  void charge(byte_charge c) noexcept { charge_ = std::move(c); }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  byte_charge charge_;
+};
+
+}  // namespace wick

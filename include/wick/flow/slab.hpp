@@ -1,0 +1,158 @@
+/// \file
+/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the user
+/// drops the batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace wick {
+
+/// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
+class slab_memory {
+ public:
+  virtual ~slab_memory() = default;
+  /// \throws std::bad_alloc
+  virtual std::byte* allocate(std::size_t bytes) = 0;
+  virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
+};
+
+class host_slab_memory final : public slab_memory {
+ public:
+  static constexpr std::size_t alignment = 64;
+  std::byte* allocate(std::size_t bytes) override {
+    return static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment}));
+  }
+  void release(std::byte* data, std::size_t) noexcept override { ::operator delete(data, std::align_val_t{alignment}); }
+};
+
+class slab_pool;
+
+/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its loader.
+class slab {
+ public:
+  slab() noexcept = default;
+  slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  slab& operator=(slab&& other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~slab() { reset(); }
+  inline std::byte* data() const noexcept;
+  inline std::size_t capacity() const noexcept;
+  explicit operator bool() const noexcept { return block_ != nullptr; }
+  inline void reset() noexcept;
+
+  struct block;
+  /// For owners that keep a plain pointer: give_back(release()) does what dropping does.
+  block* release() noexcept { return std::exchange(block_, nullptr); }
+  static void give_back(block* b) noexcept { slab dropped(b); }
+
+ private:
+  friend class slab_pool;
+  explicit slab(block* b) noexcept : block_(b) {}
+  block* block_ = nullptr;
+};
+
+/// Keeps blocks of recent sizes, the last returned first (it is still in the cache). Any thread.
+class slab_pool : public std::enable_shared_from_this<slab_pool> {
+ public:
+  /// \param keep how many free blocks are kept at most
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep)
+      : memory_(std::move(memory)), keep_(keep) {
+    free_.reserve(keep_);
+  }
+  slab_pool(const slab_pool&) = delete;
+  slab_pool& operator=(const slab_pool&) = delete;
+  inline ~slab_pool();
+
+  /// \throws std::bad_alloc
+  inline slab acquire(std::size_t bytes);
+  /// How many blocks were ever allocated: constant once the pipeline is warm.
+  std::uint64_t allocations() const noexcept {
+    std::lock_guard lock(mutex_);
+    return allocations_;
+  }
+  /// Bytes of all blocks there are, in use or kept.
+  std::size_t bytes() const noexcept {
+    std::lock_guard lock(mutex_);
+    return bytes_;
+  }
+
+ private:
+  friend class slab;
+  inline void put(slab::block* b) noexcept;
+  inline void destroy(slab::block* b) noexcept;
+
+  const std::shared_ptr<slab_memory> memory_;
+  const std::size_t keep_;
+  mutable std::mutex mutex_;
+  std::vector<slab::block*> free_;
+  std::uint64_t allocations_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+struct slab::block {
+  std::byte* data;
+  std::size_t capacity;
+  std::shared_ptr<slab_pool> pool;  // set while the block is out
+};
+
+inline std::byte* slab::data() const noexcept { return block_ ? block_->data : nullptr; }
+inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
+inline void slab::reset() noexcept {
+  if (block* b = std::exchange(block_, nullptr)) {
+    const std::shared_ptr<slab_pool> pool = std::move(b->pool);
+    pool->put(b);
+  }
+}
+
+inline slab slab_pool::acquire(std::size_t bytes) {
+  if (bytes == 0) bytes = 1;
+  {
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = free_.size(); i-- > 0;) {
+      slab::block* const b = free_[i];
+      if (b->capacity >= bytes && b->capacity / 2 <= bytes) {
+        free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+        b->pool = shared_from_this();
+        return slab(b);
+      }
+    }
+  }
+  auto made = std::make_unique<slab::block>(slab::block{nullptr, bytes, shared_from_this()});
+  made->data = memory_->allocate(bytes);
+  std::lock_guard lock(mutex_);
+  ++allocations_;
+  bytes_ += bytes;
+  return slab(made.release());
+}
+
+inline void slab_pool::put(slab::block* b) noexcept {
+  std::unique_lock lock(mutex_);
+  if (keep_ == 0) return destroy(b);
+  if (free_.size() == keep_) {  // the oldest goes: sizes that are no longer asked for don't stay for ever
+    slab::block* const oldest = free_.front();
+    free_.erase(free_.begin());
+    destroy(oldest);
+  }
+  free_.push_back(b);
+}
+
+inline void slab_pool::destroy(slab::block* b) noexcept {
+  bytes_ -= b->capacity;
+  memory_->release(b->data, b->capacity);
+  delete b;
+}
+
+inline slab_pool::~slab_pool() {
+  for (slab::block* b : free_) destroy(b);
+}
+
+}  // namespace wick

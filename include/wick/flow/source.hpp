@@ -1,0 +1,58 @@
+/// \file
+/// What makes a type a source: it knows every sample and reads none. Where each sample's journey begins.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <wick/flow/fingerprint.hpp>
+
+namespace wick {
+
+/// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call `at` at
+/// once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns may point into the
+/// source, which outlives it.
+/// May have besides: `std::string key(i) const`, the sample's name in error messages;
+/// `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon;
+/// `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other data is refused).
+template <class S>
+concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
+  { s.size() } -> std::convertible_to<std::uint64_t>;
+  s.at(i);
+  requires !std::is_void_v<decltype(s.at(i))>;
+};
+
+/// What travels: `at(i)`'s type as a value.
+template <source S>
+using item_of = std::remove_cvref_t<decltype(std::declval<const std::remove_cvref_t<S>&>().at(std::uint64_t{}))>;
+
+/// The sample's name in messages: what the source calls it, else "sample 1234".
+template <source S>
+std::string key_of(const S& from, std::uint64_t i) {
+  if constexpr (requires { std::string(from.key(i)); }) {
+    return std::string(from.key(i));
+  } else {
+    return "sample " + std::to_string(i);
+  }
+}
+
+/// Asks the source to bring sample i closer, if it can.
+template <source S>
+void prefetch_sample(const S& from, std::uint64_t i) noexcept {
+  if constexpr (requires { from.prefetch(i); }) from.prefetch(i);
+}
+
+/// What identifies the data: what the source says, else a hash of its size alone.
+template <source S>
+std::uint64_t fingerprint_of(const S& from) {
+  if constexpr (requires { { from.fingerprint() } -> std::convertible_to<std::uint64_t>; }) {
+    return from.fingerprint();
+  } else {
+    return fingerprint_hash().add(static_cast<std::uint64_t>(from.size())).value();
+  }
+}
+
+}  // namespace wick

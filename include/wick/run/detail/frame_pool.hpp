@@ -1,0 +1,80 @@
+/// \file
+/// Memory for coroutine frames: a free list per thread and size class in front of the heap.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <new>
+
+namespace wick::detail {
+
+/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of the last
+/// ones is warm and needs no lock. Frames that move between threads move between lists; each list is bounded.
+class frame_pool {
+ public:
+  static void* allocate(std::size_t size) {
+    const std::size_t c = size_class(size);
+    if (c < classes) {
+      frame_pool& pool = of_this_thread();
+      if (node* n = pool.free_[c]) {
+        pool.free_[c] = n->next;
+        --pool.count_[c];
+        return n;
+      }
+      return ::operator new((c + 1) * granularity);
+    }
+    return ::operator new(size);
+  }
+
+  static void release(void* memory, std::size_t size) noexcept {
+    const std::size_t c = size_class(size);
+    if (c < classes) {
+      frame_pool& pool = of_this_thread();
+      if (pool.count_[c] < kept && !pool.closed_) {
+        auto* n = ::new (memory) node{pool.free_[c]};
+        pool.free_[c] = n;
+        ++pool.count_[c];
+        return;
+      }
+    }
+    ::operator delete(memory);
+  }
+
+ private:
+  struct node {
+    node* next;
+  };
+  static constexpr std::size_t granularity = 64;
+  static constexpr std::size_t classes = 32;  // up to 2 KiB
+  static constexpr unsigned kept = 256;
+
+  static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
+
+  constexpr frame_pool() noexcept = default;
+  ~frame_pool() {
+    closed_ = true;
+    for (node*& list : free_) {
+      while (list != nullptr) {
+        node* n = list;
+        list = n->next;
+        ::operator delete(n);
+      }
+    }
+  }
+  [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
+    thread_local frame_pool pool;
+    return pool;
+  }
+
+  std::array<node*, classes> free_{};
+  std::array<unsigned, classes> count_{};
+  bool closed_ = false;
+};
+
+/// A promise that derives from this takes its frame from the pool.
+struct pooled_frame {
+  static void* operator new(std::size_t size) { return frame_pool::allocate(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept { frame_pool::release(memory, size); }
+};
+
+}  // namespace wick::detail

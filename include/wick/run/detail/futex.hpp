@@ -1,0 +1,65 @@
+/// \file
+/// Sleeping on a word and waking those who do: the futex on Linux, std::atomic::wait elsewhere.
+#pragma once
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace wick::detail {
+
+/// Sleeps while `word` holds `expected`; may return for no reason.
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+#ifdef __linux__
+  static_assert(sizeof(word) == 4);
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+#else
+  word.wait(expected, std::memory_order_relaxed);
+#endif
+}
+
+/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only its
+/// address is used.
+inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
+#ifdef __linux__
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+#else
+  count == 1 ? word.notify_one() : word.notify_all();
+#endif
+}
+
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
+
+/// A word on which one thread waits for one event.
+class wake_flag {
+ public:
+  void set() noexcept {
+    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) futex_wake_all(word_);
+  }
+  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
+  void wait() noexcept {
+    for (;;) {
+      std::uint32_t seen = word_.load(std::memory_order_acquire);
+      if (seen == set_value) return;
+      if (seen == clear_value &&
+          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
+        continue;
+      }
+      futex_wait(word_, sleeping_value);
+    }
+  }
+  /// Only while nobody sets or waits.
+  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
+  std::atomic<std::uint32_t> word_{clear_value};
+};
+
+}  // namespace wick::detail

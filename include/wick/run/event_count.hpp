@@ -1,0 +1,102 @@
+/// \file
+/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker, which wakes
+/// the next.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include <wick/run/detail/futex.hpp>
+
+namespace wick {
+
+/// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic operation on
+/// it and no fence is needed.
+///
+/// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches the word
+/// (retire), then looks for items once more. The two touches have an order: if the producer's is first, the worker's
+/// look sees the item; if the worker's is first, the producer sees it sleeping and hands it a permit. A producer that
+/// sees a searcher leaves it to that one: a searcher looks again after its own touch.
+///
+/// Any thread may call any member.
+class event_count {
+ public:
+  /// An item was published. Wakes one sleeper unless someone searches already.
+  void notify() noexcept {
+    std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
+    while (sleeping(seen) != 0 && searching(seen) == 0) {
+      // The woken one counts as searching from now on, so that the next notify needs no system call.
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel)) {
+        permits_.fetch_add(1, std::memory_order_release);
+        detail::futex_wake(permits_, 1);
+        return;
+      }
+    }
+  }
+
+  /// Wakes everyone who sleeps (to stop).
+  void notify_all() noexcept {
+    std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
+    while (sleeping(seen) != 0) {
+      const std::uint64_t n = sleeping(seen);
+      if (state_.compare_exchange_weak(seen, seen - n * one_sleeping + n * one_searching,
+                                       std::memory_order_acq_rel)) {
+        permits_.fetch_add(static_cast<std::uint32_t>(n), std::memory_order_release);
+        detail::futex_wake_all(permits_);
+        return;
+      }
+    }
+  }
+
+  /// A worker begins to look in other places than its own queue.
+  void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
+
+  /// A searcher found something. Since producers relied on it, the last one to stop searching wakes a successor.
+  void found() noexcept {
+    if (searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1) notify();
+  }
+
+  /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then either
+  /// cancel() or sleep().
+  void retire() noexcept { state_.fetch_add(one_sleeping - one_searching, std::memory_order_acq_rel); }
+
+  /// There was something after all: the caller is a searcher again.
+  void cancel() noexcept {
+    std::uint64_t seen = state_.load(std::memory_order_relaxed);
+    while (sleeping(seen) != 0) {
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel)) return;
+    }
+    take_permit();  // a notify chose this sleeper already
+  }
+
+  /// Sleeps until chosen by a notify; the caller is a searcher then.
+  void sleep() noexcept { take_permit(); }
+
+  /// For tests and reports.
+  std::uint32_t sleepers() const noexcept {
+    return static_cast<std::uint32_t>(sleeping(state_.load(std::memory_order_acquire)));
+  }
+
+ private:
+  static constexpr std::uint64_t one_sleeping = 1;
+  static constexpr std::uint64_t one_searching = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t sleeping(std::uint64_t s) noexcept { return s & 0xFFFFFFFFu; }
+  static constexpr std::uint64_t searching(std::uint64_t s) noexcept { return s >> 32; }
+
+  void take_permit() noexcept {
+    std::uint32_t n = permits_.load(std::memory_order_acquire);
+    for (;;) {
+      if (n == 0) {
+        detail::futex_wait(permits_, 0);
+        n = permits_.load(std::memory_order_acquire);
+      } else if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acq_rel)) {
+        return;
+      }
+    }
+  }
+
+  alignas(64) std::atomic<std::uint64_t> state_{0};
+  alignas(64) std::atomic<std::uint32_t> permits_{0};
+};
+
+}  // namespace wick

@@ -1,0 +1,265 @@
+/// \file
+/// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <wick/run/cpus.hpp>
+#include <wick/run/detail/injector.hpp>
+#include <wick/run/detail/resume.hpp>
+#include <wick/run/detail/thread_name.hpp>
+#include <wick/run/event_count.hpp>
+#include <wick/run/io_pool.hpp>
+#include <wick/run/job.hpp>
+#include <wick/run/steal_queue.hpp>
+
+namespace wick {
+
+struct executor_options {
+  std::size_t workers = 0;         ///< 0: available_cpus()
+  std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
+  std::size_t queue_capacity = 256;  ///< of each worker's own queue; more goes to the shared one
+  std::string name = "wick";       ///< of the threads, as top shows them
+};
+
+/// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
+/// which every worker looks at between any two jobs. A worker must not block: what waits suspends (see io()).
+///
+/// post and schedule: any thread. The destructor runs what is queued and joins; loaders and tasks that use the
+/// executor must be gone by then. It is neither copied nor moved: workers point into it.
+class executor {
+ public:
+  explicit executor(executor_options options = {});
+  explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+  ~executor();
+
+  std::size_t workers() const noexcept { return workers_.size(); }
+  /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
+  std::size_t slots() const noexcept { return workers_.size() + max_helpers; }
+  /// Where blocking calls go.
+  io_pool& io() noexcept { return io_; }
+
+  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and is run
+  /// exactly once; it must not throw.
+  void post(job* j) noexcept;
+
+  /// `co_await ex.schedule();` continues on a worker.
+  class [[nodiscard]] schedule_awaiter : job {
+   public:
+    explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
+      on_.post(this);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    executor& on_;
+    std::coroutine_handle<> handle_;
+  };
+  schedule_awaiter schedule() noexcept { return schedule_awaiter(*this); }
+
+  static constexpr std::size_t none = ~std::size_t{0};
+  /// The number of the calling thread among this executor's slots; `none` for a foreign thread. Not to be kept over a
+  /// suspension.
+  std::size_t this_slot() const noexcept {
+    const identity& me = self();
+    return me.of == this ? me.slot : none;
+  }
+
+  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are lent.
+  class helper {
+   public:
+    explicit helper(executor& ex) noexcept;
+    helper(const helper&) = delete;
+    helper& operator=(const helper&) = delete;
+    ~helper();
+    explicit operator bool() const noexcept { return slot_ != none; }
+
+   private:
+    executor& ex_;
+    std::size_t slot_ = none;
+    const executor* outer_of_ = nullptr;
+    std::size_t outer_slot_ = none;
+  };
+
+  /// Jobs that were taken from another worker's queue, so far.
+  std::uint64_t stolen() const noexcept {
+    std::uint64_t n = 0;
+    for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
+    return n;
+  }
+  /// Workers asleep at this moment.
+  std::size_t asleep() const noexcept { return idle_.sleepers(); }
+
+ private:
+  static constexpr std::size_t max_helpers = 8;
+
+  struct alignas(64) worker {
+    explicit worker(std::size_t capacity) : queue(capacity) {}
+    steal_queue<job> queue;
+    std::atomic<std::uint64_t> stolen{0};
+    std::uint32_t random = 0;
+    std::thread thread;
+  };
+  struct identity {
+    const executor* of = nullptr;
+    std::size_t slot = none;
+  };
+  [[gnu::noinline]] static identity& self() noexcept {
+    thread_local identity me;
+    return me;
+  }
+
+  void work(std::size_t number) noexcept;
+  job* find(worker& w, std::uint32_t tick) noexcept;
+  job* steal(worker& thief) noexcept;
+  bool anything() const noexcept;
+
+  event_count idle_;
+  detail::injector injector_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint32_t> helpers_{0};
+  std::vector<std::unique_ptr<worker>> workers_;
+  io_pool io_;
+};
+
+inline executor::executor(executor_options options)
+    : io_(options.io_threads != 0 ? options.io_threads
+                                  : std::min<std::size_t>(
+                                        32, std::max<std::size_t>(
+                                                4, 2 * (options.workers != 0 ? options.workers : available_cpus())))) {
+  const std::size_t n = options.workers != 0 ? options.workers : available_cpus();
+  workers_.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    workers_.push_back(std::make_unique<worker>(options.queue_capacity));
+    workers_.back()->random = static_cast<std::uint32_t>(i * 0x9E3779B9u + 1);
+  }
+  try {
+    for (std::size_t i = 0; i < n; ++i) {
+      workers_[i]->thread = std::thread([this, i, name = options.name] {
+        detail::name_this_thread(name.c_str(), i);
+        work(i);
+      });
+    }
+  } catch (...) {  // no more threads to be had: those that started must be joined
+    stopping_.store(true, std::memory_order_release);
+    idle_.notify_all();
+    for (const auto& w : workers_) {
+      if (w->thread.joinable()) w->thread.join();
+    }
+    throw;
+  }
+}
+
+inline executor::~executor() {
+  io_.stop();  // what it still has is done, and posts its continuations here
+  stopping_.store(true, std::memory_order_release);
+  idle_.notify_all();
+  for (const auto& w : workers_) w->thread.join();
+}
+
+inline void executor::post(job* j) noexcept {
+  const identity& me = self();
+  if (me.of != this || me.slot >= workers_.size() || !workers_[me.slot]->queue.push(j)) injector_.push(j);
+  idle_.notify();
+}
+
+inline job* executor::steal(worker& thief) noexcept {
+  const std::size_t n = workers_.size();
+  thief.random = thief.random * 1664525u + 1013904223u;
+  const std::size_t start = thief.random % n;
+  for (std::size_t i = 0; i < n; ++i) {
+    worker& victim = *workers_[(start + i) % n];
+    if (&victim == &thief) continue;
+    if (job* j = victim.queue.pop()) {
+      thief.stolen.store(thief.stolen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      return j;
+    }
+  }
+  return nullptr;
+}
+
+/// Own and shared queue take turns, so that neither can starve the other.
+inline job* executor::find(worker& w, std::uint32_t tick) noexcept {
+  if ((tick & 1) != 0) {
+    if (job* j = injector_.pop()) return j;
+  }
+  if (job* j = w.queue.pop()) return j;
+  return injector_.pop();
+}
+
+inline bool executor::anything() const noexcept {
+  if (!injector_.empty()) return true;
+  for (const auto& w : workers_) {
+    if (!w->queue.empty()) return true;
+  }
+  return false;
+}
+
+inline void executor::work(std::size_t number) noexcept {
+  self() = {this, number};
+  worker& w = *workers_[number];
+  for (std::uint32_t tick = 0;; ++tick) {
+    job* j = find(w, tick);
+    if (j == nullptr) {
+      idle_.begin_search();
+      for (;;) {
+        j = steal(w);
+        if (j == nullptr) j = injector_.pop();
+        if (j != nullptr) break;
+        idle_.retire();
+        if (anything()) {
+          idle_.cancel();
+        } else if (stopping_.load(std::memory_order_acquire)) {
+          idle_.cancel();
+          idle_.found();
+          return;
+        } else {
+          idle_.sleep();
+        }
+      }
+      idle_.found();
+    }
+    j->execute(j);
+  }
+}
+
+inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
+  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
+  for (;;) {
+    std::size_t i = 0;
+    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
+    if (i == max_helpers) return;
+    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
+      slot_ = ex.workers() + i;
+      break;
+    }
+  }
+  identity& me = self();
+  outer_of_ = me.of;
+  outer_slot_ = me.slot;
+  me = {&ex, slot_};
+}
+
+inline void detail::post_to(executor& on, job* j) noexcept { on.post(j); }
+
+inline executor::helper::~helper() {
+  if (slot_ == none) return;
+  self() = {outer_of_, outer_slot_};
+  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
+}
+
+}  // namespace wick

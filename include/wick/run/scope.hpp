@@ -1,0 +1,107 @@
+/// \file
+/// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <utility>
+
+#include <wick/run/detail/futex.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/stop_token.hpp>
+#include <wick/run/task.hpp>
+
+namespace wick {
+
+/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they see it at
+/// stop()), all are awaited, and join rethrows it.
+///
+/// spawn: any thread, before join; also from within a task of the scope. join or wait: once, by one. The destructor
+/// asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to block a worker.
+class scope {
+ public:
+  explicit scope(executor& on) noexcept : on_(on) {}
+  scope(const scope&) = delete;
+  scope& operator=(const scope&) = delete;
+  ~scope() {
+    if (joined_) return;
+    stop_.request_stop();
+    wait_all();
+  }
+
+  stop_token stop() noexcept { return stop_.token(); }
+  void request_stop() noexcept { stop_.request_stop(); }
+  executor& on() noexcept { return on_; }
+
+  void spawn(task<void> t) {
+    const auto handle = run(this, std::move(t)).handle;
+    live_.fetch_add(1, std::memory_order_relaxed);
+    detail::resume(handle);
+  }
+
+  /// `co_await s.join();`
+  class [[nodiscard]] join_awaiter : job {
+   public:
+    explicit join_awaiter(scope& s) noexcept : scope_(s) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
+      scope_.waiter_ = this;
+      return scope_.live_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    void await_resume() { scope_.finish(); }
+
+   private:
+    scope& scope_;
+    std::coroutine_handle<> handle_;
+  };
+  join_awaiter join() noexcept { return join_awaiter(*this); }
+
+  /// Blocks the calling thread, which must not be a worker.
+  void wait() {
+    wait_all();
+    finish();
+  }
+
+ private:
+  static detail::detached run(scope* self, task<void> t) {
+    co_await self->on_.schedule();
+    try {
+      co_await t;
+    } catch (...) {
+      if (!self->failed_.exchange(true, std::memory_order_acq_rel)) {
+        self->exception_ = std::current_exception();
+        self->stop_.request_stop();
+      }
+    }
+    { const task<void> dropped = std::move(t); }  // its parameters may refer to what the waiter destroys
+    self->done_one();
+  }
+  void done_one() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (waiter_ != nullptr) on_.post(waiter_);
+    else all_done_.set();
+  }
+  void wait_all() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) all_done_.wait();
+    joined_ = true;
+  }
+  void finish() {
+    joined_ = true;
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+  executor& on_;
+  stop_source stop_;
+  std::atomic<std::uint32_t> live_{1};  // one for the joiner
+  std::atomic<bool> failed_{false};
+  std::exception_ptr exception_;
+  job* waiter_ = nullptr;
+  detail::wake_flag all_done_;
+  bool joined_ = false;
+};
+
+}  // namespace wick

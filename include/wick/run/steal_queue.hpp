@@ -1,0 +1,67 @@
+/// \file
+/// A worker's own queue: it puts jobs in, it and the others take the oldest out.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace wick {
+
+/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because batches
+/// leave in order and the oldest sample holds up all others.
+///
+/// push: only the owner. pop, empty: any thread. The queue does not own what it holds; it must be empty (or its
+/// content accounted for elsewhere) when it is destroyed.
+template <class T>
+class steal_queue {
+ public:
+  /// \param capacity rounded up to a power of two
+  explicit steal_queue(std::size_t capacity)
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
+        items_(new std::atomic<T*>[mask_ + 1]()) {}
+
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  /// False when full.
+  bool push(T* item) noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    // acquire: a consumer's read of the item is over before its slot is written again
+    if (tail - head_.load(std::memory_order_acquire) > mask_) return false;
+    items_[tail & mask_].store(item, std::memory_order_relaxed);
+    tail_.store(tail + 1, std::memory_order_release);  // publishes the item and what it points to
+    return true;
+  }
+
+  /// The oldest item, or null when there is none.
+  T* pop() noexcept {
+    std::uint64_t head = head_.load(std::memory_order_acquire);
+    for (;;) {
+      if (head >= tail_.load(std::memory_order_acquire)) return nullptr;
+      T* const item = items_[head & mask_].load(std::memory_order_relaxed);
+      // release: the read above is over before the producer may see the slot as free.
+      // On failure another took it, and `head` is the new one: 64 bits never come round.
+      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return item;
+      }
+    }
+  }
+
+  bool empty() const noexcept {
+    return head_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_acquire);
+  }
+  std::size_t size() const noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_acquire), tail = tail_.load(std::memory_order_acquire);
+    return tail > head ? static_cast<std::size_t>(tail - head) : 0;
+  }
+
+ private:
+  const std::size_t mask_;
+  const std::unique_ptr<std::atomic<T*>[]> items_;
+  alignas(64) std::atomic<std::uint64_t> head_{0};
+  alignas(64) std::atomic<std::uint64_t> tail_{0};
+};
+
+}  // namespace wick

@@ -1,0 +1,53 @@
+/// \file
+/// From ordinary code into coroutines: start a task and sleep until it is done.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <wick/run/detail/futex.hpp>
+#include <wick/run/task.hpp>
+
+namespace wick {
+
+namespace detail {
+
+template <class T>
+struct sync_state {
+  wake_flag done;
+  std::conditional_t<std::is_void_v<T>, char, std::optional<T>> value{};
+  std::exception_ptr exception;
+};
+
+template <class T>
+detached sync_run(task<T> t, sync_state<T>* state) {
+  try {
+    if constexpr (std::is_void_v<T>) {
+      co_await t;
+    } else {
+      T value = co_await t;
+      state->value.emplace(std::move(value));
+    }
+  } catch (...) {
+    state->exception = std::current_exception();
+  }
+  state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
+}
+
+}  // namespace detail
+
+/// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its value or
+/// throws its exception. Not for a worker: it would block one.
+template <class T>
+T sync_wait(task<T> t) {
+  static_assert(!std::is_reference_v<T>, "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
+  detail::sync_state<T> state;
+  detail::resume(detail::sync_run<T>(std::move(t), &state).handle);
+  state.done.wait();
+  if (state.exception) std::rethrow_exception(state.exception);
+  if constexpr (!std::is_void_v<T>) return std::move(*state.value);
+}
+
+}  // namespace wick
