@@ -87,9 +87,11 @@ class memory_column {
   /// Any thread, each slot once.
   void put(std::size_t i, T&& value) {
     if constexpr (batchable<T>) {
-      const shape each = value.extents();
-      const dtype type = value.type();
-      if (std::byte* at = place(i, each, type)) value.write_to(slot{at, about_.order == layout::nchw});
+      decltype(auto) each = field_access<T>::extents(value);
+      const dtype type = field_access<T>::type(value);
+      if (std::byte* at = place(i, each, type)) {
+        field_access<T>::write_to(value, slot{at, about_.order == layout::nchw});
+      }
     } else {
       shape each;
       fixed_array<T>::append(each);

@@ -15,13 +15,34 @@
 
 namespace wick {
 
+/// How a value says its shape and writes itself into its slot: by members of these names, unless this is specialised
+/// for a type that can't have them.
+template <class T>
+struct field_access {
+  static decltype(auto) extents(const T& v)
+    requires requires { { v.extents() } -> std::convertible_to<shape>; }
+  {
+    return v.extents();
+  }
+  static dtype type(const T& v)
+    requires requires { { v.type() } -> std::convertible_to<dtype>; }
+  {
+    return v.type();
+  }
+  static void write_to(const T& v, slot where)
+    requires requires { v.write_to(where); }
+  {
+    v.write_to(where);
+  }
+};
+
 /// A value that knows its shape and writes itself into its slot: no copy in between. Pictures say
 /// `static constexpr bool is_picture = true` and give their extents as [H, W, C].
 template <class T>
 concept batchable = requires(const T& v, slot where) {
-  { v.extents() } -> std::convertible_to<shape>;
-  { v.type() } -> std::convertible_to<dtype>;
-  v.write_to(where);
+  field_access<T>::extents(v);
+  field_access<T>::type(v);
+  field_access<T>::write_to(v, where);
 };
 
 template <class T>

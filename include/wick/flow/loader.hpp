@@ -251,11 +251,14 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     ledger_.add({e.key(), e.stage(), e.epoch(), e.position(), std::move(text)});
   }
   if constexpr (feed_type::batched) {
-    std::optional<value_type> batch = std::move(job->value);
+    if (!errors.empty()) {
+      feed_->release(job);
+      throw errors.front();
+    }
+    value_type batch = std::move(*job->value);
     feed_->release(job);
-    if (!errors.empty()) throw errors.front();
     feed_->for_each_batch_stage([&](auto& s) {
-      if constexpr (requires { s.deliver(*batch); }) s.deliver(*batch);
+      if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
     });
     return batch;
   } else {

@@ -12,12 +12,11 @@
 
 namespace wick {
 
-/// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call `at` at
-/// once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns may point into the
-/// source, which outlives it.
-/// May have besides: `std::string key(i) const`, the sample's name in error messages;
-/// `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon;
-/// `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other data is refused).
+/// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
+/// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
+/// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
+/// name in error messages; `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon; `std::uint64_t
+/// fingerprint() const`, which differs when the data does (a resume onto other data is refused).
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -27,7 +26,8 @@ concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
 
 /// What travels: `at(i)`'s type as a value.
 template <source S>
-using item_of = std::remove_cvref_t<decltype(std::declval<const std::remove_cvref_t<S>&>().at(std::uint64_t{}))>;
+using item_of =
+    std::remove_cvref_t<decltype(std::declval<const std::remove_cvref_t<S>&>().at(std::uint64_t{}))>;
 
 /// The sample's name in messages: what the source calls it, else "sample 1234".
 template <source S>
@@ -48,7 +48,9 @@ void prefetch_sample(const S& from, std::uint64_t i) noexcept {
 /// What identifies the data: what the source says, else a hash of its size alone.
 template <source S>
 std::uint64_t fingerprint_of(const S& from) {
-  if constexpr (requires { { from.fingerprint() } -> std::convertible_to<std::uint64_t>; }) {
+  if constexpr (requires {
+                  { from.fingerprint() } -> std::convertible_to<std::uint64_t>;
+                }) {
     return from.fingerprint();
   } else {
     return fingerprint_hash().add(static_cast<std::uint64_t>(from.size())).value();

@@ -31,6 +31,12 @@ class [[nodiscard]] byte_charge {
   }
   ~byte_charge() { reset(); }
   std::size_t bytes() const noexcept { return bytes_; }
+  /// Up to `n` bytes of this as a charge of their own.
+  byte_charge split(std::size_t n) noexcept {
+    n = std::min(n, bytes_);
+    bytes_ -= n;
+    return {budget_, n};
+  }
   inline void reset() noexcept;
   explicit operator bool() const noexcept { return budget_ != nullptr; }
 

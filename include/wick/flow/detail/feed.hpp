@@ -606,9 +606,14 @@ class feed<pipeline<Source, S...>> {
     } else {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
-      auto next = apply(std::get<I>(stages_), std::move(batch), c);
-      count_batch(I, begun);
-      return pass_batch<I + 1>(std::move(next), c);
+      auto rest = [&](auto next) {
+        count_batch(I, begun);
+        return pass_batch<I + 1>(std::move(next), c);
+      };
+      auto& stage = std::get<I>(stages_);
+      // A stage that wraps those behind it (to set their stream) calls them itself.
+      if constexpr (requires { stage.around(std::move(batch), rest); }) return stage.around(std::move(batch), rest);
+      else return rest(apply(stage, std::move(batch), c));
     }
   }
   void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
@@ -650,6 +655,9 @@ class feed<pipeline<Source, S...>> {
         value v = co_await rest;
         co_return std::move(v);
       } else {
+        static_assert(!requires { std::get<I>(self->stages_).around(std::move(batch), [](auto b) { return b; }); },
+                      "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
+                      "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
         self->count_batch(I, begun);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);

@@ -1,0 +1,15 @@
+/// \file
+/// wick feeds a torch: everything, for users.
+#pragma once
+
+#include <wick/core.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/normalize.hpp>
+#include <wick/torch/pin.hpp>
+#include <wick/torch/tensor.hpp>
+#include <wick/torch/tensors.hpp>
+#include <wick/torch/transfer.hpp>
+
+#ifdef WICK_IMPLEMENTATION
+#include <wick/image/detail/stb_implementation.hpp>
+#endif
