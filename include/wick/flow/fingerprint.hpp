@@ -10,8 +10,9 @@
 
 namespace wick {
 
-/// Adds up names, sizes and labels to 64 bits, the same in every run and on every machine. Each addition
-/// counts with its length, so {"ab", "c"} and {"a", "bc"} differ. Against accidents, not against attackers.
+/// Adds up names, sizes and labels to 64 bits, the same in every run and, for the same bytes, on every
+/// machine. Each addition counts with its length, so {"ab", "c"} and {"a", "bc"} differ. Against accidents,
+/// not against attackers.
 class fingerprint_hash {
  public:
   constexpr fingerprint_hash& add(std::uint64_t value) noexcept {

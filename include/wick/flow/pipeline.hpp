@@ -129,7 +129,7 @@ auto as_stages(T&& t) {
   using type = std::remove_cvref_t<T>;
   if constexpr (is_chain<type>) return std::forward<T>(t).stages;
   else if constexpr (stage<type>) return std::tuple<type>(std::forward<T>(t));
-  else return std::tuple<map_stage<type>>(map_stage<type>(std::forward<T>(t)));
+  else return std::tuple<map_stage<std::decay_t<T>>>(map_stage<std::decay_t<T>>(std::forward<T>(t)));
 }
 
 template <class Src, class... Before, class Stage>

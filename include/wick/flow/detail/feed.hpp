@@ -589,7 +589,9 @@ class feed<pipeline<Source, S...>> {
     context c = batch_context(j);
     try {
       if (!check(j)) return j.columns.drop();
-      if constexpr (batched) {
+      if constexpr (types::batches_suspend) {
+        // complete_async does the rest; here come only batches that have failed
+      } else if constexpr (batched) {
         j.value.emplace(pass_batch<types::batching + 1>(j.columns.finish(j.count), c));
       } else {
         j.value.emplace(j.columns.finish(j.count));

@@ -1,0 +1,83 @@
+/// \file
+/// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the batch's slot
+/// is known.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <wick/flow/context.hpp>
+#include <wick/flow/error.hpp>
+#include <wick/flow/sample.hpp>
+#include <wick/flow/stage.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/image/stb.hpp>
+
+namespace wick {
+
+/// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped, not blended.
+enum class color : std::uint8_t { unchanged, grey, rgb, rgba };
+
+struct decode_options {
+  color mode = color::rgb;
+  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
+  bool allow_truncated = false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+};
+
+class decode_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "decode";
+
+  /// \throws wick::error when max_pixels is less than 1
+  explicit decode_stage(const decode_options& options) : options_(options) {
+    if (options.max_pixels < 1) {
+      throw error("decode: max_pixels = " + std::to_string(options.max_pixels) + " refuses every picture; give at least 1");
+    }
+  }
+
+  /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
+  lazy_image operator()(bytes encoded, context&) const {
+    const picture_info info = codecs().probe(encoded.span());
+    check_size(info, options_.max_pixels);
+    if (info.decoder->check_complete != nullptr) {
+      try {
+        info.decoder->check_complete(encoded.span(), info);
+      } catch (const error&) {
+        if (!options_.allow_truncated || info.format != "JPEG") throw;
+        encoded = with_end_of_image(encoded);
+      }
+    }
+    return lazy_image(std::move(encoded), info, channels(info));
+  }
+
+ private:
+  /// stb_image wants an end-of-image marker, wherever it comes.
+  static bytes with_end_of_image(const bytes& broken) {
+    bytes mended(broken.size() + 2);
+    std::memcpy(mended.data(), broken.data(), broken.size());
+    mended.data()[broken.size()] = std::byte{0xFF};
+    mended.data()[broken.size() + 1] = std::byte{0xD9};
+    return mended;
+  }
+  int channels(const picture_info& info) const noexcept {
+    switch (options_.mode) {
+      case color::grey: return 1;
+      case color::rgb: return 3;
+      case color::rgba: return 4;
+      default: return info.channels;
+    }
+  }
+  decode_options options_;
+};
+static_assert(stage_of<decode_stage, on_data>);
+
+/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents, 8 bits a channel.
+/// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for them.
+inline decode_stage decode(const decode_options& options = {}) { return decode_stage(options); }
+
+}  // namespace wick

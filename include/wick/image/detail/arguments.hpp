@@ -1,0 +1,25 @@
+/// \file
+/// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <wick/flow/error.hpp>
+#include <wick/image/geometry.hpp>
+
+namespace wick::detail {
+
+inline void require_size(std::string_view stage, int height, int width) {
+  if (height < 1 || width < 1) {
+    throw error(std::string(stage) + ": size " + size_text(width, height) + " px leaves no picture; give at least 1 px a side");
+  }
+}
+
+inline void require_probability(std::string_view stage, double p) {
+  if (!(p >= 0 && p <= 1)) {
+    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
+  }
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,120 @@
+/// \file
+/// A JPEG without decoding it: the frame header, and whether the file is all there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+
+#include <wick/flow/error.hpp>
+#include <wick/image/codec.hpp>
+#include <wick/image/detail/byte_order.hpp>
+
+namespace wick::detail {
+
+[[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size, const std::string& where) {
+  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " + where +
+              "; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
+}
+
+/// Goes from marker to marker by their lengths, so that a thumbnail inside an EXIF segment is stepped over.
+/// ITU-T T.81, annex B.
+class jpeg_markers {
+ public:
+  static constexpr unsigned end_of_image = 0xD9, start_of_scan = 0xDA, none = 0;
+
+  explicit jpeg_markers(std::span<const std::byte> encoded) noexcept : data_(encoded) {}
+
+  /// The next marker, `none` when the file ends first. Steps over what belongs to the one before.
+  unsigned next() noexcept {
+    if (marker_ == start_of_scan) skip_scan();
+    for (;;) {
+      const void* const found =
+          at_ < data_.size() ? std::memchr(data_.data() + at_, 0xFF, data_.size() - at_) : nullptr;
+      if (found == nullptr) return stop();
+      at_ = static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      while (byte_at(data_, at_) == 0xFF && at_ < data_.size()) ++at_;  // fill bytes
+      if (at_ >= data_.size()) return stop();
+      marker_ = byte_at(data_, at_++);
+      if (marker_ != 0) break;
+    }
+    payload_ = at_;
+    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8)) return marker_;  // no length
+    if (data_.size() - at_ < 2) return stop();
+    length_ = big16(data_, at_);
+    if (length_ < 2) length_ = 2;  // broken; the decoder will say so
+    if (data_.size() - at_ < length_) return stop();
+    payload_ = at_ + 2;
+    at_ += length_;
+    return marker_;
+  }
+  /// Where the marker's parameters start.
+  std::size_t payload() const noexcept { return payload_; }
+  std::size_t payload_size() const noexcept { return length_ - 2; }
+
+ private:
+  unsigned stop() noexcept {
+    at_ = data_.size();
+    return marker_ = none;
+  }
+  void skip_scan() noexcept {
+    while (at_ < data_.size()) {
+      const void* const found = std::memchr(data_.data() + at_, 0xFF, data_.size() - at_);
+      at_ = found == nullptr ? data_.size()
+                             : static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      const std::uint32_t code = byte_at(data_, at_ + 1);
+      if (code != 0 && !(code >= 0xD0 && code <= 0xD7)) return;
+      at_ += 2;
+    }
+  }
+
+  std::span<const std::byte> data_;
+  std::size_t at_ = 0, payload_ = 0, length_ = 2;
+  unsigned marker_ = none;
+};
+
+/// \throws wick::error when the file ends before its frame header
+inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
+  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return false;
+  if (encoded.size() > 2 && byte_at(encoded, 2) != 0xFF) return false;
+  info.format = "JPEG";
+  jpeg_markers markers(encoded);
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::none) throw_truncated("JPEG", encoded.size(), "inside its header");
+    if (marker == jpeg_markers::start_of_scan || marker == jpeg_markers::end_of_image) {
+      throw error("damaged JPEG: no frame header before the pixels; write the file again or remove it");
+    }
+    const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
+    if (!frame) continue;
+    if (markers.payload_size() < 6) {
+      throw error("damaged JPEG: its frame header is too short; write the file again or remove it");
+    }
+    const std::size_t at = markers.payload();
+    info.bits = static_cast<int>(byte_at(encoded, at));
+    info.height = big16(encoded, at + 1);
+    info.width = big16(encoded, at + 3);
+    info.channels = byte_at(encoded, at + 5) == 1 ? 1 : 3;  // CMYK comes out as RGB
+    return true;
+  }
+}
+
+/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business: cameras append
+/// previews and movies.
+inline void check_jpeg_complete(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  bool scans = false;
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::end_of_image) break;
+    if (marker == jpeg_markers::none) {
+      throw_truncated("JPEG", encoded.size(), scans ? "without an end-of-image marker" : "before its pixels");
+    }
+    scans = scans || marker == jpeg_markers::start_of_scan;
+  }
+  if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
+}
+
+}  // namespace wick::detail

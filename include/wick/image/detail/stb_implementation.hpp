@@ -1,0 +1,80 @@
+/// \file
+/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along; elsewhere in the
+/// one that defines WICK_IMPLEMENTATION.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <wick/image/detail/block_cache.hpp>
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wuseless-cast"
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wcast-align"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+#pragma GCC diagnostic ignored "-Wduplicated-branches"
+#pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+
+#define STB_IMAGE_STATIC
+#define STB_IMAGE_IMPLEMENTATION
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_PNG
+#define STBI_ONLY_BMP
+#define STBI_ONLY_GIF
+#define STBI_NO_STDIO
+#define STBI_NO_LINEAR
+#define STBI_ASSERT(x) ((void)0)  // damaged files reach them
+#define STBI_MALLOC(size) ::wick::detail::allocate_block(size)
+#define STBI_REALLOC(data, size) ::wick::detail::resize_block(data, size)
+#define STBI_FREE(data) ::wick::detail::release_block(data)
+#if defined(__ARM_NEON) || defined(__aarch64__)
+#define STBI_NEON
+#endif
+#if __has_include(<stb_image.h>)
+#include <stb_image.h>
+#else
+#include <stb/stb_image.h>
+#endif
+#ifndef STBI_THREAD_LOCAL
+#error "wick: stb_image before 2.26 keeps its failure reason in a plain global; install a newer libstb-dev"
+#endif
+#undef STB_IMAGE_IMPLEMENTATION
+#undef STB_IMAGE_STATIC
+
+namespace wick::detail {
+
+std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
+                       const char*& why) noexcept {
+  int stored = 0;
+  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width, &height,
+                                                &stored, channels);
+  if (pixels == nullptr) {
+    const char* const reason = stbi_failure_reason();
+    why = reason != nullptr ? reason : "no reason";
+  }
+  return pixels;
+}
+
+}  // namespace wick::detail
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif

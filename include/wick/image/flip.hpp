@@ -1,0 +1,77 @@
+/// \file
+/// Mirroring stages, sure and random. They turn a flag of the plan; the pixels are written mirrored in the first place.
+#pragma once
+
+#include <string_view>
+
+#include <wick/flow/context.hpp>
+#include <wick/flow/stage.hpp>
+#include <wick/image/detail/arguments.hpp>
+#include <wick/image/lazy_image.hpp>
+
+namespace wick {
+
+struct horizontal_flip_stage {
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "horizontal_flip";
+
+  lazy_image operator()(lazy_image picture, context&) const noexcept {
+    picture.mirror_x();
+    return picture;
+  }
+};
+static_assert(stage_of<horizontal_flip_stage, on_data>);
+
+struct vertical_flip_stage {
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "vertical_flip";
+
+  lazy_image operator()(lazy_image picture, context&) const noexcept {
+    picture.mirror_y();
+    return picture;
+  }
+};
+static_assert(stage_of<vertical_flip_stage, on_data>);
+
+class random_horizontal_flip_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "random_horizontal_flip";
+
+  explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) picture.mirror_x();
+    return picture;
+  }
+
+ private:
+  double p_;
+};
+static_assert(stage_of<random_horizontal_flip_stage, on_data>);
+
+class random_vertical_flip_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "random_vertical_flip";
+
+  explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) picture.mirror_y();
+    return picture;
+  }
+
+ private:
+  double p_;
+};
+static_assert(stage_of<random_vertical_flip_stage, on_data>);
+
+/// Left and right change places.
+inline horizontal_flip_stage horizontal_flip() noexcept { return {}; }
+/// Top and bottom change places.
+inline vertical_flip_stage vertical_flip() noexcept { return {}; }
+/// Left and right change places with probability p. torchvision.transforms.RandomHorizontalFlip.
+inline random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) { return random_horizontal_flip_stage(p); }
+/// Top and bottom change places with probability p. torchvision.transforms.RandomVerticalFlip.
+inline random_vertical_flip_stage random_vertical_flip(double p = 0.5) { return random_vertical_flip_stage(p); }
+
+}  // namespace wick

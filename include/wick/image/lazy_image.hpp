@@ -1,0 +1,191 @@
+/// \file
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its slot in the
+/// batch is known. What decode() makes and the picture stages pass on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include <wick/flow/error.hpp>
+#include <wick/flow/sample.hpp>
+#include <wick/flow/shape.hpp>
+#include <wick/image/codec.hpp>
+#include <wick/image/geometry.hpp>
+#include <wick/image/image.hpp>
+#include <wick/image/pixel_ops.hpp>
+#include <wick/image/resample.hpp>
+
+namespace wick {
+
+/// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are called
+/// in, the pixels are those of doing each at once: what does not commute is carried out first.
+class lazy_image {
+ public:
+  static constexpr bool is_picture = true;
+
+  lazy_image() noexcept = default;
+  /// An encoded picture whose header was read; it will come out with `channels` channels.
+  lazy_image(bytes encoded, const picture_info& info, int channels) noexcept
+      : encoded_(std::move(encoded)),
+        info_(info),
+        channels_(channels),
+        out_channels_(channels),
+        plan_(plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
+  /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
+  lazy_image(image pixels) noexcept  // NOLINT: implicit on purpose
+      : decoded_(std::move(pixels)),
+        channels_(decoded_.channels()),
+        out_channels_(channels_),
+        plan_(plan::whole(decoded_.width(), decoded_.height())) {}
+
+  /// As it will come out.
+  int width() const noexcept { return plan_.output_width(); }
+  int height() const noexcept { return plan_.output_height(); }
+  int channels() const noexcept { return out_channels_; }
+  bool empty() const noexcept { return width() == 0; }
+  const plan& geometry() const noexcept { return plan_; }
+  bool normalized() const noexcept { return normal_.count != 0; }
+
+  /// Cuts `part` out. \throws wick::error when it is not inside the picture
+  void crop(const rect& part) {
+    if (!pointwise()) materialise();
+    compose_crop(plan_, part);
+  }
+  /// \throws wick::error when a side is less than 1
+  void resize(int width, int height, interpolation filter = interpolation::bilinear) {
+    if (op_count_ != 0 && (width != this->width() || height != this->height())) materialise();
+    if (compose_resize(plan_, width, height, filter)) return;
+    materialise();
+    compose_resize(plan_, width, height, filter);
+  }
+  void mirror_x() noexcept { compose_mirror_x(plan_); }
+  void mirror_y() noexcept { compose_mirror_y(plan_); }
+
+  /// Adds a colour operation. \throws wick::error after normalize
+  void apply(const pixel_op& op) {
+    refuse_normalized("colour operations");
+    if (op_count_ == ops_.size() || out_channels_ != channels_) materialise();
+    ops_[op_count_++] = op;
+  }
+  /// Grey, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
+  void make_grey(int channels) {
+    if (out_channels_ >= 3) apply({pixel_op::kind::grey});
+    out_channels_ = channels;
+  }
+  /// The picture comes out as float32, (x / 255 - mean) / deviation. Colour operations must come before.
+  /// \throws wick::error when that was said already
+  void normalize(const normalization& by) {
+    refuse_normalized("a second normalize");
+    normal_ = by;
+  }
+
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised: float32 has
+  /// no place in an image
+  image pixels() const& {
+    refuse_normalized("pixels as wick::image");
+    return render();
+  }
+  image pixels() && {
+    refuse_normalized("pixels as wick::image");
+    if (untouched()) return std::move(decoded_);
+    image out = render();
+    encoded_ = {};  // gives its memory back to the budget
+    return out;
+  }
+  /// So that a user's stage may simply take a wick::image.
+  operator image() && { return std::move(*this).pixels(); }
+
+  /// [H, W, C].
+  wick::shape extents() const { return {height(), width(), channels()}; }
+  dtype type() const noexcept { return normalized() ? dtype::float32 : dtype::uint8; }
+  /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for damaged data
+  void write_to(slot to) const {
+    if (normalized()) {
+      write_normalized(render(), normal_, to.data, to.planar);
+    } else if (out_channels_ != channels_) {
+      render().write_to(to);
+    } else {
+      render_to(to.planar ? picture_target::planar(to.data, width(), height(), channels())
+                          : picture_target::interleaved(to.data, width(), height(), channels()));
+    }
+  }
+
+ private:
+  bool untouched() const noexcept {
+    return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
+           plan_ == plan::whole(decoded_.width(), decoded_.height());
+  }
+  bool pointwise() const noexcept {
+    for (std::size_t i = 0; i < op_count_; ++i) {
+      if (!ops_[i].pointwise()) return false;
+    }
+    return true;
+  }
+  void refuse_normalized(const char* what) const {
+    if (normalized()) {
+      throw error(std::string(what) + " after normalize: the picture is float32 by then; make normalize the last picture stage");
+    }
+  }
+
+  /// Geometry and colour, in the channels the decoder gives.
+  void render_to(const picture_target& to) const {
+    detail::resample_lease lease;
+    detail::resample_scratch& scratch = *lease;
+    detail::build_axes(plan_, 1.0, 0, 0, scratch);
+    if (encoded_.empty()) {
+      detail::resample(decoded_.view(), 0, 0, scratch, to);
+    } else {
+      const decode_request request{{scratch.columns.low(), scratch.rows.low(),
+                                    scratch.columns.high() - scratch.columns.low(),
+                                    scratch.rows.high() - scratch.rows.low()},
+                                   std::min(1.0, std::max(static_cast<double>(plan_.width) / plan_.source.width,
+                                                          static_cast<double>(plan_.height) / plan_.source.height)),
+                                   channels_};
+      const decoded_picture got = info_.decoder->decode(encoded_.span(), info_, request);
+      if (got.scale == 1.0) {
+        detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
+      } else {
+        detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
+        detail::resample(got.pixels.view(), 0, 0, scratch, to);
+      }
+    }
+    for (std::size_t i = 0; i < op_count_; ++i) wick::apply(ops_[i], to);
+  }
+  /// All of it but the normalisation.
+  image render() const {
+    image out(width(), height(), channels_);
+    render_to(picture_target::interleaved(out.data(), width(), height(), channels_));
+    if (out_channels_ == channels_) return out;
+    image changed(width(), height(), out_channels_);  // grey: every colour channel is the first one
+    for (int y = 0; y < height(); ++y) {
+      const std::uint8_t* in = out.row(y);
+      std::uint8_t* to = changed.row(y);
+      for (int x = 0; x < width(); ++x, in += channels_) {
+        for (int c = 0; c < out_channels_; ++c) *to++ = in[0];
+      }
+    }
+    return changed;
+  }
+  void materialise() {
+    decoded_ = render();
+    encoded_ = {};
+    op_count_ = 0;
+    channels_ = out_channels_;
+    plan_ = plan::whole(decoded_.width(), decoded_.height());
+  }
+
+  bytes encoded_;        // empty when the pixels exist:
+  image decoded_;
+  picture_info info_;
+  int channels_ = 0;      // while geometry and colour are worked on
+  int out_channels_ = 0;  // when all is done
+  plan plan_;
+  std::array<pixel_op, 6> ops_{};
+  std::size_t op_count_ = 0;
+  normalization normal_;
+};
+
+}  // namespace wick

@@ -1,0 +1,141 @@
+/// \file
+/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried out first.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <wick/flow/context.hpp>
+#include <wick/flow/error.hpp>
+#include <wick/flow/stage.hpp>
+#include <wick/image/geometry.hpp>
+#include <wick/image/lazy_image.hpp>
+
+namespace wick {
+
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept { return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v); }
+};
+
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill colour
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+struct pad_options {
+  fill_color fill{};
+  padding_mode mode = padding_mode::constant;
+};
+
+namespace detail {
+
+inline void require_edges(std::string_view stage, const edges& e) {
+  if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
+    throw error(std::string(stage) + ": negative padding; use center_crop or random_crop to take pixels away");
+  }
+}
+
+/// The source coordinate for each padded one; -1 where the fill goes.
+inline std::vector<int> padded_axis(int size, int before, int after, padding_mode mode) {
+  const int most = mode == padding_mode::reflect ? size - 1 : mode == padding_mode::symmetric ? size : before + after;
+  if (before > most || after > most) {
+    throw error("pad: a picture of " + std::to_string(size) + " px can be mirrored by at most " + std::to_string(most) +
+                " px, not " + std::to_string(std::max(before, after)) + "; pad less, or use padding_mode::edge");
+  }
+  std::vector<int> from(static_cast<std::size_t>(before) + static_cast<std::size_t>(size) + static_cast<std::size_t>(after));
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    int x = static_cast<int>(i) - before;
+    if (x < 0 || x >= size) {
+      const bool low = x < 0;
+      switch (mode) {
+        case padding_mode::constant: x = -1; break;
+        case padding_mode::edge: x = low ? 0 : size - 1; break;
+        case padding_mode::reflect: x = low ? -x : 2 * (size - 1) - x; break;
+        case padding_mode::symmetric: x = low ? -1 - x : 2 * size - 1 - x; break;
+      }
+    }
+    from[i] = x;
+  }
+  return from;
+}
+
+}  // namespace detail
+
+/// `picture` with a border. \throws wick::error when it is mirrored by more than it has
+inline image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode) {
+  const std::vector<int> columns = detail::padded_axis(picture.width(), by.left, by.right, mode);
+  const std::vector<int> rows = detail::padded_axis(picture.height(), by.top, by.bottom, mode);
+  const auto n = static_cast<std::size_t>(picture.channels());
+  image out(static_cast<int>(columns.size()), static_cast<int>(rows.size()), picture.channels());
+  const auto put = [n](std::uint8_t* to, const std::uint8_t* pixel) {
+    for (std::size_t c = 0; c < n; ++c) to[c] = pixel[c];
+  };
+  const auto inner = static_cast<std::size_t>(by.left), end = inner + static_cast<std::size_t>(picture.width());
+  for (std::size_t y = 0; y < rows.size(); ++y) {
+    std::uint8_t* const to = out.row(static_cast<int>(y));
+    const std::uint8_t* const in = rows[y] < 0 ? nullptr : picture.row(rows[y]);
+    for (std::size_t x = 0; x < columns.size(); ++x) {
+      if (in != nullptr && x == inner && end > inner) {
+        std::memcpy(to + inner * n, in, (end - inner) * n);
+        x = end - 1;
+        continue;
+      }
+      const int from = columns[x];
+      put(to + x * n, in == nullptr || from < 0 ? fill.levels.data() : in + static_cast<std::size_t>(from) * n);
+    }
+  }
+  return out;
+}
+
+class pad_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "pad";
+
+  pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) { detail::require_edges(name, by); }
+  lazy_image operator()(lazy_image picture, context&) const {
+    if (by_.empty()) return picture;
+    return pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode);
+  }
+
+ private:
+  edges by_;
+  pad_options options_;
+};
+static_assert(stage_of<pad_stage, on_data>);
+
+/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom. torchvision.transforms.Pad.
+inline pad_stage pad(const edges& by, const pad_options& options = {}) { return {by, options}; }
+inline pad_stage pad(int left, int top, int right, int bottom, const pad_options& options = {}) {
+  return {{left, top, right, bottom}, options};
+}
+
+}  // namespace wick

@@ -1,0 +1,173 @@
+/// \file
+/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32 with mean
+/// and deviation taken out. The last things done to a picture before it is batched.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <wick/flow/error.hpp>
+#include <wick/image/image.hpp>
+
+namespace wick {
+
+/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it is.
+struct pixel_op {
+  enum class kind : std::uint8_t {
+    brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
+    contrast,    ///< blend with the mean of the grey picture; value ≥ 0
+    saturation,  ///< blend with the grey picture; value ≥ 0
+    hue,         ///< turn the colour circle; value in [-0.5, 0.5] of a turn
+    grey,        ///< all three colours become the grey picture
+  };
+  kind what = kind::brightness;
+  float value = 1;
+
+  /// Whether a pixel's result depends on that pixel alone.
+  bool pointwise() const noexcept { return what != kind::contrast; }
+};
+
+namespace detail {
+
+/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
+inline std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
+  return static_cast<std::uint8_t>(0.2989f * static_cast<float>(r) + 0.587f * static_cast<float>(g) +
+                                   0.114f * static_cast<float>(b));
+}
+
+/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
+inline std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
+  return static_cast<std::uint8_t>(std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
+}
+
+template <class F>
+inline void for_each_pixel(const picture_target& p, F f) {
+  for (int y = 0; y < p.height; ++y) {
+    std::uint8_t* pixel = p.data + y * p.row;
+    for (int x = 0; x < p.width; ++x, pixel += p.step) f(pixel);
+  }
+}
+
+inline void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
+  if (p.channels >= 3) {
+    for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = level[v[0]];
+      v[p.plane] = level[v[p.plane]];
+      v[2 * p.plane] = level[v[2 * p.plane]];
+    });
+  } else {
+    for_each_pixel(p, [&](std::uint8_t* v) { v[0] = level[v[0]]; });
+  }
+}
+
+inline float mean_luma(const picture_target& p) {
+  std::uint64_t sum = 0;
+  if (p.channels >= 3) {
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma(v[0], v[p.plane], v[2 * p.plane]); });
+  } else {
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += v[0]; });
+  }
+  return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
+}
+
+/// Turns the hue by `turn`: to HSV, as torchvision's _rgb2hsv, and back by the sextant formulas of its _hsv2rgb.
+inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept {
+  const float r = static_cast<float>(r8) / 255.0f, g = static_cast<float>(g8) / 255.0f,
+              b = static_cast<float>(b8) / 255.0f;
+  const float high = std::max({r, g, b}), low = std::min({r, g, b}), range = high - low;
+  if (range == 0) return {r8, g8, b8};
+  const float saturation = range / high;
+  const float rc = (high - r) / range, gc = (high - g) / range, bc = (high - b) / range;
+  float hue = high == r ? bc - gc : high == g ? 2.0f + rc - bc : 4.0f + gc - rc;
+  hue = hue / 6.0f + 1.0f + turn;
+  hue -= std::floor(hue);
+  const float scaled = hue * 6.0f, floor = std::floor(scaled), part = scaled - floor;
+  const auto unit = [](float v) { return std::clamp(v, 0.0f, 1.0f); };
+  const float p = unit(high * (1.0f - saturation)), q = unit(high * (1.0f - saturation * part)),
+              t = unit(high * (1.0f - saturation * (1.0f - part)));
+  const auto level = [](float v) { return static_cast<std::uint8_t>(v * (255.0f + 1.0f - 1e-3f)); };
+  switch (static_cast<int>(floor) % 6) {
+    case 0: return {level(high), level(t), level(p)};
+    case 1: return {level(q), level(high), level(p)};
+    case 2: return {level(p), level(high), level(t)};
+    case 3: return {level(p), level(q), level(high)};
+    case 4: return {level(t), level(p), level(high)};
+    default: return {level(high), level(p), level(q)};
+  }
+}
+
+}  // namespace detail
+
+/// Carries out one operation on the pixels at `p`.
+inline void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  const float value = op.value;
+  const std::ptrdiff_t plane = p.plane;
+  if (op.what == kind::brightness || op.what == kind::contrast) {
+    const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
+    std::array<std::uint8_t, 256> level;
+    for (std::size_t i = 0; i < level.size(); ++i) level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
+    return detail::map_levels(p, level);
+  }
+  if (p.channels < 3) return;  // grey has neither saturation nor hue
+  if (op.what == kind::hue) {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
+      v[0] = turned[0];
+      v[plane] = turned[1];
+      v[2 * plane] = turned[2];
+    });
+  } else if (op.what == kind::saturation) {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      const float grey = detail::luma(v[0], v[plane], v[2 * plane]);
+      v[0] = detail::blend(value, v[0], grey);
+      v[plane] = detail::blend(value, v[plane], grey);
+      v[2 * plane] = detail::blend(value, v[2 * plane], grey);
+    });
+  } else {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = v[plane] = v[2 * plane] = detail::luma(v[0], v[plane], v[2 * plane]);
+    });
+  }
+}
+
+/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no normalisation.
+struct normalization {
+  std::array<float, 4> mean{}, deviation{};
+  int count = 0;
+};
+
+/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when the number of
+/// channels is another one
+inline void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
+  const int channels = from.channels();
+  if (by.count != 1 && by.count != channels) {
+    throw error("normalize has " + std::to_string(by.count) + " means, the picture has " + std::to_string(channels) +
+                " channels; give one mean and deviation for each channel, or one for all");
+  }
+  std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
+  for (int c = 0; c < channels; ++c) {
+    const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
+    for (std::size_t i = 0; i < 256; ++i) {
+      level[static_cast<std::size_t>(c)][i] = (static_cast<float>(i) / 255.0f - by.mean[k]) / by.deviation[k];
+    }
+  }
+  float* const out = reinterpret_cast<float*>(to);
+  const std::span<const std::uint8_t> in = from.pixels();
+  const std::size_t n = static_cast<std::size_t>(channels), pixels = in.size() / n;
+  for (std::size_t c = 0; c < n; ++c) {
+    const auto& table = level[c];
+    if (planar) {
+      for (std::size_t i = 0; i < pixels; ++i) out[c * pixels + i] = table[in[i * n + c]];
+    } else {
+      for (std::size_t i = 0; i < pixels; ++i) out[i * n + c] = table[in[i * n + c]];
+    }
+  }
+}
+
+}  // namespace wick

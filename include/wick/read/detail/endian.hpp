@@ -1,0 +1,50 @@
+/// \file
+/// Big-endian numbers, as idx files have them.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace wick::detail {
+
+inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
+  return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
+}
+
+inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
+inline std::uint32_t reverse_bytes(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
+inline std::uint64_t reverse_bytes(std::uint64_t v) noexcept { return __builtin_bswap64(v); }
+
+template <std::unsigned_integral Word>
+void reverse_each(std::byte* data, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i, data += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, data, sizeof(Word));
+    word = reverse_bytes(word);
+    std::memcpy(data, &word, sizeof(Word));
+  }
+}
+
+/// In place, from the order of idx files to the machine's.
+inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t element_size) noexcept {
+  if constexpr (std::endian::native == std::endian::little) {
+    switch (element_size) {
+      case 2:
+        reverse_each<std::uint16_t>(data, count);
+        break;
+      case 4:
+        reverse_each<std::uint32_t>(data, count);
+        break;
+      case 8:
+        reverse_each<std::uint64_t>(data, count);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace wick::detail

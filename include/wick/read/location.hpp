@@ -1,0 +1,21 @@
+/// \file
+/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
+#pragma once
+
+#include <cstdint>
+
+namespace wick {
+
+/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
+/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
+/// it in messages); else `path` is to be opened.
+struct location {
+  static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
+  const char* path = nullptr;
+  int file = -1;
+  std::uint64_t offset = 0;
+  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+};
+
+}  // namespace wick

@@ -1,0 +1,162 @@
+/// \file
+/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
+/// targets.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/flow/error.hpp>
+#include <wick/flow/sample.hpp>
+#include <wick/flow/shape.hpp>
+#include <wick/flow/source.hpp>
+#include <wick/read/memory_view.hpp>
+
+namespace wick {
+namespace detail {
+
+/// Fetches the first KiB of a row into the cache.
+inline void prefetch_row(const void* row, std::size_t bytes) noexcept {
+  const auto* p = static_cast<const char*>(row);
+  const std::size_t near = bytes < 1024 ? bytes : 1024;
+  for (std::size_t at = 0; at < near; at += 64) __builtin_prefetch(p + at);
+  if (near != 0) __builtin_prefetch(p + near - 1);  // a row need not begin where a cache line does
+}
+
+}  // namespace detail
+
+/// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
+/// in_memory(vector).
+template <class T>
+class memory_items {
+  static_assert(!std::is_same_v<T, bool>,
+                "wick: std::vector<bool> holds no bools to refer to; use std::vector<char>");
+
+ public:
+  explicit memory_items(std::vector<T> items)
+      : items_(std::make_shared<const std::vector<T>>(std::move(items))) {
+    if (items_->empty()) throw error("in_memory: the vector is empty; give it at least one sample");
+    first_ = items_->data();
+  }
+
+  std::uint64_t size() const noexcept { return items_->size(); }
+  decltype(auto) at(std::uint64_t i) const noexcept {
+    if constexpr (std::is_trivially_copyable_v<T> && sizeof(T) <= 16) {
+      return T(first_[i]);
+    } else {
+      return static_cast<const T&>(first_[i]);
+    }
+  }
+  void prefetch(std::uint64_t i) const noexcept { detail::prefetch_row(first_ + i, sizeof(T)); }
+  /// Of the items where their bytes or characters can be hashed, else of their number.
+  std::uint64_t fingerprint() const noexcept {
+    fingerprint_hash h;
+    if constexpr (std::has_unique_object_representations_v<T> && !std::is_pointer_v<T>) {
+      h.add(items_->data(), items_->size() * sizeof(T));
+    } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+      for (const T& item : *items_) h.add(std::string_view(item));
+    }
+    return h.add(size()).value();
+  }
+
+ private:
+  std::shared_ptr<const std::vector<T>> items_;
+  const T* first_;
+};
+
+static_assert(source<memory_items<std::string>>);
+
+/// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>, ready for batch(). Made
+/// by in_memory(values, shape, targets) and by idx().
+class memory_rows {
+ public:
+  /// `owner` keeps what `data` points to alive; it holds targets.size() rows of that format.
+  memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+              std::vector<std::int64_t> targets)
+      : kept_(std::make_shared<const kept>(kept{std::move(owner), format, std::move(targets)})),
+        data_(data),
+        stride_(format.bytes),
+        format_(&kept_->format),
+        targets_(kept_->targets.data()) {
+    if (kept_->targets.empty()) throw error("in_memory: there are no targets, so no samples; give one a row");
+  }
+
+  std::uint64_t size() const noexcept { return kept_->targets.size(); }
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
+    return {memory_view(data_ + i * stride_, *format_), targets_[i]};
+  }
+  void prefetch(std::uint64_t i) const noexcept {
+    __builtin_prefetch(targets_ + i);
+    detail::prefetch_row(data_ + i * stride_, stride_);
+  }
+  const row_format& format() const noexcept { return *format_; }
+  const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
+  /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.
+  std::uint64_t fingerprint() const noexcept {
+    fingerprint_hash h;
+    h.add(name_of(format_->type));
+    for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
+    for (const std::int64_t t : targets()) h.add(static_cast<std::uint64_t>(t));
+    const std::uint64_t rows =
+        std::min(size(), (std::uint64_t{16} << 20) / std::max<std::size_t>(stride_, 1) + 1);
+    for (std::uint64_t r = 0; r < rows; ++r) h.add(data_ + r * size() / rows * stride_, stride_);
+    return h.add(size()).value();
+  }
+
+ private:
+  struct kept {
+    std::shared_ptr<const void> owner;
+    row_format format;
+    std::vector<std::int64_t> targets;
+  };
+  std::shared_ptr<const kept> kept_;
+  // What at() needs, without a way through kept_.
+  const std::byte* data_;
+  std::size_t stride_;
+  const row_format* format_;
+  const std::int64_t* targets_;
+};
+
+static_assert(source<memory_rows>);
+
+/// A source of the items of a vector, which it takes over. \throws wick::error when the vector is empty
+template <class T>
+memory_items<T> in_memory(std::vector<T> items) {
+  return memory_items<T>(std::move(items));
+}
+
+/// A source of the rows of a contiguous array [targets.size(), row…] of any arithmetic type, which it takes
+/// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
+/// wick::error when sizes disagree, or there is no row
+template <class T>
+  requires std::is_arithmetic_v<T> memory_rows in_memory(std::vector<T> values, const shape& row,
+                                                         std::vector<std::int64_t> targets) {
+    const row_format format(row, dtype_of<T>());
+    if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
+      throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
+                  std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
+                  "; check both");
+    }
+    auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+    const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+    return memory_rows(std::move(owner), data, format, std::move(targets));
+  }
+
+/// The same over memory of the caller's, who keeps it alive and unchanged.
+/// \throws wick::error when there is no row, or a null pointer
+template <class T>
+  requires std::is_arithmetic_v<T> memory_rows in_memory(const T* values, const shape& row,
+                                                         std::vector<std::int64_t> targets) {
+    if (values == nullptr) throw error("in_memory: the pointer to the values is null");
+    return memory_rows(nullptr, reinterpret_cast<const std::byte*>(values), row_format(row, dtype_of<T>()),
+                       std::move(targets));
+  }
+
+}  // namespace wick

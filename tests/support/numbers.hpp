@@ -1,0 +1,56 @@
+/// \file
+/// A source without files, and what was delivered from it as one number.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <wick/flow/fingerprint.hpp>
+#include <wick/flow/loader.hpp>
+#include <wick/flow/sample.hpp>
+
+namespace wick_test {
+
+using cell = wick::sample<std::array<std::uint8_t, 8>>;
+
+/// Sample i has i as its target and bytes made from it.
+struct numbers {
+  std::uint64_t count = 100;
+  std::shared_ptr<std::atomic<std::uint64_t>> asked = std::make_shared<std::atomic<std::uint64_t>>(0);
+
+  std::uint64_t size() const { return count; }
+  cell at(std::uint64_t i) const {
+    asked->fetch_add(1, std::memory_order_relaxed);
+    cell c{{}, static_cast<std::int64_t>(i)};
+    for (std::size_t b = 0; b < c.data.size(); ++b) c.data[b] = static_cast<std::uint8_t>(i >> b);
+    return c;
+  }
+  std::string key(std::uint64_t i) const { return "number " + std::to_string(i); }
+};
+
+/// The targets of one epoch, batch after batch.
+template <class Loader>
+std::vector<std::vector<std::int64_t>> targets_of(Loader& from, std::uint64_t epoch) {
+  std::vector<std::vector<std::int64_t>> out;
+  for (auto& batch : from.epoch(epoch)) {
+    const std::int64_t* const t = batch.target.template as<std::int64_t>();
+    out.emplace_back(t, t + batch.target.extents()[0]);
+  }
+  return out;
+}
+
+/// Every byte of one epoch, batch boundaries and order counted.
+template <class Loader>
+std::uint64_t bytes_of(Loader& from, std::uint64_t epoch) {
+  wick::fingerprint_hash h;
+  for (auto& batch : from.epoch(epoch)) {
+    h.add(batch.data.data(), batch.data.bytes()).add(batch.target.data(), batch.target.bytes());
+  }
+  return h.value();
+}
+
+}  // namespace wick_test
