@@ -135,7 +135,6 @@ TEST_CASE("over 5 epochs no thread is started, no source copied, no block of mem
   wick::executor ex(2);
   wick::loader l(std::move(source) | wick::shuffle() | hop | wick::array_batch(64), {.seed = 1, .on = &ex});
   bytes_of(l, 0);
-  bytes_of(l, 1);  // the window reaches into this one
   const std::size_t threads = threads_now();
   const std::uint64_t allocations = l.slab_allocations();
   for (std::uint64_t epoch = 2; epoch < 7; ++epoch) bytes_of(l, epoch);
@@ -191,6 +190,16 @@ TEST_CASE("an epoch left early begins anew, the next begins at its beginning, an
   }
 }
 
+TEST_CASE("without prefetch across epochs nothing of the next one is begun before it is asked for") {
+  const numbers source{40};
+  wick::loader l(source | wick::array_batch(10), {.workers = 2, .prefetch_next_epoch = false});
+  for (std::uint64_t e : {0, 1, 1, 5, 5, 5, 6}) {
+    const std::uint64_t before = source.asked->load();
+    CHECK(targets_of(l, e).size() == 4);
+    CHECK(source.asked->load() == before + 40);
+  }
+}
+
 TEST_CASE("next() goes on behind a break, and starts with epoch 0 when none was begun") {
   wick::loader l(numbers{100} | wick::array_batch(10), {.workers = 2});
   std::size_t n = 0;
@@ -205,6 +214,37 @@ TEST_CASE("next() goes on behind a break, and starts with epoch 0 when none was 
   const auto second = l.next();
   REQUIRE(second);
   CHECK(second->target.as<std::int64_t>()[0] == 10);
+}
+
+TEST_CASE("the only worker goes on with other samples while one waits for a blocking call") {
+  struct meeting {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool open = false;
+  };
+  auto met = std::make_shared<meeting>();
+  struct stages {
+    // Number 0 blocks an I/O thread until number 9 has come by: on the same worker, since there is one.
+    static wick::task<cell> wait(std::shared_ptr<meeting> m, cell c, wick::context& context) {
+      if (c.target == 0) {
+        auto blocking = context.on()->io().run(*context.on(), [m] {
+          std::unique_lock lock(m->mutex);
+          m->changed.wait(lock, [&] { return m->open; });
+        });
+        co_await blocking;
+      }
+      if (c.target == 9) {
+        const std::lock_guard lock(m->mutex);
+        m->open = true;
+        m->changed.notify_all();
+      }
+      co_return c;
+    }
+  };
+  wick::loader l(numbers{40} | wick::map("wait", [met](cell c, wick::context& x) { return stages::wait(met, c, x); }) |
+                     wick::array_batch(10),
+                 {.workers = 1, .io_threads = 1});
+  CHECK(targets_of(l, 0).size() == 4);
 }
 
 TEST_CASE("two loaders on one executor, used at the same time from two threads, each give their own") {

@@ -8,8 +8,10 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <wick/flow/collate.hpp>
+#include <wick/flow/detail/apply.hpp>
 #include <wick/flow/error.hpp>
 #include <wick/flow/stage.hpp>
 
@@ -84,7 +86,7 @@ class batch_stage {
     static_assert(detail::can_batch<Item>::value,
                   "wick: batch() can't put what came into a tensor (see 'Item'): wanted are numbers, std::array of "
                   "them, std::string, pictures, anything with extents(), type() and write_to(slot), or sample<>, "
-                  "tuples and plain structs of these. What has no fixed shape (std::vector) needs a stage before "
+                  "tuples and plain structs of up to 8 fields of these. What has no fixed shape (std::vector) needs a stage before "
                   "batch() that gives it one; or write group(n), which makes a std::vector of the samples");
     return detail::can_batch<Item>::value;
   }
@@ -99,6 +101,19 @@ class batch_stage {
 /// \throws wick::error when size is 0
 inline batch_stage<array_output> array_batch(std::size_t size, batch_options options = {}) { return {size, options}; }
 
+namespace detail {
+
+/// A column of objects that are made before they are put: no undecoded picture leaves a batch.
+template <class Item>
+class group_column : public object_column<materialized_t<Item>> {
+ public:
+  void put(std::size_t i, Item&& value) {
+    object_column<materialized_t<Item>>::put(i, materialized<Item>::make(std::move(value)));
+  }
+};
+
+}  // namespace detail
+
 /// Makes a std::vector of the samples as they are.
 class group_stage {
  public:
@@ -111,9 +126,9 @@ class group_stage {
   bool drop_last() const noexcept { return options_.drop_last; }
   layout order() const noexcept { return options_.layout; }
   template <class Item>
-  using collator = detail::object_column<Item>;
+  using collator = detail::group_column<Item>;
   template <class Item>
-  using batch_of = std::vector<Item>;
+  using batch_of = std::vector<detail::materialized_t<Item>>;
   template <class Item>
   static consteval bool check() {
     return true;

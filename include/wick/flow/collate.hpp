@@ -78,8 +78,14 @@ class memory_column {
   void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool) {
     pool_ = pool;
     capacity_ = n;
+    // All anew: a batch without samples says the same of itself wherever it is made.
+    about_ = column_description();
     about_.order = order;
     about_.picture = is_picture<T>;
+    if constexpr (!batchable<T>) {
+      fixed_array<T>::append(about_.each);
+      about_.type = dtype_of<typename fixed_array<T>::element>();
+    }
     base_.store(nullptr, std::memory_order_relaxed);
     misfits_.clear();
   }

@@ -16,6 +16,17 @@ class error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known. Messages name
+/// the stage that it belongs to.
+class late_error : public error {
+ public:
+  late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
+  const std::string& stage() const noexcept { return stage_; }
+
+ private:
+  std::string stage_;
+};
+
 /// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own exception is
 /// at cause().
 class sample_error : public error {

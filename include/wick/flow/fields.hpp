@@ -5,6 +5,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -53,22 +54,29 @@ inline constexpr bool is_picture<T> = T::is_picture;
 
 namespace detail {
 
-/// The element and the extents of (nested) std::arrays of numbers.
+/// The element and the extents of (nested) arrays of numbers.
 template <class T>
 struct fixed_array {
   using element = T;
-  static constexpr bool value = std::is_arithmetic_v<T>;
+  static constexpr bool value = std::is_arithmetic_v<T> && sizeof(T) <= 8;
   static void append(shape&) {}
 };
 template <class T, std::size_t N>
-struct fixed_array<std::array<T, N>> {
+struct fixed_array<T[N]> {
   using element = typename fixed_array<T>::element;
-  static constexpr bool value = fixed_array<T>::value;
+  static constexpr bool value = N > 0 && fixed_array<T>::value;
   static void append(shape& s) {
     s.push_back(static_cast<std::int64_t>(N));
     fixed_array<T>::append(s);
   }
 };
+template <class T, std::size_t N>
+struct fixed_array<std::array<T, N>> : fixed_array<T[N]> {};
+template <class T>
+struct fixed_array<std::array<T, 0>> : std::false_type {};
+
+template <class T>
+concept leaf = batchable<T> || fixed_array<T>::value || std::same_as<T, std::string>;
 
 template <class T>
 inline constexpr bool is_tuple_like = false;
@@ -76,29 +84,48 @@ template <class... T>
 inline constexpr bool is_tuple_like<std::tuple<T...>> = true;
 template <class A, class B>
 inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
+template <class T, std::size_t N>
+inline constexpr bool is_tuple_like<std::array<T, N>> = N > 0 && !leaf<std::array<T, N>>;
 
-template <class T>
-concept leaf = batchable<T> || fixed_array<T>::value || std::same_as<T, std::string>;
-
-// The number of fields of an aggregate: the most initialisers that its braces take.
+// The number of fields of an aggregate: the most initialisers that its braces take. Empty braces count a C array as
+// one; only where a field has no default, whole values are tried.
+inline constexpr std::size_t max_fields = 8;
 struct anything {
   template <class T>
   operator T() const;
+};
+template <class T>
+struct any_base_of {
+  template <class B>
+    requires(std::is_base_of_v<B, T> && !std::same_as<B, T>)
+  operator B() const;
 };
 template <class T, std::size_t... I>
 consteval bool takes_fields(std::index_sequence<I...>) {
   return requires { T{(static_cast<void>(I), anything{})...}; };
 }
-template <class T, std::size_t N = 8>
+template <class T, std::size_t N = max_fields + 1>
 consteval std::size_t field_count() {
-  if constexpr (N == 0) return 0;
-  else if constexpr (takes_fields<T>(std::make_index_sequence<N>{})) return N;
-  else return field_count<T, N - 1>();
+  if constexpr (!requires { T{}; }) {
+    if constexpr (N == 0) return 0;
+    else if constexpr (takes_fields<T>(std::make_index_sequence<N>{})) return N;
+    else return field_count<T, N - 1>();
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 9;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; }) return 8;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; }) return 7;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; }) return 6;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}}; }) return 5;
+  else if constexpr (requires { T{{}, {}, {}, {}}; }) return 4;
+  else if constexpr (requires { T{{}, {}, {}}; }) return 3;
+  else if constexpr (requires { T{{}, {}}; }) return 2;
+  else if constexpr (requires { T{{}}; }) return 1;
+  else return 0;
 }
 
+/// A plain struct of 1 to 8 fields, all its own.
 template <class T>
-concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_tuple_like<T> && !is_sample<T> &&
-                      (field_count<T>() > 0);
+concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_sample<T> &&
+                      !requires { std::tuple_size<T>::value; } && (field_count<T>() > 0) && (field_count<T>() <= max_fields) && !requires { T{any_base_of<T>{}}; };
 
 /// The fields of an aggregate as a tuple of references.
 template <class T>
@@ -145,9 +172,9 @@ concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
 /// The field types of a composite, decayed, as a std::tuple.
 template <class T>
 struct field_types {
-  using type = decltype(with_fields(std::declval<T&>(), [](auto&... f) {
-    return std::tuple<std::remove_cvref_t<decltype(f)>...>{std::move(f)...};
-  }));
+  using type = typename decltype(with_fields(std::declval<T&>(), [](auto&... f) {
+    return std::type_identity<std::tuple<std::remove_cvref_t<decltype(f)>...>>{};
+  }))::type;
 };
 template <class D, class T>
 struct field_types<sample<D, T>> {

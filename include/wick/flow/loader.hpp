@@ -18,6 +18,7 @@
 #include <wick/flow/ledger.hpp>
 #include <wick/flow/loader_options.hpp>
 #include <wick/flow/pipeline.hpp>
+#include <wick/observe/phases.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/observe/stall_meter.hpp>
 #include <wick/run/cpus.hpp>
@@ -58,7 +59,6 @@ class loader<pipeline<Source, S...>> {
   /// ready already; else what was prefetched is dropped. An epoch that was left early begins anew.
   epoch_range epoch(std::uint64_t e) {
     feed_->seek(e, 0);
-    feed_->entered(e);
     epoch_ = e;
     left_ = feed_->batches();
     singles_.clear();
@@ -224,6 +224,9 @@ sample_error loader<pipeline<Source, S...>>::describe(const job_type& job, const
   std::string text;
   try {
     std::rethrow_exception(f.cause);
+  } catch (const late_error& e) {
+    text = e.what();
+    stage = e.stage();
   } catch (const std::exception& e) {
     text = e.what();
   } catch (...) {
@@ -296,11 +299,11 @@ report loader<pipeline<Source, S...>>::report() {
   r.wait_mean = stalls_.mean();
   r.wait_median = stalls_.median();
   r.iterations = stalls_.count();
-  for (std::size_t i = 0; i < totals.size(); ++i) {
+  const auto row = [&](std::size_t i, std::string name) {
     const auto& t = totals[i];
     const auto& b = reported_.clocks[i];
     stage_report s;
-    s.name = i < names.size() ? names[i] : "order";
+    s.name = std::move(name);
     s.count = t.count - b.count;
     const double timed = static_cast<double>(t.timed - b.timed);
     if (timed > 0) {
@@ -308,8 +311,18 @@ report loader<pipeline<Source, S...>>::report() {
     }
     const auto waited = static_cast<std::int64_t>(t.waited - b.waited);
     if (waited > 0) s.blocked = static_cast<double>(waited) * tick;
-    if (i == names.size()) r.stages.insert(r.stages.begin(), std::move(s));
-    else if (s.count != 0) r.stages.push_back(std::move(s));
+    return s;
+  };
+  r.stages.push_back(row(feed_type::order_row, "order"));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    stage_report s = row(i, names[i]);
+    if (i == feed_type::batching) {
+      for (std::size_t p = 0; p < phase_count; ++p) {
+        stage_report inside = row(feed_type::phase_row + p, s.name + ": " + std::string(phase_names[p]));
+        if (inside.busy > 0) r.stages.push_back(std::move(inside));
+      }
+    }
+    if (s.count != 0) r.stages.push_back(std::move(s));
   }
   r.notes = feed_->notes();
   reported_ = {totals, now, taken_, samples_, ledger_.total()};

@@ -2,10 +2,12 @@
 /// Order stages: which sample stands at which position. They compute positions before anything is read.
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <wick/flow/error.hpp>
 #include <wick/flow/permutation.hpp>
@@ -34,6 +36,21 @@ static_assert(order_stage<shuffle_stage>);
 /// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a billion
 /// samples takes no memory. The same seed and epoch give the same order everywhere.
 inline shuffle_stage shuffle() noexcept { return {}; }
+
+struct shuffle_once_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "shuffle_once";
+  std::uint64_t seed;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return permutation(n, seed, 0, 0);
+  }
+};
+static_assert(order_stage<shuffle_once_stage>);
+
+/// One order for all epochs, by a seed of its own: for a split that stays the same.
+/// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) | take(1000)`.
+inline shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
 
 /// Maps each position to itself.
 struct identity_order {
@@ -64,10 +81,12 @@ namespace detail {
 inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
-  char* end = nullptr;
-  const std::uint64_t n = std::strtoull(text, &end, 10);
-  if (*end != '\0' || *text == '-') {
-    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) + ", which is no number");
+  std::uint64_t n = 0;
+  const char* const end = text + std::string_view(text).size();
+  const auto [stopped, fault] = std::from_chars(text, end, n);
+  if (fault != std::errc() || stopped != end) {
+    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) +
+                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write shard(rank, world)");
   }
   return n;
 }

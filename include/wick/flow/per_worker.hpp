@@ -2,6 +2,7 @@
 /// per_worker(make, f): a stage with one state a worker, for what is costly to make and not thread-safe.
 #pragma once
 
+#include <concepts>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +26,11 @@ class per_worker_stage {
 
   per_worker_stage(std::string label, Make make, F f)
       : label_(std::move(label)), make_(std::move(make)), f_(std::move(f)) {}
+  /// A copy has states of its own: a chain with this stage can stand in several pipelines.
+  per_worker_stage(const per_worker_stage& other)
+    requires(std::copy_constructible<Make> && std::copy_constructible<F>)
+      : label_(other.label_), make_(other.make_), f_(other.f_) {}
+  per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
 
   /// The loader says where it runs.

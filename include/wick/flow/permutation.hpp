@@ -21,12 +21,16 @@ class permutation {
   /// A permutation of n ≥ 1 positions for this (seed, epoch, stage). Another epoch is another permutation.
   constexpr permutation(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) noexcept
       : n_(n) {
-    const int bits = n <= 2 ? 2 : static_cast<int>(std::bit_width(n - 1)) < 2 ? 2 : static_cast<int>(std::bit_width(n - 1));
+    random_stream stream(seed, epoch, 0, stage);
+    if (n <= max_listed) {
+      list(stream);
+      return;
+    }
+    const int bits = static_cast<int>(std::bit_width(n - 1));
     low_bits_ = static_cast<std::uint32_t>(bits / 2);
     high_bits_ = static_cast<std::uint32_t>(bits) - low_bits_;
     // Small halves have few round functions to choose from: they need more rounds to look random.
     rounds_ = bits < 12 ? max_rounds : bits < 20 ? 8u : 6u;
-    random_stream stream(seed, epoch, 0, stage);
     for (std::uint32_t& key : keys_) key = stream();
   }
 
@@ -34,6 +38,7 @@ class permutation {
 
   /// Where position p of the epoch comes from; p < n.
   constexpr std::uint64_t operator()(std::uint64_t p) const noexcept {
+    if (n_ <= max_listed) return (listed_ >> (4 * p)) & 15u;
     do {
       p = encrypt(p);
     } while (p >= n_);
@@ -42,6 +47,18 @@ class permutation {
 
  private:
   static constexpr std::uint32_t max_rounds = 12;
+  static constexpr std::uint64_t max_listed = 16;
+
+  /// So few positions are written down, four bits each: halves of one bit never look random, whatever the rounds.
+  /// Fisher and Yates, as Durstenfeld has it ("Algorithm 235", 1964).
+  constexpr void list(random_stream& stream) noexcept {
+    listed_ = 0xFEDCBA9876543210u;
+    for (std::uint64_t i = n_; i-- > 1;) {
+      const std::uint64_t j = stream.below(i + 1);
+      const std::uint64_t differ = ((listed_ >> (4 * i)) ^ (listed_ >> (4 * j))) & 15u;
+      listed_ ^= (differ << (4 * i)) | (differ << (4 * j));
+    }
+  }
 
   constexpr std::uint64_t encrypt(std::uint64_t p) const noexcept {
     // The widths swap each round; an even number of rounds brings them back.
@@ -64,6 +81,7 @@ class permutation {
   }
 
   std::uint64_t n_ = 0;
+  std::uint64_t listed_ = 0;
   std::uint32_t low_bits_ = 1, high_bits_ = 1, rounds_ = 2;
   std::array<std::uint32_t, max_rounds> keys_{};
 };

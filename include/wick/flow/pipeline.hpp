@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -99,13 +100,31 @@ using source_item = std::remove_cvref_t<decltype(std::declval<const Source&>().a
 template <class... S>
 inline constexpr bool only_order_stages = (stage_of<S, on_order> && ...);
 
+/// What a pipeline becomes when a stage did not fit, which the compiler has said by then: it takes all that follows,
+/// so that one mistake is one message.
+struct anything_else {
+  template <class T>
+  operator T&() const;
+};
+struct misfit_source {
+  struct item {
+    anything_else data, target;
+  };
+  std::uint64_t size() const { return 0; }
+  item at(std::uint64_t) const { return {}; }
+};
+using misfit_pipeline = pipeline<misfit_source>;
+
 template <class Came, class Stage, class... Before>
 consteval bool check_fit() {
   if constexpr (stage_of<Stage, on_order>) {
+    static_assert(!std::is_same_v<Stage, shard_stage> || !(std::is_same_v<Before, shard_stage> || ...),
+                  "wick: this pipeline is sharded already; a second shard() was found; write one of the two");
     static_assert(only_order_stages<Before...>,
                   "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
                   "it came after a stage that works on samples; write it directly behind the source");
-    return only_order_stages<Before...>;
+    return only_order_stages<Before...> &&
+           (!std::is_same_v<Stage, shard_stage> || !(std::is_same_v<Before, shard_stage> || ...));
   } else if constexpr (stage_of<Stage, on_batching>) {
     static_assert(!has_batching<Before...>,
                   "wick: this pipeline is batched already; a second batch() was found; write one of the two");
@@ -118,7 +137,7 @@ consteval bool check_fit() {
     static_assert(fits || (stage_of<Stage, on_batch> && !has_batching<Before...>),
                   "wick: this stage does not take what the stage before it gives. See 'Came' and 'Stage' in the "
                   "compiler's note: wanted is a callable with Came, or with the data of it, and perhaps a "
-                  "wick::context&. A picture must be read() and decode()d before it is cropped or resized; "
+                  "wick::context&; what gives nothing back must take its item by reference or as a copy. A picture must be read() and decode()d before it is cropped or resized; "
                   "else write a stage of your own between the two that converts, | [](Came item) { return …; }");
     return fits;
   }
@@ -134,37 +153,36 @@ auto as_stages(T&& t) {
 
 template <class Src, class... Before, class Stage>
 constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
-  using came = typename items_after<source_item<Src>, Before...>::type;
-  if constexpr (std::is_void_v<came>) {
-    return std::move(p);  // an earlier stage did not fit, which was said already
-  } else if constexpr (check_fit<came, Stage, Before...>()) {
+  if constexpr (std::is_same_v<Src, misfit_source>) {
+    return misfit_pipeline{};
+  } else if constexpr (check_fit<typename items_after<source_item<Src>, Before...>::type, Stage, Before...>()) {
     return pipeline<Src, Before..., Stage>{
         std::move(p.origin), std::tuple_cat(std::move(p.stages), std::tuple<Stage>(std::forward<Stage>(s)))};
   } else {
-    return std::move(p);
+    return misfit_pipeline{};
   }
 }
 
-template <class P>
-constexpr auto append(P&& p) {
-  return std::move(p);
-}
-template <class P, class Stage, class... Rest>
-constexpr auto append(P&& p, Stage&& s, Rest&&... rest) {
-  return append(append_one(std::move(p), std::move(s)), std::move(rest)...);
+/// The stages of a tuple from the I-th on, without std::apply: the compiler shows the way back to the user's line.
+template <std::size_t I, class P, class... Stages>
+constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
+  if constexpr (I == sizeof...(Stages)) return std::move(p);
+  else return append<I + 1>(append_one(std::move(p), std::move(std::get<I>(stages))), std::move(stages));
 }
 
 template <class T>
-concept pipeable = stage<T> || is_chain<std::remove_cvref_t<T>> || is_pipeline<std::remove_cvref_t<T>> ||
-                   source<std::remove_cvref_t<T>>;
-template <class T>
 concept wickish = stage<T> || is_chain<std::remove_cvref_t<T>>;
+
+/// A container is a source too, and `container | std::views::…` is not ours: it takes a stage, or from(container).
+template <class L, class R>
+concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||
+                   (source<std::remove_cvref_t<L>> && (wickish<R> || !requires(L&& l) { l.begin(); }));
 
 }  // namespace detail
 
 /// Puts a stage (or a chain of them, or any callable) behind a source, a pipeline or a chain.
 template <class L, class R>
-  requires(detail::pipeable<L> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
+  requires(detail::pipeable<L, R> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
 constexpr auto operator|(L&& left, R&& right) {
   using left_type = std::remove_cvref_t<L>;
   if constexpr (detail::wickish<left_type>) {
@@ -175,8 +193,7 @@ constexpr auto operator|(L&& left, R&& right) {
       if constexpr (is_pipeline<left_type>) return left_type(std::forward<L>(left));
       else return pipeline<left_type>{std::forward<L>(left), {}};
     }();
-    return std::apply([&](auto&&... s) { return detail::append(std::move(start), std::move(s)...); },
-                      detail::as_stages(std::forward<R>(right)));
+    return detail::append<0>(std::move(start), detail::as_stages(std::forward<R>(right)));
   }
 }
 

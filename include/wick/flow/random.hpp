@@ -55,8 +55,11 @@ class random_stream {
     const std::uint64_t high = (*this)() >> 5, low = (*this)() >> 6;
     return static_cast<double>((high << 26) | low) * 0x1p-53;
   }
-  /// Uniform in [low, high).
-  constexpr double uniform(double low, double high) noexcept { return low + (high - low) * uniform(); }
+  /// Uniform in [low, high); low when the two are equal.
+  constexpr double uniform(double low, double high) noexcept {
+    const double x = low + (high - low) * uniform();
+    return x < high ? x : low;  // the sum may have been rounded up to high
+  }
   /// Uniform in [0, bound), without bias; bound ≥ 1. Lemire: "Fast random integer generation in an interval", 2019.
   constexpr std::uint64_t below(std::uint64_t bound) noexcept {
     if (bound <= 1) return 0;

@@ -47,9 +47,10 @@ class bytes {
         size_(std::exchange(other.size_, 0)),
         charge_(std::move(other.charge_)) {}
   bytes& operator=(bytes&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(charge_, other.charge_);
+    bytes taken(std::move(other));  // what this held is dropped here, not with `other`
+    std::swap(data_, taken.data_);
+    std::swap(size_, taken.size_);
+    std::swap(charge_, taken.charge_);
     return *this;
   }
   ~bytes() { std::free(data_); }

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <wick/flow/error.hpp>
 
@@ -36,7 +37,8 @@ constexpr std::string_view name_of(dtype t) noexcept {
 /// The element type of an arithmetic C++ type.
 template <class T>
 constexpr dtype dtype_of() noexcept {
-  static_assert(std::is_arithmetic_v<T>, "wick: only arithmetic types have a dtype");
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
+                "wick: only arithmetic types of up to 8 bytes have a dtype; convert a long double to double");
   if constexpr (std::is_same_v<T, bool>) return dtype::boolean;
   else if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? dtype::float32 : dtype::float64;
   else if constexpr (sizeof(T) == 1) return std::is_unsigned_v<T> ? dtype::uint8 : dtype::int8;
@@ -45,18 +47,19 @@ constexpr dtype dtype_of() noexcept {
   else return dtype::int64;
 }
 
-/// Up to six extents, outermost first; a value type without allocation.
+/// Up to six extents of a sample, seven of a batch of them, outermost first; a value type without allocation.
 class shape {
  public:
+  /// Of a sample.
   static constexpr std::size_t max_rank = 6;
 
   constexpr shape() noexcept = default;
   constexpr shape(std::initializer_list<std::int64_t> extents) {
     for (const std::int64_t e : extents) push_back(e);
   }
-  /// \throws wick::error past six dimensions
+  /// \throws wick::error past seven dimensions
   constexpr void push_back(std::int64_t extent) {
-    if (rank_ == max_rank) throw error("wick: a sample has at most 6 dimensions");
+    if (rank_ == max_rank + 1) throw error("a sample has at most 6 dimensions, a batch 7; join some of them");
     extents_[rank_++] = extent;
   }
   constexpr std::size_t rank() const noexcept { return rank_; }
@@ -78,7 +81,7 @@ class shape {
   }
 
  private:
-  std::array<std::int64_t, max_rank> extents_{};
+  std::array<std::int64_t, max_rank + 1> extents_{};
   std::size_t rank_ = 0;
 };
 

@@ -3,6 +3,7 @@
 /// drops the batch.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -40,7 +41,8 @@ class slab {
   slab() noexcept = default;
   slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   slab& operator=(slab&& other) noexcept {
-    std::swap(block_, other.block_);
+    slab taken(std::move(other));  // what this held goes back here, not with `other`
+    std::swap(block_, taken.block_);
     return *this;
   }
   ~slab() { reset(); }
@@ -64,8 +66,10 @@ class slab {
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most
-  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep)
-      : memory_(std::move(memory)), keep_(keep) {
+  /// \param ahead how many blocks are allocated when a size is asked for the first time: as many as will be out at a
+  ///   time, so that nothing is allocated later
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1)
+      : memory_(std::move(memory)), keep_(keep), ahead_(ahead) {
     free_.reserve(keep_);
   }
   slab_pool(const slab_pool&) = delete;
@@ -87,13 +91,16 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
 
  private:
   friend class slab;
+  static constexpr std::size_t max_sizes = 64;
+  inline slab::block* find(std::size_t bytes) noexcept;
   inline void put(slab::block* b) noexcept;
   inline void destroy(slab::block* b) noexcept;
 
   const std::shared_ptr<slab_memory> memory_;
-  const std::size_t keep_;
+  const std::size_t keep_, ahead_;
   mutable std::mutex mutex_;
   std::vector<slab::block*> free_;
+  std::vector<std::size_t> sizes_;  // that were asked for
   std::uint64_t allocations_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -113,25 +120,49 @@ inline void slab::reset() noexcept {
   }
 }
 
+inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
+  std::size_t best = free_.size();
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity == bytes) {
+      best = i;
+      break;
+    }
+    if (best == free_.size() && capacity > bytes && capacity / 2 <= bytes) best = i;
+  }
+  if (best == free_.size()) return nullptr;
+  slab::block* const b = free_[best];
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
+  return b;
+}
+
 inline slab slab_pool::acquire(std::size_t bytes) {
   if (bytes == 0) bytes = 1;
+  std::size_t wanted = 1;
   {
     std::lock_guard lock(mutex_);
-    for (std::size_t i = free_.size(); i-- > 0;) {
-      slab::block* const b = free_[i];
-      if (b->capacity >= bytes && b->capacity / 2 <= bytes) {
-        free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
-        b->pool = shared_from_this();
-        return slab(b);
-      }
+    if (slab::block* const b = find(bytes)) {
+      b->pool = shared_from_this();
+      return slab(b);
+    }
+    if (std::find(sizes_.begin(), sizes_.end(), bytes) == sizes_.end() && sizes_.size() < max_sizes) {
+      sizes_.push_back(bytes);
+      wanted = ahead_;
     }
   }
-  auto made = std::make_unique<slab::block>(slab::block{nullptr, bytes, shared_from_this()});
-  made->data = memory_->allocate(bytes);
-  std::lock_guard lock(mutex_);
-  ++allocations_;
-  bytes_ += bytes;
-  return slab(made.release());
+  slab first;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    auto made = std::make_unique<slab::block>(slab::block{nullptr, bytes, shared_from_this()});
+    made->data = memory_->allocate(bytes);
+    {
+      std::lock_guard lock(mutex_);
+      ++allocations_;
+      bytes_ += bytes;
+    }
+    slab one(made.release());  // all but the first go straight back
+    if (i == 0) first = std::move(one);
+  }
+  return first;
 }
 
 inline void slab_pool::put(slab::block* b) noexcept {

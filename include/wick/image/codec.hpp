@@ -1,5 +1,6 @@
 /// \file
-/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's bytes.
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
+/// bytes.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ struct codec;
 
 /// What the header of an encoded picture says; no pixel has been decoded for it.
 struct picture_info {
-  std::string_view format;         ///< "JPEG", "PNG", …
+  std::string_view format;  ///< "JPEG", "PNG", …
   std::int64_t width = 0, height = 0;
   int channels = 3;                ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
   int bits = 8;                    ///< a channel
@@ -46,12 +47,15 @@ struct decoded_picture {
 /// A decoder of one or more formats: four functions and a name. Any thread may call them, many at a time.
 struct codec {
   std::string_view name;
-  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when the header is broken
+  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
+  /// the header is broken
   bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
-  /// \throws wick::error when the file breaks off. A walk over markers or chunks, without decoding; may be null.
+  /// \throws wick::error when the file breaks off. A walk over markers or chunks, without decoding; may be
+  /// null.
   void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
   /// \throws wick::error when the data is damaged
-  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request);
+  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
+                            const decode_request& request);
 };
 
 /// The decoders of this program, the last added asked first. Reading takes no lock.
@@ -75,8 +79,8 @@ class codec_list {
     count_.store(n + 1, std::memory_order_release);
   }
 
-  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder knows them,
-  /// or when the header says there are no pixels
+  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder
+  /// knows them, or when the header says there are no pixels
   picture_info probe(std::span<const std::byte> encoded) const {
     if (encoded.empty()) {
       throw error("empty: 0 bytes where a picture should be; write the file again or remove it");
@@ -104,9 +108,10 @@ class codec_list {
 /// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
 /// `max_pixels`
 inline void check_size(const picture_info& info, std::int64_t max_pixels) {
-  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4) return;
-  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) + " px is over the limit of " +
-              std::to_string(max_pixels) +
+  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
+    return;
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px is over the limit of " + std::to_string(max_pixels) +
               " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
 }
 

@@ -1,6 +1,6 @@
 /// \file
-/// Colour stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished pixels, in the
-/// batch's slot.
+/// Colour stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// pixels, in the batch's slot.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +29,13 @@ class color_jitter_stage {
     constexpr std::string_view names[] = {"brightness", "contrast", "saturation"};
     for (std::size_t i = 0; i < 3; ++i) {
       if (!(amount_[i] >= 0 && std::isfinite(amount_[i]))) {
-        throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) + "; give 0 or more");
+        throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) +
+                    "; give 0 or more");
       }
     }
     if (!(hue >= 0 && hue <= 0.5)) {
-      throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the colour circle, 0 to 0.5");
+      throw error("color_jitter: hue " + std::to_string(hue) +
+                  "; give a part of the colour circle, 0 to 0.5");
     }
   }
   lazy_image operator()(lazy_image picture, context& ctx) const {
@@ -59,9 +61,11 @@ class color_jitter_stage {
 };
 static_assert(stage_of<color_jitter_stage, on_data>);
 
-/// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the hue by a part
-/// of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its uint8 tensor formulas.
-inline color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0, double hue = 0) {
+/// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the
+/// hue by a part of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its
+/// uint8 tensor formulas.
+inline color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0,
+                                       double hue = 0) {
   return {brightness, contrast, saturation, hue};
 }
 

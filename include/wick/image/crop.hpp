@@ -1,5 +1,6 @@
 /// \file
-/// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves yet.
+/// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves
+/// yet.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,8 @@
 
 namespace wick {
 
-// ---- center_crop ------------------------------------------------------------------------------------------------
+// ---- center_crop
+// ------------------------------------------------------------------------------------------------
 
 class center_crop_stage {
  public:
@@ -46,7 +48,8 @@ static_assert(stage_of<center_crop_stage, on_data>);
 inline center_crop_stage center_crop(int height, int width) { return {height, width}; }
 inline center_crop_stage center_crop(int size) { return {size, size}; }
 
-// ---- random_crop ------------------------------------------------------------------------------------------------
+// ---- random_crop
+// ------------------------------------------------------------------------------------------------
 
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
@@ -75,7 +78,8 @@ class random_crop_stage {
       if (across > 0) around.left += across, around.right += across;
       if (down > 0) around.top += down, around.bottom += down;
     }
-    if (!around.empty()) picture = pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode);
+    if (!around.empty())
+      picture = pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode);
     rect part{0, 0, width_, height_};
     if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
@@ -96,13 +100,17 @@ static_assert(stage_of<random_crop_stage, on_data>);
 inline random_crop_stage random_crop(int height, int width, const random_crop_options& options = {}) {
   return {height, width, options};
 }
-inline random_crop_stage random_crop(int size, const random_crop_options& options = {}) { return {size, size, options}; }
+inline random_crop_stage random_crop(int size, const random_crop_options& options = {}) {
+  return {size, size, options};
+}
 
-// ---- random_resized_crop ----------------------------------------------------------------------------------------
+// ---- random_resized_crop
+// ----------------------------------------------------------------------------------------
 
 struct random_resized_crop_options {
-  std::array<double, 2> scale{0.08, 1.0};           ///< least and greatest share of the picture's area
-  std::array<double, 2> ratio{3.0 / 4.0, 4.0 / 3.0};  ///< least and greatest width / height, before the resize
+  std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
+  std::array<double, 2> ratio{3.0 / 4.0,
+                              4.0 / 3.0};  ///< least and greatest width / height, before the resize
   interpolation filter = interpolation::bilinear;
 };
 
@@ -138,7 +146,8 @@ class random_resized_crop_stage {
     for (int attempt = 0; attempt < 10; ++attempt) {
       const double wanted = area * random.uniform(options_.scale[0], options_.scale[1]);
       const double ratio = std::exp(random.uniform(low, high));
-      const double w = std::nearbyint(std::sqrt(wanted * ratio)), h = std::nearbyint(std::sqrt(wanted / ratio));
+      const double w = std::nearbyint(std::sqrt(wanted * ratio)),
+                   h = std::nearbyint(std::sqrt(wanted / ratio));
       if (!(w >= 1 && w <= width && h >= 1 && h <= height)) continue;
       const int wide = static_cast<int>(w), tall = static_cast<int>(h);
       const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height - tall) + 1));
@@ -148,8 +157,10 @@ class random_resized_crop_stage {
     // None fitted: the middle, as large as the ratio allows.
     const double ratio = static_cast<double>(width) / height;
     int w = width, h = height;
-    if (ratio < options_.ratio[0]) h = at_least_one(width / options_.ratio[0], height);
-    else if (ratio > options_.ratio[1]) w = at_least_one(height * options_.ratio[1], width);
+    if (ratio < options_.ratio[0])
+      h = at_least_one(width / options_.ratio[0], height);
+    else if (ratio > options_.ratio[1])
+      w = at_least_one(height * options_.ratio[1], width);
     return {(width - w) / 2, (height - h) / 2, w, h};
   }
 
@@ -162,13 +173,15 @@ class random_resized_crop_stage {
 };
 static_assert(stage_of<random_resized_crop_stage, on_data>);
 
-/// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet training
-/// (Szegedy et al., "Going deeper with convolutions", 2015). torchvision.transforms.RandomResizedCrop.
+/// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
+/// training (Szegedy et al., "Going deeper with convolutions", 2015).
+/// torchvision.transforms.RandomResizedCrop.
 inline random_resized_crop_stage random_resized_crop(int height, int width,
                                                      const random_resized_crop_options& options = {}) {
   return {height, width, options};
 }
-inline random_resized_crop_stage random_resized_crop(int size, const random_resized_crop_options& options = {}) {
+inline random_resized_crop_stage random_resized_crop(int size,
+                                                     const random_resized_crop_options& options = {}) {
   return {size, size, options};
 }
 

@@ -1,6 +1,6 @@
 /// \file
-/// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the batch's slot
-/// is known.
+/// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the
+/// batch's slot is known.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,16 @@
 
 namespace wick {
 
-/// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped, not blended.
+/// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
+/// not blended.
 enum class color : std::uint8_t { unchanged, grey, rgb, rgba };
 
 struct decode_options {
   color mode = color::rgb;
-  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
-  bool allow_truncated = false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+  std::int64_t max_pixels =
+      178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
+  bool allow_truncated =
+      false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
 };
 
 class decode_stage {
@@ -36,7 +39,8 @@ class decode_stage {
   /// \throws wick::error when max_pixels is less than 1
   explicit decode_stage(const decode_options& options) : options_(options) {
     if (options.max_pixels < 1) {
-      throw error("decode: max_pixels = " + std::to_string(options.max_pixels) + " refuses every picture; give at least 1");
+      throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
+                  " refuses every picture; give at least 1");
     }
   }
 
@@ -66,10 +70,14 @@ class decode_stage {
   }
   int channels(const picture_info& info) const noexcept {
     switch (options_.mode) {
-      case color::grey: return 1;
-      case color::rgb: return 3;
-      case color::rgba: return 4;
-      default: return info.channels;
+      case color::grey:
+        return 1;
+      case color::rgb:
+        return 3;
+      case color::rgba:
+        return 4;
+      default:
+        return info.channels;
     }
   }
   decode_options options_;
@@ -77,7 +85,8 @@ class decode_stage {
 static_assert(stage_of<decode_stage, on_data>);
 
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents, 8 bits a channel.
-/// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for them.
+/// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
+/// them.
 inline decode_stage decode(const decode_options& options = {}) { return decode_stage(options); }
 
 }  // namespace wick

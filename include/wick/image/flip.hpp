@@ -1,5 +1,6 @@
 /// \file
-/// Mirroring stages, sure and random. They turn a flag of the plan; the pixels are written mirrored in the first place.
+/// Mirroring stages, sure and random. They turn a flag of the plan; the pixels are written mirrored in the
+/// first place.
 #pragma once
 
 #include <string_view>
@@ -70,8 +71,12 @@ inline horizontal_flip_stage horizontal_flip() noexcept { return {}; }
 /// Top and bottom change places.
 inline vertical_flip_stage vertical_flip() noexcept { return {}; }
 /// Left and right change places with probability p. torchvision.transforms.RandomHorizontalFlip.
-inline random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) { return random_horizontal_flip_stage(p); }
+inline random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) {
+  return random_horizontal_flip_stage(p);
+}
 /// Top and bottom change places with probability p. torchvision.transforms.RandomVerticalFlip.
-inline random_vertical_flip_stage random_vertical_flip(double p = 0.5) { return random_vertical_flip_stage(p); }
+inline random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
+  return random_vertical_flip_stage(p);
+}
 
 }  // namespace wick

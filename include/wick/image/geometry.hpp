@@ -15,8 +15,8 @@ struct rect {
   friend bool operator==(const rect&, const rect&) = default;
 };
 
-/// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that nothing
-/// aliases (Pillow's resize, torchvision's antialias=True).
+/// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that
+/// nothing aliases (Pillow's resize, torchvision's antialias=True).
 enum class interpolation : std::uint8_t {
   nearest,   ///< the pixel under the centre
   bilinear,  ///< triangle
@@ -28,8 +28,8 @@ inline std::string size_text(std::int64_t width, std::int64_t height) {
   return std::to_string(width) + " x " + std::to_string(height);
 }
 
-/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the result,
-/// mirror it. The filter never looks past `source`.
+/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
+/// result, mirror it. The filter never looks past `source`.
 struct plan {
   rect source;
   int width = 0, height = 0;
@@ -40,7 +40,8 @@ struct plan {
 
   /// The picture as it is.
   static plan whole(int width, int height) noexcept {
-    return {{0, 0, width, height}, width, height, {0, 0, width, height}, false, false, interpolation::bilinear};
+    return {{0, 0, width, height},  width, height, {0, 0, width, height}, false, false,
+            interpolation::bilinear};
   }
   bool resizes() const noexcept { return width != source.width || height != source.height; }
   int output_width() const noexcept { return window.width; }
@@ -48,8 +49,8 @@ struct plan {
   friend bool operator==(const plan&, const plan&) = default;
 };
 
-/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after one the
-/// window. \throws wick::error when `part` is empty or not inside the picture.
+/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
+/// one the window. \throws wick::error when `part` is empty or not inside the picture.
 inline void compose_crop(plan& p, rect part) {
   const int width = p.output_width(), height = p.output_height();
   if (part.width < 1 || part.height < 1) {
@@ -77,9 +78,9 @@ inline void compose_crop(plan& p, rect part) {
   }
 }
 
-/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels: after an
-/// earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan first then.
-/// \throws wick::error when a side is less than 1
+/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
+/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
+/// first then. \throws wick::error when a side is less than 1
 inline bool compose_resize(plan& p, int width, int height, interpolation filter) {
   if (width < 1 || height < 1) {
     throw error("resize to " + size_text(width, height) + " leaves no picture; give at least 1 px a side");

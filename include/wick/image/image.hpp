@@ -1,5 +1,6 @@
 /// \file
-/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for pixels.
+/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
+/// pixels.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@ struct picture_view {
   std::ptrdiff_t stride = 0;
 };
 
-/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c * plane]:
-/// interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
+/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
+/// * plane]: interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
 struct picture_target {
   std::uint8_t* data = nullptr;
   int width = 0, height = 0, channels = 0;
@@ -35,7 +36,8 @@ struct picture_target {
             std::ptrdiff_t{width} * channels, 1};
   }
   static picture_target planar(void* data, int width, int height, int channels) noexcept {
-    return {static_cast<std::uint8_t*>(data), width, height, channels, 1, width, std::ptrdiff_t{width} * height};
+    return {static_cast<std::uint8_t*>(data), width, height, channels, 1, width,
+            std::ptrdiff_t{width} * height};
   }
 };
 
@@ -55,8 +57,8 @@ inline void copy_pixels(const picture_view& from, const picture_target& to) noex
   }
 }
 
-/// A decoded picture, H W C, one byte a channel: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA. Batches as [H, W, C] or, in a
-/// planar slot, [C, H, W].
+/// A decoded picture, H W C, one byte a channel: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
+/// C] or, in a planar slot, [C, H, W].
 class image {
  public:
   static constexpr bool is_picture = true;
@@ -66,8 +68,9 @@ class image {
   /// \throws std::bad_alloc
   image(int width, int height, int channels) : image(nullptr, width, height, channels) {
     if (width < 0 || height < 0 || channels < 1 || channels > 4) {
-      throw error("image: cannot make " + std::to_string(width) + " x " + std::to_string(height) + " px with " +
-                  std::to_string(channels) + " channels; sides are at least 0, channels 1 to 4");
+      throw error("image: cannot make " + std::to_string(width) + " x " + std::to_string(height) +
+                  " px with " + std::to_string(channels) +
+                  " channels; sides are at least 0, channels 1 to 4");
     }
     if (size() != 0 && (data_ = static_cast<std::uint8_t*>(detail::allocate_block(size()))) == nullptr) {
       throw std::bad_alloc();
@@ -121,7 +124,9 @@ class image {
   image(std::uint8_t* data, int width, int height, int channels) noexcept
       : data_(data), width_(width), height_(height), channels_(channels) {}
   std::ptrdiff_t stride() const noexcept { return std::ptrdiff_t{width_} * channels_; }
-  std::size_t size() const noexcept { return static_cast<std::size_t>(stride()) * static_cast<std::size_t>(height_); }
+  std::size_t size() const noexcept {
+    return static_cast<std::size_t>(stride()) * static_cast<std::size_t>(height_);
+  }
   void swap(image& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(width_, other.width_);

@@ -1,6 +1,6 @@
 /// \file
-/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its slot in the
-/// batch is known. What decode() makes and the picture stages pass on.
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
+/// slot in the batch is known. What decode() makes and the picture stages pass on.
 #pragma once
 
 #include <array>
@@ -17,11 +17,12 @@
 #include <wick/image/image.hpp>
 #include <wick/image/pixel_ops.hpp>
 #include <wick/image/resample.hpp>
+#include <wick/observe/phases.hpp>
 
 namespace wick {
 
-/// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are called
-/// in, the pixels are those of doing each at once: what does not commute is carried out first.
+/// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are
+/// called in, the pixels are those of doing each at once: what does not commute is carried out first.
 class lazy_image {
  public:
   static constexpr bool is_picture = true;
@@ -82,8 +83,8 @@ class lazy_image {
     normal_ = by;
   }
 
-  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised: float32 has
-  /// no place in an image
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised:
+  /// float32 has no place in an image
   image pixels() const& {
     refuse_normalized("pixels as wick::image");
     return render();
@@ -95,13 +96,17 @@ class lazy_image {
     encoded_ = {};  // gives its memory back to the budget
     return out;
   }
+  /// What this stands for: a pipeline that ends without batch(), and group(), give that.
+  using materialized_type = image;
+  image materialize() && { return std::move(*this).pixels(); }
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).pixels(); }
 
   /// [H, W, C].
   wick::shape extents() const { return {height(), width(), channels()}; }
   dtype type() const noexcept { return normalized() ? dtype::float32 : dtype::uint8; }
-  /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for damaged data
+  /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for
+  /// damaged data
   void write_to(slot to) const {
     if (normalized()) {
       write_normalized(render(), normal_, to.data, to.planar);
@@ -126,25 +131,36 @@ class lazy_image {
   }
   void refuse_normalized(const char* what) const {
     if (normalized()) {
-      throw error(std::string(what) + " after normalize: the picture is float32 by then; make normalize the last picture stage");
+      throw error(std::string(what) +
+                  " after normalize: the picture is float32 by then; make normalize the last picture stage");
     }
   }
 
+  decoded_picture decode(const decode_request& request) const {
+    try {
+      return info_.decoder->decode(encoded_.span(), info_, request);
+    } catch (const error& e) {  // what only decoding shows is still decode()'s
+      throw late_error("decode", e.what());
+    }
+  }
   /// Geometry and colour, in the channels the decoder gives.
   void render_to(const picture_target& to) const {
     detail::resample_lease lease;
     detail::resample_scratch& scratch = *lease;
+    phase_timer timer(phase::resize);
     detail::build_axes(plan_, 1.0, 0, 0, scratch);
     if (encoded_.empty()) {
       detail::resample(decoded_.view(), 0, 0, scratch, to);
     } else {
-      const decode_request request{{scratch.columns.low(), scratch.rows.low(),
-                                    scratch.columns.high() - scratch.columns.low(),
-                                    scratch.rows.high() - scratch.rows.low()},
-                                   std::min(1.0, std::max(static_cast<double>(plan_.width) / plan_.source.width,
-                                                          static_cast<double>(plan_.height) / plan_.source.height)),
-                                   channels_};
-      const decoded_picture got = info_.decoder->decode(encoded_.span(), info_, request);
+      const decode_request request{
+          {scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
+           scratch.rows.high() - scratch.rows.low()},
+          std::min(1.0, std::max(static_cast<double>(plan_.width) / plan_.source.width,
+                                 static_cast<double>(plan_.height) / plan_.source.height)),
+          channels_};
+      timer.next(phase::decode);
+      const decoded_picture got = decode(request);
+      timer.next(phase::resize);
       if (got.scale == 1.0) {
         detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
       } else {
@@ -152,6 +168,8 @@ class lazy_image {
         detail::resample(got.pixels.view(), 0, 0, scratch, to);
       }
     }
+    if (op_count_ == 0) return;
+    timer.next(phase::color);
     for (std::size_t i = 0; i < op_count_; ++i) wick::apply(ops_[i], to);
   }
   /// All of it but the normalisation.
@@ -177,7 +195,7 @@ class lazy_image {
     plan_ = plan::whole(decoded_.width(), decoded_.height());
   }
 
-  bytes encoded_;        // empty when the pixels exist:
+  bytes encoded_;  // empty when the pixels exist:
   image decoded_;
   picture_info info_;
   int channels_ = 0;      // while geometry and colour are worked on

@@ -1,6 +1,7 @@
 /// \file
-/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight into the
-/// batch's slot. (After transfer() the same stage works on whole batches, on the device: see torch/.)
+/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
+/// into the batch's slot. (After transfer() the same stage works on whole batches, on the device: see
+/// torch/.)
 #pragma once
 
 #include <algorithm>
@@ -25,11 +26,13 @@ struct channel_values {
   std::array<float, 4> values{};
   int count = 0;
 
-  channel_values(double all) noexcept : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
+  channel_values(double all) noexcept
+      : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
   /// \throws wick::error unless there are one to four
   channel_values(std::initializer_list<double> each) : count(static_cast<int>(each.size())) {
     if (each.size() < 1 || each.size() > values.size()) {
-      throw error("normalize: " + std::to_string(each.size()) + " values; give one for each channel, or one for all");
+      throw error("normalize: " + std::to_string(each.size()) +
+                  " values; give one for each channel, or one for all");
     }
     std::size_t i = 0;
     for (const double v : each) values[i++] = static_cast<float>(v);
@@ -44,14 +47,15 @@ class normalize_stage {
   normalize_stage(const channel_values& mean, const channel_values& deviation)
       : by_{mean.values, deviation.values, std::max(mean.count, deviation.count)} {
     if (mean.count != deviation.count && mean.count != 1 && deviation.count != 1) {
-      throw error("normalize: " + std::to_string(mean.count) + " means and " + std::to_string(deviation.count) +
-                  " deviations; give as many of each");
+      throw error("normalize: " + std::to_string(mean.count) + " means and " +
+                  std::to_string(deviation.count) + " deviations; give as many of each");
     }
     for (std::size_t i = 0; i < static_cast<std::size_t>(by_.count); ++i) {
       if (mean.count == 1) by_.mean[i] = mean.values[0];
       if (deviation.count == 1) by_.deviation[i] = deviation.values[0];
       if (!std::isfinite(by_.mean[i]) || !std::isfinite(by_.deviation[i]) || !(by_.deviation[i] > 0)) {
-        throw error("normalize: mean " + std::to_string(by_.mean[i]) + ", deviation " + std::to_string(by_.deviation[i]) +
+        throw error("normalize: mean " + std::to_string(by_.mean[i]) + ", deviation " +
+                    std::to_string(by_.deviation[i]) +
                     "; give finite means, and deviations above 0, for pixels in [0, 1]");
       }
     }
@@ -72,8 +76,10 @@ class normalize_stage {
 };
 static_assert(stage_of<normalize_stage, on_data>);
 
-/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's Normalize after
-/// ToTensor. The last picture stage.
-inline normalize_stage normalize(const channel_values& mean, const channel_values& std) { return {mean, std}; }
+/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
+/// Normalize after ToTensor. The last picture stage.
+inline normalize_stage normalize(const channel_values& mean, const channel_values& std) {
+  return {mean, std};
+}
 
 }  // namespace wick

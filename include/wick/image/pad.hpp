@@ -1,5 +1,6 @@
 /// \file
-/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried out first.
+/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried
+/// out first.
 #pragma once
 
 #include <algorithm>
@@ -37,10 +38,13 @@ struct fill_color {
 
   constexpr fill_color() noexcept = default;
   constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept : levels{level(r), level(g), level(b), level(a)} {}
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
 
  private:
-  static constexpr std::uint8_t level(int v) noexcept { return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v); }
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
 };
 
 enum class padding_mode : std::uint8_t {
@@ -59,27 +63,40 @@ namespace detail {
 
 inline void require_edges(std::string_view stage, const edges& e) {
   if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
-    throw error(std::string(stage) + ": negative padding; use center_crop or random_crop to take pixels away");
+    throw error(std::string(stage) +
+                ": negative padding; use center_crop or random_crop to take pixels away");
   }
 }
 
 /// The source coordinate for each padded one; -1 where the fill goes.
 inline std::vector<int> padded_axis(int size, int before, int after, padding_mode mode) {
-  const int most = mode == padding_mode::reflect ? size - 1 : mode == padding_mode::symmetric ? size : before + after;
+  const int most = mode == padding_mode::reflect     ? size - 1
+                   : mode == padding_mode::symmetric ? size
+                                                     : before + after;
   if (before > most || after > most) {
-    throw error("pad: a picture of " + std::to_string(size) + " px can be mirrored by at most " + std::to_string(most) +
-                " px, not " + std::to_string(std::max(before, after)) + "; pad less, or use padding_mode::edge");
+    throw error("pad: a picture of " + std::to_string(size) + " px can be mirrored by at most " +
+                std::to_string(most) + " px, not " + std::to_string(std::max(before, after)) +
+                "; pad less, or use padding_mode::edge");
   }
-  std::vector<int> from(static_cast<std::size_t>(before) + static_cast<std::size_t>(size) + static_cast<std::size_t>(after));
+  std::vector<int> from(static_cast<std::size_t>(before) + static_cast<std::size_t>(size) +
+                        static_cast<std::size_t>(after));
   for (std::size_t i = 0; i < from.size(); ++i) {
     int x = static_cast<int>(i) - before;
     if (x < 0 || x >= size) {
       const bool low = x < 0;
       switch (mode) {
-        case padding_mode::constant: x = -1; break;
-        case padding_mode::edge: x = low ? 0 : size - 1; break;
-        case padding_mode::reflect: x = low ? -x : 2 * (size - 1) - x; break;
-        case padding_mode::symmetric: x = low ? -1 - x : 2 * size - 1 - x; break;
+        case padding_mode::constant:
+          x = -1;
+          break;
+        case padding_mode::edge:
+          x = low ? 0 : size - 1;
+          break;
+        case padding_mode::reflect:
+          x = low ? -x : 2 * (size - 1) - x;
+          break;
+        case padding_mode::symmetric:
+          x = low ? -1 - x : 2 * size - 1 - x;
+          break;
       }
     }
     from[i] = x;
@@ -98,7 +115,8 @@ inline image pad_picture(const image& picture, const edges& by, const fill_color
   const auto put = [n](std::uint8_t* to, const std::uint8_t* pixel) {
     for (std::size_t c = 0; c < n; ++c) to[c] = pixel[c];
   };
-  const auto inner = static_cast<std::size_t>(by.left), end = inner + static_cast<std::size_t>(picture.width());
+  const auto inner = static_cast<std::size_t>(by.left),
+             end = inner + static_cast<std::size_t>(picture.width());
   for (std::size_t y = 0; y < rows.size(); ++y) {
     std::uint8_t* const to = out.row(static_cast<int>(y));
     const std::uint8_t* const in = rows[y] < 0 ? nullptr : picture.row(rows[y]);
@@ -109,7 +127,8 @@ inline image pad_picture(const image& picture, const edges& by, const fill_color
         continue;
       }
       const int from = columns[x];
-      put(to + x * n, in == nullptr || from < 0 ? fill.levels.data() : in + static_cast<std::size_t>(from) * n);
+      put(to + x * n,
+          in == nullptr || from < 0 ? fill.levels.data() : in + static_cast<std::size_t>(from) * n);
     }
   }
   return out;
@@ -120,7 +139,9 @@ class pad_stage {
   using stage_kind = on_data;
   static constexpr std::string_view name = "pad";
 
-  pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) { detail::require_edges(name, by); }
+  pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
+    detail::require_edges(name, by);
+  }
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
     return pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode);
@@ -132,7 +153,8 @@ class pad_stage {
 };
 static_assert(stage_of<pad_stage, on_data>);
 
-/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom. torchvision.transforms.Pad.
+/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
+/// torchvision.transforms.Pad.
 inline pad_stage pad(const edges& by, const pad_options& options = {}) { return {by, options}; }
 inline pad_stage pad(int left, int top, int right, int bottom, const pad_options& options = {}) {
   return {{left, top, right, bottom}, options};

@@ -1,6 +1,6 @@
 /// \file
-/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32 with mean
-/// and deviation taken out. The last things done to a picture before it is batched.
+/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
+/// with mean and deviation taken out. The last things done to a picture before it is batched.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,8 @@
 
 namespace wick {
 
-/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it is.
+/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
+/// is.
 struct pixel_op {
   enum class kind : std::uint8_t {
     brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
@@ -42,7 +43,8 @@ inline std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcep
 
 /// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
 inline std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
-  return static_cast<std::uint8_t>(std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
+  return static_cast<std::uint8_t>(
+      std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
 }
 
 template <class F>
@@ -75,29 +77,38 @@ inline float mean_luma(const picture_target& p) {
   return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
 }
 
-/// Turns the hue by `turn`: to HSV, as torchvision's _rgb2hsv, and back by the sextant formulas of its _hsv2rgb.
-inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept {
-  const float r = static_cast<float>(r8) / 255.0f, g = static_cast<float>(g8) / 255.0f,
-              b = static_cast<float>(b8) / 255.0f;
-  const float high = std::max({r, g, b}), low = std::min({r, g, b}), range = high - low;
-  if (range == 0) return {r8, g8, b8};
-  const float saturation = range / high;
-  const float rc = (high - r) / range, gc = (high - g) / range, bc = (high - b) / range;
-  float hue = high == r ? bc - gc : high == g ? 2.0f + rc - bc : 4.0f + gc - rc;
-  hue = hue / 6.0f + 1.0f + turn;
-  hue -= std::floor(hue);
-  const float scaled = hue * 6.0f, floor = std::floor(scaled), part = scaled - floor;
-  const auto unit = [](float v) { return std::clamp(v, 0.0f, 1.0f); };
-  const float p = unit(high * (1.0f - saturation)), q = unit(high * (1.0f - saturation * part)),
-              t = unit(high * (1.0f - saturation * (1.0f - part)));
-  const auto level = [](float v) { return static_cast<std::uint8_t>(v * (255.0f + 1.0f - 1e-3f)); };
-  switch (static_cast<int>(floor) % 6) {
-    case 0: return {level(high), level(t), level(p)};
-    case 1: return {level(q), level(high), level(p)};
-    case 2: return {level(p), level(high), level(t)};
-    case 3: return {level(p), level(q), level(high)};
-    case 4: return {level(t), level(p), level(high)};
-    default: return {level(high), level(p), level(q)};
+/// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
+/// that one division a pixel is left.
+inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8,
+                                            float turn) noexcept {
+  const int high8 = std::max({r8, g8, b8}), low8 = std::min({r8, g8, b8});
+  if (high8 == low8) return {r8, g8, b8};
+  const auto high = static_cast<float>(high8), range = static_cast<float>(high8 - low8);
+  const float sextant = high8 == r8   ? static_cast<float>(g8 - b8) / range
+                        : high8 == g8 ? static_cast<float>(b8 - r8) / range + 2.0f
+                                      : static_cast<float>(r8 - g8) / range + 4.0f;
+  const float hue = sextant + 6.0f * turn + 12.0f;  // above 0, so that a cast cuts off downwards
+  const int whole = static_cast<int>(hue);
+  const float part = hue - static_cast<float>(whole);
+  constexpr float to_level =
+      (255.0f + 1.0f - 1e-3f) / 255.0f;  // convert_image_dtype's rule for whole numbers
+  const auto top = static_cast<std::uint8_t>(high * to_level),
+             bottom = static_cast<std::uint8_t>(static_cast<float>(low8) * to_level);
+  const auto falling = static_cast<std::uint8_t>((high - range * part) * to_level);
+  const auto rising = static_cast<std::uint8_t>((high - range * (1.0f - part)) * to_level);
+  switch (whole % 6) {
+    case 0:
+      return {top, rising, bottom};
+    case 1:
+      return {falling, top, bottom};
+    case 2:
+      return {bottom, top, rising};
+    case 3:
+      return {bottom, falling, top};
+    case 4:
+      return {rising, bottom, top};
+    default:
+      return {top, bottom, falling};
   }
 }
 
@@ -111,7 +122,8 @@ inline void apply(const pixel_op& op, const picture_target& p) {
   if (op.what == kind::brightness || op.what == kind::contrast) {
     const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
     std::array<std::uint8_t, 256> level;
-    for (std::size_t i = 0; i < level.size(); ++i) level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
+    for (std::size_t i = 0; i < level.size(); ++i)
+      level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
     return detail::map_levels(p, level);
   }
   if (p.channels < 3) return;  // grey has neither saturation nor hue
@@ -136,18 +148,20 @@ inline void apply(const pixel_op& op, const picture_target& p) {
   }
 }
 
-/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no normalisation.
+/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
+/// normalisation.
 struct normalization {
   std::array<float, 4> mean{}, deviation{};
   int count = 0;
 };
 
-/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when the number of
-/// channels is another one
+/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
+/// the number of channels is another one
 inline void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
   const int channels = from.channels();
   if (by.count != 1 && by.count != channels) {
-    throw error("normalize has " + std::to_string(by.count) + " means, the picture has " + std::to_string(channels) +
+    throw error("normalize has " + std::to_string(by.count) + " means, the picture has " +
+                std::to_string(channels) +
                 " channels; give one mean and deviation for each channel, or one for all");
   }
   std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up

@@ -1,6 +1,6 @@
 /// \file
-/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels straight into
-/// the place where they will stay.
+/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
+/// straight into the place where they will stay.
 #pragma once
 
 #include <algorithm>
@@ -61,16 +61,19 @@ inline void blend_rows(const std::uint8_t* in, std::ptrdiff_t stride, const std:
 
 /// Blends the pixels of a row into output pixels. `row` starts at source pixel `offset`.
 template <int Channels>
-void blend_columns(const std::int16_t* row, int offset, const axis& columns, std::uint8_t* out, std::ptrdiff_t step,
-                   std::ptrdiff_t plane) noexcept {
+void blend_columns(const std::int16_t* row, int offset, const axis& columns, std::uint8_t* out,
+                   std::ptrdiff_t step, std::ptrdiff_t plane) noexcept {
   constexpr int shift = weight_bits + row_bits;
-  const auto level = [](std::int32_t sum) { return static_cast<std::uint8_t>(std::clamp(sum >> shift, 0, 255)); };
+  const auto level = [](std::int32_t sum) {
+    return static_cast<std::uint8_t>(std::clamp(sum >> shift, 0, 255));
+  };
   const int n = columns.size();
   for (int x = 0; x < n; ++x, out += step) {
     const std::int16_t* const weights = columns.weights(x);
     const std::int16_t* in = row + std::ptrdiff_t{columns.first(x) - offset} * Channels;
     const int taps = columns.count(x);
-    std::int32_t s0 = 1 << (shift - 1), s1 = s0, s2 = s0, s3 = s0;  // named, so that -O2 keeps them in registers
+    std::int32_t s0 = 1 << (shift - 1), s1 = s0, s2 = s0,
+                 s3 = s0;  // named, so that -O2 keeps them in registers
     for (int k = 0; k < taps; ++k, in += Channels) {
       const std::int32_t w = weights[k];
       s0 += in[0] * w;
@@ -118,9 +121,12 @@ inline void resample(const picture_view& from, int left, int top, resample_scrat
   if (columns.copies() && rows.copies()) {
     const int n = columns.size();
     bool run = to.plane == 1 && to.step == channels;  // whole rows at once?
-    if (run) run = columns.first(n - 1) - columns.first(0) == n - 1 && (n < 3 || columns.first(1) - columns.first(0) == 1);
+    if (run)
+      run = columns.first(n - 1) - columns.first(0) == n - 1 &&
+            (n < 3 || columns.first(1) - columns.first(0) == 1);
     for (int y = 0; y < rows.size(); ++y) {
-      const std::uint8_t* const in = from.data + (rows.first(y) - top) * from.stride - std::ptrdiff_t{left} * channels;
+      const std::uint8_t* const in =
+          from.data + (rows.first(y) - top) * from.stride - std::ptrdiff_t{left} * channels;
       std::uint8_t* out = to.data + y * to.row;
       if (run) {
         std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels, std::ptrdiff_t{n} * channels, out);
@@ -138,31 +144,40 @@ inline void resample(const picture_view& from, int left, int top, resample_scrat
   scratch.row.resize(static_cast<std::size_t>(n));
   std::int16_t* const row = scratch.row.data();
   for (int y = 0; y < rows.size(); ++y) {
-    blend_rows(from.data + (rows.first(y) - top) * from.stride + std::ptrdiff_t{low - left} * channels, from.stride,
-               rows.weights(y), rows.count(y), row, n);
+    blend_rows(from.data + (rows.first(y) - top) * from.stride + std::ptrdiff_t{low - left} * channels,
+               from.stride, rows.weights(y), rows.count(y), row, n);
     std::uint8_t* const out = to.data + y * to.row;
     switch (channels) {
-      case 1: blend_columns<1>(row, low, columns, out, to.step, to.plane); break;
-      case 2: blend_columns<2>(row, low, columns, out, to.step, to.plane); break;
-      case 3: blend_columns<3>(row, low, columns, out, to.step, to.plane); break;
-      default: blend_columns<4>(row, low, columns, out, to.step, to.plane); break;
+      case 1:
+        blend_columns<1>(row, low, columns, out, to.step, to.plane);
+        break;
+      case 2:
+        blend_columns<2>(row, low, columns, out, to.step, to.plane);
+        break;
+      case 3:
+        blend_columns<3>(row, low, columns, out, to.step, to.plane);
+        break;
+      default:
+        blend_columns<4>(row, low, columns, out, to.step, to.plane);
+        break;
     }
   }
 }
 
-/// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with pixel 0
-/// at source column `left` and row `top`.
+/// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
+/// pixel 0 at source column `left` and row `top`.
 inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
-  scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width, p.window.x,
-                         p.window.width, p.mirror_x, p.filter});
-  scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height, p.window.y,
-                      p.window.height, p.mirror_y, p.filter});
+  scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
+                         p.window.x, p.window.width, p.mirror_x, p.filter});
+  scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height,
+                      p.window.y, p.window.height, p.mirror_y, p.filter});
 }
 
 }  // namespace detail
 
-/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's channels. Within one
-/// level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every machine.
+/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
+/// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
+/// machine.
 inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
   detail::resample_lease scratch;
   detail::build_axes(p, 1.0, 0, 0, *scratch);

@@ -1,5 +1,6 @@
 /// \file
-/// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the batch's slot.
+/// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the
+/// batch's slot.
 #pragma once
 
 #include <algorithm>
@@ -26,15 +27,17 @@ class resize_stage {
   using stage_kind = on_data;
   static constexpr std::string_view name = "resize";
 
-  resize_stage(int height, int width, const resize_options& options) : height_(height), width_(width), options_(options) {
+  resize_stage(int height, int width, const resize_options& options)
+      : height_(height), width_(width), options_(options) {
     detail::require_size(name, height, width);
-    if (options.max_size != 0) throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
+    if (options.max_size != 0)
+      throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
   }
   resize_stage(int shorter_edge, const resize_options& options) : shorter_(shorter_edge), options_(options) {
     detail::require_size(name, shorter_edge, shorter_edge);
     if (options.max_size != 0 && options.max_size <= shorter_edge) {
-      throw error("resize: max_size " + std::to_string(options.max_size) + " must be larger than the shorter edge, " +
-                  std::to_string(shorter_edge));
+      throw error("resize: max_size " + std::to_string(options.max_size) +
+                  " must be larger than the shorter edge, " + std::to_string(shorter_edge));
     }
   }
   lazy_image operator()(lazy_image picture, context&) const {
@@ -43,14 +46,16 @@ class resize_stage {
     return picture;
   }
 
-  /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole number, as
-  /// torchvision's int() does.
+  /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
+  /// number, as torchvision's int() does.
   std::pair<int, int> size_for(int width, int height) const noexcept {
     if (shorter_ == 0) return {width_, height_};
     const double is_short = std::min(width, height), is_long = std::max(width, height);
-    int new_short = shorter_, new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
+    int new_short = shorter_,
+        new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
     if (options_.max_size != 0 && new_long > options_.max_size) {
-      new_short = std::max(1, static_cast<int>(static_cast<double>(options_.max_size) * new_short / new_long));
+      new_short =
+          std::max(1, static_cast<int>(static_cast<double>(options_.max_size) * new_short / new_long));
       new_long = options_.max_size;
     }
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
@@ -63,8 +68,12 @@ class resize_stage {
 static_assert(stage_of<resize_stage, on_data>);
 
 /// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
-inline resize_stage resize(int height, int width, const resize_options& options = {}) { return {height, width, options}; }
+inline resize_stage resize(int height, int width, const resize_options& options = {}) {
+  return {height, width, options};
+}
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
-inline resize_stage resize(int shorter_edge, const resize_options& options = {}) { return {shorter_edge, options}; }
+inline resize_stage resize(int shorter_edge, const resize_options& options = {}) {
+  return {shorter_edge, options};
+}
 
 }  // namespace wick

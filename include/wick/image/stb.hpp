@@ -1,6 +1,6 @@
 /// \file
-/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is compiled
-/// once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
+/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is
+/// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,8 @@ inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size
 }
 
 inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
-  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) || probe_gif(encoded, info);
+  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
+         probe_gif(encoded, info);
 }
 
 inline void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info) {
@@ -50,6 +51,7 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
     throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
+  if (info.format == "JPEG") check_jpeg_tables(encoded);
   // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
   const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
   const int channels = to_grey ? 3 : request.channels;
@@ -67,8 +69,9 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
   decoded_picture out;
   out.pixels = image::adopt(pixels, width, height, channels);
   if (width != info.width || height != info.height) {
-    throw error("damaged " + std::string(info.format) + ": the header says " + size_text(info.width, info.height) +
-                " px, the pixels are " + size_text(width, height) + "; write the file again or remove it");
+    throw error("damaged " + std::string(info.format) + ": the header says " +
+                size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
+                "; write the file again or remove it");
   }
   if (to_grey) {
     image grey(width, height, 1);
@@ -81,10 +84,11 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
 }  // namespace detail
 
 /// stb_image as a codec: decodes the whole picture at full size.
-inline constexpr codec stb_codec{"stb_image", &detail::stb_probe, &detail::stb_check_complete, &detail::stb_decode};
+inline constexpr codec stb_codec{"stb_image", &detail::stb_probe, &detail::stb_check_complete,
+                                 &detail::stb_decode};
 
-/// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the first
-/// loader starts.
+/// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the
+/// first loader starts.
 inline codec_list& codecs() noexcept {
   static codec_list list(stb_codec);
   return list;

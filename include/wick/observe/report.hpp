@@ -46,15 +46,17 @@ struct report {
 };
 
 namespace detail {
+/// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
 inline std::string format_duration(double seconds) {
   char text[32];
-  if (seconds >= 100) std::snprintf(text, sizeof(text), "%.0f s", seconds);
-  else if (seconds >= 1) std::snprintf(text, sizeof(text), "%.2f s", seconds);
-  else if (seconds >= 1e-3) std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
-  else if (seconds >= 1e-6) std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
+  if (seconds >= 99.995) std::snprintf(text, sizeof(text), "%.0f s", seconds);
+  else if (seconds >= 0.999995) std::snprintf(text, sizeof(text), "%.2f s", seconds);
+  else if (seconds >= 0.999995e-3) std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
+  else if (seconds >= 0.9995e-6) std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
   else std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
   return text;
 }
+/// "4.2 %", from a tenth on "42 %".
 inline std::string format_percent(double share) {
   char text[32];
   std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);

@@ -24,9 +24,11 @@ class [[nodiscard]] byte_charge {
   byte_charge() noexcept = default;
   byte_charge(byte_charge&& other) noexcept
       : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  /// Gives back what this held, at once.
   byte_charge& operator=(byte_charge&& other) noexcept {
-    std::swap(budget_, other.budget_);
-    std::swap(bytes_, other.bytes_);
+    byte_charge old(std::move(other));
+    std::swap(budget_, old.budget_);
+    std::swap(bytes_, old.bytes_);
     return *this;
   }
   ~byte_charge() { reset(); }
@@ -80,7 +82,8 @@ class byte_budget {
       waiter_ = waiter;
       execute = [](job* j) noexcept { detail::resume(static_cast<acquire_awaiter*>(j)->waiter_); };
       std::lock_guard lock(budget_->mutex_);
-      if (budget_->waiting_.empty() && budget_->fits(bytes_)) {
+      // Before all who wait, this one's turn is now: the free bytes may not be wanted by anyone who will release more.
+      if ((budget_->waiting_.empty() || later(budget_->waiting_.front(), this)) && budget_->fits(bytes_)) {
         budget_->take(bytes_);
         charge_ = byte_charge(budget_, bytes_);
         return false;

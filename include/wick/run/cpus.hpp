@@ -22,7 +22,7 @@ inline std::size_t parse_cpu_max(const char* text) noexcept {
   const long long quota = std::strtoll(text, &end, 10);
   if (end == text || quota <= 0) return 0;
   const long long period = std::strtoll(end, nullptr, 10);
-  return period <= 0 ? 0 : static_cast<std::size_t>((quota + period - 1) / period);
+  return period <= 0 ? 0 : static_cast<std::size_t>(quota / period + (quota % period != 0 ? 1 : 0));
 }
 
 }  // namespace detail

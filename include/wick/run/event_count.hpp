@@ -51,9 +51,16 @@ class event_count {
   /// A worker begins to look in other places than its own queue.
   void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
 
-  /// A searcher found something. Since producers relied on it, the last one to stop searching wakes a successor.
+  /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks once more
+  /// after its touch, `more()`, and wakes a successor when there is anything: a producer that touched before has
+  /// published what is looked for, one that touches later sees that nobody searches.
+  template <class Look>
+  void found(Look&& more) noexcept {
+    if (searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more()) notify();
+  }
+  /// The same without a look: wakes a successor in any case, which costs a wake-up for nothing when there is nothing.
   void found() noexcept {
-    if (searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1) notify();
+    found([] { return true; });
   }
 
   /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then either

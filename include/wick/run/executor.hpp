@@ -231,7 +231,7 @@ inline void executor::work(std::size_t number) noexcept {
           idle_.sleep();
         }
       }
-      idle_.found();
+      idle_.found([this] { return anything(); });
     }
     j->execute(j);
   }

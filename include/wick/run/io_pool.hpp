@@ -8,6 +8,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -36,10 +37,15 @@ class io_pool {
 
   std::size_t threads() const noexcept { return count_; }
 
-  /// Any thread. \throws std::system_error when the threads can't be started
+  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop(): nobody
+  /// would run the job any more.
   void post(job* j) {
     {
       std::lock_guard lock(mutex_);
+      if (stopping_) {
+        throw std::logic_error("wick: a blocking call was started while its executor is being destroyed; let loaders and "
+                               "tasks end before");
+      }
       if (threads_.empty()) start();
       j->next = nullptr;
       *last_ = j;

@@ -33,6 +33,7 @@ detached sync_run(task<T> t, sync_state<T>* state) {
   } catch (...) {
     state->exception = std::current_exception();
   }
+  { const task<T> dropped = std::move(t); }  // its parameters may refer to what the waiting thread destroys
   state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
 }
 

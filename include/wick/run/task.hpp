@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
@@ -67,7 +68,7 @@ class task_promise final : public task_promise_base {
  public:
   inline task<T> get_return_object() noexcept;
   void unhandled_exception() noexcept { exception_ = std::current_exception(); }
-  template <class U>
+  template <class U = T>
     requires std::convertible_to<U&&, T>
   void return_value(U&& value) {
     if constexpr (std::is_reference_v<T>) value_ = std::addressof(value);
@@ -113,8 +114,10 @@ class [[nodiscard]] task {
 
   task() noexcept = default;
   task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  /// Drops what this held, at once.
   task& operator=(task&& other) noexcept {
-    std::swap(handle_, other.handle_);
+    task old(std::move(other));
+    std::swap(handle_, old.handle_);
     return *this;
   }
   ~task() {

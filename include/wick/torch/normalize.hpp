@@ -21,7 +21,7 @@ inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, co
   const int channels = by.count();
   const bool bytes = t.scalar_type() == at::kByte;
   const double scale = bytes ? 1.0 / 255.0 : 1.0;
-  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/true, /*copy=*/true);
   if (channels == 1) {
     return out.mul_(scale / by.std()[0]).sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
   }

@@ -2,10 +2,13 @@
 /// Between wick's shapes and types and Torch's; tensors as fields of samples.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
@@ -72,13 +75,32 @@ static_assert(batchable<at::Tensor>);
 
 namespace detail {
 
-/// Calls f(at::Tensor&) for each tensor in a batch: itself, or its fields and theirs.
+template <class T>
+concept range_of_values = requires(T& t) {
+  { *std::begin(t) } -> std::same_as<std::remove_reference_t<decltype(*std::begin(t))>&>;
+  std::end(t);
+} && !std::is_arithmetic_v<std::remove_cvref_t<decltype(*std::begin(std::declval<T&>()))>>;
+template <class T>
+concept maybe_value = requires(T& t) {
+  { t.has_value() } -> std::convertible_to<bool>;
+  *t;
+};
+
+/// Calls f(at::Tensor&) for each tensor in a batch: itself, or its fields, elements, `data` and `target`, and theirs.
+/// A class of the user's own that is no aggregate and has other names keeps its tensors to itself.
 template <class Batch, class F>
 void for_each_tensor(Batch& batch, F&& f) {
   if constexpr (std::is_same_v<Batch, at::Tensor>) {
     f(batch);
+  } else if constexpr (maybe_value<Batch>) {
+    if (batch.has_value()) for_each_tensor(*batch, f);
+  } else if constexpr (range_of_values<Batch>) {
+    for (auto& each : batch) for_each_tensor(each, f);
   } else if constexpr (composite<Batch>) {
     with_fields(batch, [&](auto&... fields) { (for_each_tensor(fields, f), ...); });
+  } else if constexpr (requires { batch.data; batch.target; }) {  // torch::data::Example
+    for_each_tensor(batch.data, f);
+    for_each_tensor(batch.target, f);
   }
 }
 

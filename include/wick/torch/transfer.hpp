@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
+#include <iterator>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,7 +18,9 @@
 #include <c10/core/Device.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
+#include <c10/core/UndefinedTensorImpl.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/intrusive_ptr.h>
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/stage.hpp>
@@ -33,16 +37,23 @@ class transfer_stage {
   using stage_kind = on_batch;
   static constexpr std::string_view name = "transfer";
 
-  explicit transfer_stage(c10::Device to) : to_(to) {
-    if (to.is_cpu()) {
+  explicit transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
+    if (!there_) {
       note_ = "transfer: to the CPU there is nothing to do";
-    } else if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
-               c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
+      return;
+    }
+    if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
+        c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
       note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";
-    } else {
-      const c10::impl::VirtualGuardImpl guard(to.type());
-      if (!to_.has_index()) to_ = guard.getDevice();
+      there_ = false;
+      return;
+    }
+    const c10::impl::VirtualGuardImpl guard(to.type());
+    if (!to_.has_index()) to_ = guard.getDevice();
+    try {
       shared_ = std::make_unique<shared>(guard.getStreamFromGlobalPool(to_));
+    } catch (const c10::Error&) {  // some devices have one stream only
+      note_ = "transfer: " + to_.str() + " has no streams to choose from; a worker waits for each copy";
     }
   }
   transfer_stage(transfer_stage&&) noexcept = default;
@@ -51,11 +62,15 @@ class transfer_stage {
     if (shared_ == nullptr) return;
     std::lock_guard lock(shared_->mutex);
     for (const copy& c : shared_->copies) {
-      while (!c.done->query()) std::this_thread::yield();
+      try {
+        while (!c.done->query()) std::this_thread::yield();
+      } catch (const std::exception&) {  // the device is broken, and reads no more
+      }
     }
   }
 
-  c10::Device device() const noexcept { return shared_ != nullptr ? to_ : c10::Device(c10::kCPU); }
+  /// Where batches arrive: the CPU when there is no such device.
+  c10::Device device() const noexcept { return there_ ? to_ : c10::Device(c10::kCPU); }
   std::string note() const { return note_; }
 
   template <class Batch>
@@ -66,24 +81,34 @@ class transfer_stage {
   /// records when all that will be done.
   template <class Batch, class Rest>
   auto around(Batch batch, Rest&& rest) const {
-    if (shared_ == nullptr) return rest(std::move(batch));
-    copy started;
+    if (shared_ == nullptr) {
+      if (there_) {
+        detail::for_each_tensor(batch, [&](at::Tensor& t) {
+          if (t.defined()) t = t.to(to_);
+        });
+      }
+      return rest(std::move(batch));
+    }
     const c10::StreamGuard guard(shared_->stream);
-    detail::for_each_tensor(batch, [&](at::Tensor& t) {
-      at::Tensor there = t.to(to_, /*non_blocking=*/true, /*copy=*/false);
-      started.from.push_back(std::exchange(t, std::move(there)));
-    });
-    auto result = rest(std::move(batch));
-    detail::for_each_tensor(result, [&](at::Tensor& t) {
-      if (started.key == nullptr) started.key = t.unsafeGetTensorImpl();
-    });
-    started.done = std::make_shared<c10::Event>(to_.type());
-    started.done->record(shared_->stream);
-    std::vector<copy> finished;  // dropped outside the lock: their memory goes back to the pool
-    std::lock_guard lock(shared_->mutex);
-    take_finished(finished);
-    shared_->copies.push_back(std::move(started));
-    return result;
+    copy begun;
+    try {
+      detail::for_each_tensor(batch, [&](at::Tensor& t) {
+        if (!t.defined()) return;
+        begun.from.push_back(t);  // before anything reads it
+        t = begun.from.back().to(to_, /*non_blocking=*/true, /*copy=*/false);
+      });
+      auto result = rest(std::move(batch));
+      detail::for_each_tensor(result, [&](at::Tensor& t) {
+        if (t.defined()) begun.batch.emplace_back(t.getIntrusivePtr());
+      });
+      remember(begun);
+      return result;
+    } catch (...) {
+      // Nobody gets this batch, but the device may be reading its memory.
+      begun.batch.clear();
+      if (!begun.from.empty()) remember(begun);
+      throw;
+    }
   }
 
   /// On the consumer's thread, when it takes the batch: its stream waits, it does not.
@@ -92,28 +117,39 @@ class transfer_stage {
     if (shared_ == nullptr) return;
     const c10::impl::VirtualGuardImpl guard(to_.type());
     const c10::Stream current = guard.getStream(to_);
-    c10::TensorImpl* key = nullptr;
+    std::vector<c10::TensorImpl*> tensors;
     detail::for_each_tensor(batch, [&](at::Tensor& t) {
-      if (key == nullptr) key = t.unsafeGetTensorImpl();
+      if (!t.defined()) return;
+      tensors.push_back(t.unsafeGetTensorImpl());
       // The memory was allocated on the side stream: it must not be used again before this one is done with it.
-      if (t.has_storage()) guard.recordDataPtrOnStream(t.storage().data_ptr(), current);
+      if (t.device() == to_ && t.has_storage()) guard.recordDataPtrOnStream(t.storage().data_ptr(), current);
     });
-    std::vector<copy> finished;
+    std::vector<at::Tensor> finished;  // dropped outside the lock: their memory goes back to the pool
     std::lock_guard lock(shared_->mutex);
-    const auto found = std::find_if(shared_->copies.begin(), shared_->copies.end(),
-                                    [&](const copy& c) { return c.key == key; });
-    if (found != shared_->copies.end()) {
-      found->done->block(current);
-      found->key = nullptr;
+    for (copy& c : shared_->copies) {
+      if (!c.is(tensors)) continue;
+      c.done->block(current);
+      c.delivered = !tensors.empty();  // where the tensors are hidden, it may not be this batch's
     }
     take_finished(finished);
   }
 
  private:
   struct copy {
-    c10::TensorImpl* key = nullptr;  // of the batch, until it is delivered
-    std::vector<at::Tensor> from;    // must stay until the device has read it
-    std::shared_ptr<c10::Event> done;
+    /// The tensors that leave the pipeline; weak, so that their addresses are not those of others as long as this is here.
+    std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> batch;
+    std::vector<at::Tensor> from;  // must stay until the device has read it
+    std::unique_ptr<c10::Event> done;
+    bool read = false, delivered = false;
+
+    bool is(const std::vector<c10::TensorImpl*>& tensors) const {
+      return std::equal(batch.begin(), batch.end(), tensors.begin(), tensors.end(),
+                        [](const auto& a, const c10::TensorImpl* b) { return a._unsafe_get_target() == b; });
+    }
+    /// Taken by the consumer, or dropped: an epoch was left early, or a stage failed.
+    bool gone() const {
+      return delivered || std::all_of(batch.begin(), batch.end(), [](const auto& t) { return t.expired(); });
+    }
   };
   struct shared {
     explicit shared(c10::Stream s) : stream(s) {}
@@ -122,22 +158,28 @@ class transfer_stage {
     std::vector<copy> copies;
   };
 
-  void take_finished(std::vector<copy>& out) const {
-    std::vector<copy>& all = shared_->copies;
-    for (std::size_t i = 0; i < all.size();) {
-      if (!all[i].from.empty() && all[i].done->query()) {
-        out.push_back({nullptr, std::exchange(all[i].from, {}), nullptr});
-      }
-      if (all[i].from.empty() && all[i].key == nullptr) {
-        all[i] = std::move(all.back());
-        all.pop_back();
-      } else {
-        ++i;
-      }
+  void remember(copy& begun) const {
+    begun.done = std::make_unique<c10::Event>(to_.type());
+    begun.done->record(shared_->stream);
+    std::vector<at::Tensor> finished;
+    std::lock_guard lock(shared_->mutex);
+    shared_->copies.push_back(std::move(begun));
+    take_finished(finished);
+  }
+
+  /// Moves out what the device has read, and forgets what nobody will ask for again.
+  void take_finished(std::vector<at::Tensor>& out) const {
+    for (copy& c : shared_->copies) {
+      if (c.read || !c.done->query()) continue;
+      c.read = true;
+      std::move(c.from.begin(), c.from.end(), std::back_inserter(out));
+      c.from.clear();
     }
+    std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
   }
 
   c10::Device to_;
+  bool there_;
   std::string note_;
   std::unique_ptr<shared> shared_;
 };

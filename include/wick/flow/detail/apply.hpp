@@ -49,21 +49,30 @@ using awaited_t = typename awaited<R>::type;
 template <class S, class X>
 concept applied_by_adl = requires(S& s, X&& x, context& c) { apply_stage(s, std::forward<X>(x), c); };
 
-/// The stage can be called with an X: by value, const reference, rvalue, or (to change it in place) by reference.
+template <class R>
+concept gives_nothing = std::is_void_v<awaited_t<R>>;
+
+/// The stage can be given an X for good: by value, const reference or rvalue. What gives nothing back must take it by
+/// reference or as a copy too, since the item goes on afterwards.
+template <class S, class X, class... Context>
+concept takes_over = std::is_invocable_v<S&, X, Context...> &&
+                     (!gives_nothing<std::invoke_result_t<S&, X, Context...>> || std::is_invocable_v<S&, X&, Context...>);
+
+/// The stage can be called with an X, as above or (to change it in place) by reference.
 template <class S, class X>
-concept takes = applied_by_adl<S, X> || std::is_invocable_v<S&, X, context&> || std::is_invocable_v<S&, X> ||
+concept takes = applied_by_adl<S, X> || takes_over<S, X, context&> || takes_over<S, X> ||
                 std::is_invocable_v<S&, X&, context&> || std::is_invocable_v<S&, X&>;
 
-/// Calls it. What returns nothing is called with the item itself, which goes on afterwards.
+/// Calls it. What returns nothing (or a task of nothing) is called with the item itself, which goes on afterwards.
 template <class S, class X>
 decltype(auto) call(S& s, X& x, context& c) {
   if constexpr (applied_by_adl<S, X>) {
     return apply_stage(s, std::move(x), c);
-  } else if constexpr (std::is_invocable_v<S&, X, context&>) {
-    if constexpr (std::is_void_v<std::invoke_result_t<S&, X, context&>>) return s(x, c);
+  } else if constexpr (takes_over<S, X, context&>) {
+    if constexpr (gives_nothing<std::invoke_result_t<S&, X, context&>>) return s(x, c);
     else return s(std::move(x), c);
-  } else if constexpr (std::is_invocable_v<S&, X>) {
-    if constexpr (std::is_void_v<std::invoke_result_t<S&, X>>) return s(x);
+  } else if constexpr (takes_over<S, X>) {
+    if constexpr (gives_nothing<std::invoke_result_t<S&, X>>) return s(x);
     else return s(std::move(x));
   } else if constexpr (std::is_invocable_v<S&, X&, context&>) {
     return s(x, c);
@@ -86,6 +95,10 @@ template <class T>
 struct materialized {
   using type = T;
   static T make(T&& t) { return std::move(t); }
+};
+template <>
+struct materialized<void> {
+  using type = void;
 };
 template <lazy T>
 struct materialized<T> {

@@ -27,6 +27,7 @@
 #include <wick/flow/loader_options.hpp>
 #include <wick/flow/order.hpp>
 #include <wick/observe/clock.hpp>
+#include <wick/observe/phases.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
@@ -53,6 +54,8 @@ class feed<pipeline<Source, S...>> {
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
   static constexpr std::size_t stages = sizeof...(S);
+  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
+  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
 
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : source_(std::move(what.origin)),
@@ -60,7 +63,7 @@ class feed<pipeline<Source, S...>> {
         seed_(options.seed),
         on_(on),
         budget_(options.memory),
-        books_(on, stages + 1),
+        books_(on, rows),
         positions_(final_size()),
         batch_size_(global_batch_size()),
         batches_(batch_count()),
@@ -70,7 +73,7 @@ class feed<pipeline<Source, S...>> {
         done_(window_),
         ring_(new job_type[std::bit_ceil(window_)]),
         mask_(std::bit_ceil(window_) - 1),
-        pool_(std::make_shared<slab_pool>(slab_memory_wanted(), (window_ + 2) * 8)),
+        pool_(std::make_shared<slab_pool>(slab_memory_wanted(), (window_ + 2) * 8, window_ + 1)),
         pumps_(on.workers()),
         stop_(std::make_unique<stop_source>()) {
     static_assert(types::batching >= types::order_end);
@@ -112,6 +115,8 @@ class feed<pipeline<Source, S...>> {
   const books& clocks() const noexcept { return books_; }
   executor& on() noexcept { return on_; }
 
+  /// Of the number of stages: the row behind which the phases belong.
+  static constexpr std::size_t batching = types::batching;
   std::vector<std::string> stage_names() const {
     std::vector<std::string> out;
     std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
@@ -131,18 +136,20 @@ class feed<pipeline<Source, S...>> {
 
   /// Batches come from (epoch, number) on. If that is what comes next anyway, nothing is lost.
   void seek(std::uint64_t epoch, std::uint64_t number) {
-    if (started_ && next_out_.epoch == epoch && next_out_.number == number) return;
-    // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
-    if (started_) {
-      drain();
-      epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+    if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
+      // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
+      if (started_) {
+        drain();
+        epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+      }
+      next_out_ = next_in_ = {epoch, number};
+      started_ = true;
     }
-    next_out_ = next_in_ = {epoch, number};
-    started_ = true;
+    current_epoch_ = epoch;
+    to_open_ = batches_ - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
     std::lock_guard lock(mutex_);
     open_more();
   }
-  void entered(std::uint64_t epoch) noexcept { current_epoch_ = epoch; }
 
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept { return done_.try_take(); }
@@ -242,7 +249,10 @@ class feed<pipeline<Source, S...>> {
   void open_more() {
     std::uint64_t opened = opened_.load(std::memory_order_relaxed);
     while (opened < done_.taken() + window_) {
-      if (next_in_.epoch != next_out_.epoch && !run_ahead_) break;
+      if (!run_ahead_ && to_open_-- == 0) {
+        to_open_ = 0;
+        break;
+      }
       open(ring_[opened & mask_], opened);
       advance(next_in_);
       opened_.store(++opened, std::memory_order_release);
@@ -359,12 +369,18 @@ class feed<pipeline<Source, S...>> {
 
   /// Claims one run from the oldest batch that has any left, and runs it.
   bool run_some() noexcept {
+    const std::uint64_t most = take_tokens(run_length());
+    if (most == 0) return false;
     for (;;) {
       const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      if (s >= opened_.load(std::memory_order_acquire)) return false;
+      if (s >= opened_.load(std::memory_order_acquire)) {
+        give_tokens(most);
+        return false;
+      }
       job_type& j = ring_[s & mask_];
-      const auto claimed = j.claim(run_length());
+      const auto claimed = j.claim(most);
       if (claimed.count != 0) {
+        give_tokens(most - claimed.count);
         run(j, claimed.from, claimed.count);
         return true;
       }
@@ -386,30 +402,36 @@ class feed<pipeline<Source, S...>> {
     for (std::uint64_t i = 0; i < count; ++i) index[i] = index_of<types::order_end>(j.order, j.first + from + i);
     for (std::uint64_t i = 0; i < count; ++i) prefetch_sample(source_, index[i]);
     if constexpr (types::samples_suspend) {
-      live_.fetch_add(count, std::memory_order_relaxed);
       for (std::uint64_t i = 0; i < count; ++i) {
         resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
       }
       learn(count, now_ticks() - begun);
-      clocks[stages].ran(count);
+      clocks[order_row].ran(count);
     } else {
       // Clocks are read between stages for slow samples, and for a few of the fast ones.
-      const bool timed = sample_ticks_.load(std::memory_order_relaxed) > 10'000 || (clocks[stages].count() & 0xF00) == 0;
+      const bool timed = sample_ticks_.load(std::memory_order_relaxed) > 10'000 || (clocks[order_row].count() & 0xF00) == 0;
       context c({}, &on_, &budget_, stop_->token());
       if (timed) {
-        std::uint64_t ticks[stages + 1] = {};
-        ticks[stages] = now_ticks() - begun;
+        std::uint64_t ticks[rows] = {};
+        ticks[order_row] = now_ticks() - begun;
         for (std::uint64_t i = 0; i < count; ++i) run_here<true>(j, from + i, index[i], c, ticks);
-        for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
-        clocks[stages].worked(count, ticks[stages]);
+        write_down(clocks, types::order_end, count, ticks);
+        clocks[order_row].worked(count, ticks[order_row]);
       } else {
         for (std::uint64_t i = 0; i < count; ++i) run_here<false>(j, from + i, index[i], c, nullptr);
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
-      clocks[stages].ran(count);
+      for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(count);
+      clocks[order_row].ran(count);
       learn(count, now_ticks() - begun);
       finish_some(j, count);
     }
+  }
+
+  /// Ticks of the stages from `first` up to batch, and of the phases.
+  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(count, ticks[s]);
   }
 
   /// A moving mean of what a sample takes, by which runs get their length.
@@ -434,12 +456,20 @@ class feed<pipeline<Source, S...>> {
   void pass(Item&& item, context& c, job_type& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
     c.enter(static_cast<std::uint32_t>(I));
     if constexpr (I == types::batching) {
+      if constexpr (Timed) phase_ticks::take();
       if constexpr (types::materialize_last) {
         j.columns.put(slot, materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
       } else {
         j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
       }
-      if constexpr (Timed && I < stages) mark(ticks[I], last);
+      if constexpr (Timed && I < stages) {
+        mark(ticks[I], last);
+        const phase_ticks::values inside = phase_ticks::take();
+        for (std::size_t p = 0; p < phase_count; ++p) {
+          ticks[phase_row + p] += inside[p];
+          ticks[I] -= std::min(inside[p], ticks[I]);
+        }
+      }
     } else {
       auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
       if constexpr (Timed) mark(ticks[I], last);
@@ -473,13 +503,28 @@ class feed<pipeline<Source, S...>> {
     }
     if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
     // Before the sample counts as finished: afterwards the loader may be gone.
-    if (self->live_.fetch_sub(1, std::memory_order_acq_rel) == self->token_limit_) self->kick();
+    self->give_tokens(1);
     self->finish_some(*j, 1);
   }
 
-  void kick() noexcept {
-    std::lock_guard lock(mutex_);
-    start_pump();
+  /// Up to `most` of the samples that may be under way.
+  std::uint64_t take_tokens(std::uint64_t most) noexcept {
+    if constexpr (!types::samples_suspend) return most;
+    std::uint64_t live = live_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t n = std::min(most, token_limit_ - live);
+      if (n == 0 || live_.compare_exchange_weak(live, live + n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return n;
+      }
+    }
+  }
+  /// Pumps that found all taken have retired: whoever gives the first back starts one.
+  void give_tokens(std::uint64_t n) noexcept {
+    if constexpr (types::samples_suspend) {
+      if (n == 0 || live_.fetch_sub(n, std::memory_order_acq_rel) != token_limit_) return;
+      std::lock_guard lock(mutex_);
+      start_pump();
+    }
   }
 
   template <std::size_t I, class Item>
@@ -543,14 +588,13 @@ class feed<pipeline<Source, S...>> {
   }
   template <std::size_t I, class Item>
   void pass_rest(Item&& item, context& c, job_type& j, std::uint64_t slot) {
-    std::uint64_t ticks[stages + 1] = {};
+    std::uint64_t ticks[rows] = {};
     std::uint64_t last = now_ticks();
     pass<I, true>(std::move(item), c, j, slot, ticks, last);
     stage_clock* const clocks = books_.mine();
-    for (std::size_t s = I; s <= types::batching && s < stages; ++s) {
-      clocks[s].ran(1);
-      clocks[s].worked(1, ticks[s]);
-    }
+    write_down(clocks, I, 1, ticks);
+    for (std::size_t s = I; s <= types::batching && s < stages; ++s) clocks[s].ran(1);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(1);
   }
 
   // ---- finishing a batch ----------------------------------------------------------------------------------------
@@ -700,6 +744,7 @@ class feed<pipeline<Source, S...>> {
   // the consumer's
   bool started_ = false;
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
+  std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;

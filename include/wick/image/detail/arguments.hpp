@@ -12,7 +12,8 @@ namespace wick::detail {
 
 inline void require_size(std::string_view stage, int height, int width) {
   if (height < 1 || width < 1) {
-    throw error(std::string(stage) + ": size " + size_text(width, height) + " px leaves no picture; give at least 1 px a side");
+    throw error(std::string(stage) + ": size " + size_text(width, height) +
+                " px leaves no picture; give at least 1 px a side");
   }
 }
 

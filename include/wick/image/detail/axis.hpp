@@ -1,6 +1,6 @@
 /// \file
-/// Which source pixels make up each output pixel along one axis, and with what weight: computed once a picture,
-/// used by every row and column of it.
+/// Which source pixels make up each output pixel along one axis, and with what weight: computed once a
+/// picture, used by every row and column of it.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace wick::detail {
 
-/// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly 1, so a
-/// constant picture stays what it is.
+/// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly
+/// 1, so a constant picture stays what it is.
 inline constexpr int weight_bits = 14;
 inline constexpr int weight_one = 1 << weight_bits;
 
-/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which those from
-/// window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole pixels come from
-/// decoders that scale.
+/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
+/// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
+/// pixels come from decoders that scale.
 struct axis_request {
   double low = 0, high = 0;
   int size = 0;
@@ -37,7 +37,9 @@ class axis {
   int size() const noexcept { return static_cast<int>(first_.size()); }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
   int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
-  const std::int16_t* weights(int i) const noexcept { return weights_.data() + static_cast<std::size_t>(i) * taps_; }
+  const std::int16_t* weights(int i) const noexcept {
+    return weights_.data() + static_cast<std::size_t>(i) * taps_;
+  }
   /// The source pixels that are needed at all: [low, high).
   int low() const noexcept { return low_; }
   int high() const noexcept { return high_; }
@@ -53,7 +55,9 @@ class axis {
     if (x < 2) return ((-0.5 * x + 2.5) * x - 4) * x + 2;
     return 0;
   }
-  static int fixed(double w) noexcept { return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one; }
+  static int fixed(double w) noexcept {
+    return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
+  }
   void fill(int i, const axis_request& wanted);
 
   std::vector<std::int32_t> first_, count_;
@@ -82,7 +86,8 @@ inline void axis::build(const axis_request& wanted) {
 
 inline void axis::fill(int i, const axis_request& wanted) {
   // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
-  const int left = static_cast<int>(std::floor(wanted.low)), length = static_cast<int>(std::ceil(wanted.high)) - left;
+  const int left = static_cast<int>(std::floor(wanted.low)),
+            length = static_cast<int>(std::ceil(wanted.high)) - left;
   const double low = wanted.low - left;
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
@@ -95,7 +100,8 @@ inline void axis::fill(int i, const axis_request& wanted) {
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;
   }
-  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a resize.
+  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a
+  // resize.
   const int reflected = wanted.size - 1 - out;
   const bool symmetric = low == 0 && left + length == wanted.high;
   const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;

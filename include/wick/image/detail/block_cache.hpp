@@ -1,6 +1,6 @@
 /// \file
-/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after picture
-/// asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
+/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
+/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
 #pragma once
 
 #include <array>
@@ -27,7 +27,8 @@ constexpr std::size_t block_size(std::size_t bytes) noexcept {
   return (bytes + step - 1) / step * step;
 }
 
-inline thread_local bool block_cache_gone = false;  // trivially destructible: may be read after the cache went
+inline thread_local bool block_cache_gone =
+    false;  // trivially destructible: may be read after the cache went
 
 /// Dropped blocks of one thread, oldest first.
 struct block_cache {
@@ -53,18 +54,21 @@ struct block_cache {
     std::size_t best = count;
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t capacity = blocks[i]->capacity;
-      if (capacity >= size && capacity / 4 <= size && (best == count || capacity < blocks[best]->capacity)) best = i;
+      if (capacity >= size && capacity / 4 <= size && (best == count || capacity < blocks[best]->capacity))
+        best = i;
     }
     return best == count ? nullptr : remove(best);
   }
   void give(block_header* block) noexcept {
-    while (count != 0 && (count == blocks.size() || bytes + block->capacity > most_kept_bytes)) std::free(remove(0));
+    while (count != 0 && (count == blocks.size() || bytes + block->capacity > most_kept_bytes))
+      std::free(remove(0));
     blocks[count++] = block;
     bytes += block->capacity;
   }
 };
 
-/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each free.
+/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
+/// free.
 [[gnu::noinline]] inline block_cache* this_thread_blocks() noexcept {
 #if defined(__SANITIZE_ADDRESS__)
   return nullptr;

@@ -6,8 +6,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
-#include <wick/image/detail/jpeg_header.hpp>
+#include <wick/flow/error.hpp>
+#include <wick/image/codec.hpp>
+#include <wick/image/detail/byte_order.hpp>
+#include <wick/image/detail/signature.hpp>
 
 namespace wick::detail {
 
@@ -15,7 +19,9 @@ namespace wick::detail {
 inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
   if (!starts_with(encoded, "BM") || encoded.size() < 18) return false;
   const std::uint32_t header = little32(encoded, 14);
-  if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 && header != 124) return false;
+  if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 &&
+      header != 124)
+    return false;
   info.format = "BMP";
   if (encoded.size() < 14 + header) throw_truncated("BMP", encoded.size(), "inside its header");
   if (header == 12) {
@@ -34,7 +40,8 @@ inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
   return true;
 }
 
-/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the decoder.
+/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the
+/// decoder.
 inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
   const bool old = little32(encoded, 14) == 12;
   const std::uint32_t compression = old ? 0 : little32(encoded, 30);
@@ -62,7 +69,9 @@ inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
 
 /// \throws wick::error when the file ends before its first frame does
 inline void check_gif_complete(std::span<const std::byte> encoded) {
-  const auto table = [](std::uint32_t flags) { return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0; };
+  const auto table = [](std::uint32_t flags) {
+    return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;
+  };
   std::size_t at = 13 + table(byte_at(encoded, 10));
   bool frame = false;
   while (at < encoded.size()) {

@@ -11,13 +11,9 @@
 #include <wick/flow/error.hpp>
 #include <wick/image/codec.hpp>
 #include <wick/image/detail/byte_order.hpp>
+#include <wick/image/detail/signature.hpp>
 
 namespace wick::detail {
-
-[[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size, const std::string& where) {
-  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " + where +
-              "; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
-}
 
 /// Goes from marker to marker by their lengths, so that a thumbnail inside an EXIF segment is stepped over.
 /// ITU-T T.81, annex B.
@@ -41,11 +37,14 @@ class jpeg_markers {
       if (marker_ != 0) break;
     }
     payload_ = at_;
-    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8)) return marker_;  // no length
-    if (data_.size() - at_ < 2) return stop();
+    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8))
+      return marker_;  // no length
+    inside_ = data_.size() - at_ < 2;
+    if (inside_) return stop();
     length_ = big16(data_, at_);
     if (length_ < 2) length_ = 2;  // broken; the decoder will say so
-    if (data_.size() - at_ < length_) return stop();
+    inside_ = data_.size() - at_ < length_;
+    if (inside_) return stop();
     payload_ = at_ + 2;
     at_ += length_;
     return marker_;
@@ -53,6 +52,8 @@ class jpeg_markers {
   /// Where the marker's parameters start.
   std::size_t payload() const noexcept { return payload_; }
   std::size_t payload_size() const noexcept { return length_ - 2; }
+  /// Whether the file ended within a marker's parameters.
+  bool ended_inside() const noexcept { return inside_; }
 
  private:
   unsigned stop() noexcept {
@@ -73,6 +74,7 @@ class jpeg_markers {
   std::span<const std::byte> data_;
   std::size_t at_ = 0, payload_ = 0, length_ = 2;
   unsigned marker_ = none;
+  bool inside_ = false;
 };
 
 /// \throws wick::error when the file ends before its frame header
@@ -101,8 +103,29 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
   }
 }
 
-/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business: cameras append
-/// previews and movies.
+/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes.
+/// \throws wick::error when one does, or when the file ends within such parameters
+inline void check_jpeg_tables(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
+       marker = markers.next()) {
+    if (marker != 0xC4) continue;
+    std::size_t at = markers.payload();
+    for (const std::size_t end = at + markers.payload_size(); at < end;) {
+      std::uint32_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
+      if (codes > 256) {
+        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
+                    " codes; write the file again, or add wick::on_error(wick::skip) to leave it out");
+      }
+      at += 17 + codes;
+    }
+  }
+  if (markers.ended_inside()) throw_truncated("JPEG", encoded.size(), "inside a header");
+}
+
+/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:
+/// cameras append previews and movies.
 inline void check_jpeg_complete(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
   bool scans = false;

@@ -7,8 +7,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
-#include <wick/image/detail/jpeg_header.hpp>
+#include <wick/flow/error.hpp>
+#include <wick/image/codec.hpp>
+#include <wick/image/detail/byte_order.hpp>
+#include <wick/image/detail/signature.hpp>
 
 namespace wick::detail {
 
@@ -23,7 +27,8 @@ inline constexpr auto crc_tables = [] {
     tables[0][i] = c;
   }
   for (std::size_t t = 1; t < 8; ++t) {
-    for (std::size_t i = 0; i < 256; ++i) tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 255];
+    for (std::size_t i = 0; i < 256; ++i)
+      tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 255];
   }
   return tables;
 }();
@@ -71,7 +76,8 @@ inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
   return true;
 }
 
-/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it names
+/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it
+/// names
 inline void check_png_complete(std::span<const std::byte> encoded) {
   for (std::size_t at = png_signature.size();;) {
     if (encoded.size() - at < 12) throw_truncated("PNG", encoded.size(), "without an IEND chunk");
@@ -84,9 +90,11 @@ inline void check_png_complete(std::span<const std::byte> encoded) {
                           std::to_string(length) + " bytes");
     }
     const bool critical = (type & 0x20000000u) == 0;
-    if (critical && crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
+    if (critical &&
+        crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
       throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
-                  " does not match; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
+                  " does not match; fetch or write the file again, or add wick::on_error(wick::skip) to "
+                  "leave it out");
     }
     if (type == chunk_type("IEND")) return;
     at += std::size_t{12} + length;

@@ -1,5 +1,5 @@
 /// \file
-/// What bytes that are no picture probably are, for the error message.
+/// Words for bytes that are no picture, or not a whole one: what they probably are, where they end.
 #pragma once
 
 #include <algorithm>
@@ -8,9 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include <wick/flow/error.hpp>
+
 namespace wick::detail {
 
-inline bool starts_with(std::span<const std::byte> data, std::string_view start, std::size_t at = 0) noexcept {
+inline bool starts_with(std::span<const std::byte> data, std::string_view start,
+                        std::size_t at = 0) noexcept {
   if (data.size() < at + start.size()) return false;
   for (std::size_t i = 0; i < start.size(); ++i) {
     if (data[at + i] != static_cast<std::byte>(start[i])) return false;
@@ -68,7 +71,8 @@ inline std::string_view guess_format(std::span<const std::byte> data) noexcept {
     if (starts_with(data, s.start, s.at)) return s.what;
   }
   const auto head = data.first(std::min<std::size_t>(data.size(), 64));
-  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; })) return "zeros, as of a file that was never written";
+  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; }))
+    return "zeros, as of a file that was never written";
   const auto text = [](std::byte b) {
     const auto c = static_cast<unsigned char>(b);
     return (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\r' || c == '\t';
@@ -90,6 +94,12 @@ inline std::string describe_start(std::span<const std::byte> data) {
   const std::string_view guess = guess_format(data);
   if (!guess.empty()) (out += ", ") += guess;
   return out;
+}
+
+[[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size,
+                                         const std::string& where) {
+  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " +
+              where + "; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
 }
 
 }  // namespace wick::detail

@@ -1,6 +1,6 @@
 /// \file
-/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along; elsewhere in the
-/// one that defines WICK_IMPLEMENTATION.
+/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along;
+/// elsewhere in the one that defines WICK_IMPLEMENTATION.
 #pragma once
 
 #include <cstddef>
@@ -64,8 +64,8 @@ namespace wick::detail {
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
                        const char*& why) noexcept {
   int stored = 0;
-  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width, &height,
-                                                &stored, channels);
+  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
+                                                &height, &stored, channels);
   if (pixels == nullptr) {
     const char* const reason = stbi_failure_reason();
     why = reason != nullptr ? reason : "no reason";

@@ -8,8 +8,21 @@
 
 namespace wick::detail {
 
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool frames_from_heap = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool frames_from_heap = true;
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+
 /// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of the last
 /// ones is warm and needs no lock. Frames that move between threads move between lists; each list is bounded.
+/// Under AddressSanitizer each frame goes back to the heap, so that the use of one that is gone is seen.
 class frame_pool {
  public:
   static void* allocate(std::size_t size) {
@@ -28,7 +41,7 @@ class frame_pool {
 
   static void release(void* memory, std::size_t size) noexcept {
     const std::size_t c = size_class(size);
-    if (c < classes) {
+    if (c < classes && !frames_from_heap) {
       frame_pool& pool = of_this_thread();
       if (pool.count_[c] < kept && !pool.closed_) {
         auto* n = ::new (memory) node{pool.free_[c]};
@@ -51,7 +64,7 @@ class frame_pool {
   static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
 
   constexpr frame_pool() noexcept = default;
-  ~frame_pool() {
+  void close() noexcept {
     closed_ = true;
     for (node*& list : free_) {
       while (list != nullptr) {
@@ -61,8 +74,14 @@ class frame_pool {
       }
     }
   }
+  struct at_thread_end {
+    frame_pool& pool;
+    ~at_thread_end() { pool.close(); }
+  };
   [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
+    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone already.
     thread_local frame_pool pool;
+    thread_local const at_thread_end closer{pool};
     return pool;
   }
 

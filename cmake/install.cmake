@@ -1,0 +1,25 @@
+# Installing wick and its CMake package: find_package(wick) gives all, find_package(wick COMPONENTS core) what does
+# without LibTorch.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
+
+install(TARGETS wick_core wick_stb EXPORT wickTargets
+  ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+  FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+  FILE_SET implementation DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT wickTargets NAMESPACE wick:: DESTINATION "${_package}")
+if(WICK_TORCH)
+  install(TARGETS wick EXPORT wickTorchTargets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(EXPORT wickTorchTargets NAMESPACE wick:: DESTINATION "${_package}")
+endif()
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/wickConfig.cmake.in" "${PROJECT_BINARY_DIR}/wickConfig.cmake"
+  INSTALL_DESTINATION "${_package}" NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/wickConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES
+  "${PROJECT_BINARY_DIR}/wickConfig.cmake"
+  "${PROJECT_BINARY_DIR}/wickConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindLibTorch.cmake"
+  DESTINATION "${_package}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/wick")

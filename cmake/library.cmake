@@ -1,0 +1,82 @@
+# The library's targets:
+#   wick::core  headers without Torch; C++20, threads, zlib
+#   wick::stb   the one translation unit with stb_image's code: the embedded decoder
+#   wick::wick  all of it: core, stb and the headers that need LibTorch
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
+   OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  message(FATAL_ERROR "wick: needs g++ 12 or clang 14 or newer for C++20 coroutines; this is "
+    "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}. Name another one with -DCMAKE_CXX_COMPILER=g++-12")
+endif()
+
+# The modules that find what wick needs are installed with it, so that find_package(wick) finds the same things.
+list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")
+find_package(Threads REQUIRED)
+find_package(ZLIB)
+if(NOT ZLIB_FOUND)
+  message(FATAL_ERROR "wick: zlib.h is missing. One of these gets it:\n"
+    "  apt-get install zlib1g-dev\n"
+    "  cmake … -DCMAKE_PREFIX_PATH=/the/prefix/of/zlib")
+endif()
+find_package(Stb MODULE QUIET)
+if(NOT Stb_FOUND)
+  message(FATAL_ERROR "wick: stb_image.h is missing. One of these gets it:\n"
+    "  apt-get install libstb-dev\n"
+    "  vcpkg install stb\n"
+    "  cmake … -DStb_INCLUDE_DIR=/the/folder/with/stb_image.h")
+endif()
+if(WICK_TORCH)
+  find_package(LibTorch MODULE REQUIRED)
+else()
+  message(STATUS "wick: without LibTorch (WICK_TORCH=OFF): wick::core and wick::stb only")
+endif()
+
+set(_depends "")
+if(PROJECT_IS_TOP_LEVEL)
+  set(_depends CONFIGURE_DEPENDS)  # Headers come and go while wick is worked on, not while it's used.
+endif()
+file(GLOB_RECURSE _core ${_depends} "${PROJECT_SOURCE_DIR}/include/wick/*.hpp")
+set(_torch ${_core})
+list(FILTER _torch INCLUDE REGEX "include/wick/(torch/.*|wick)\\.hpp$")
+set(_implementation ${_core})
+list(FILTER _implementation INCLUDE REGEX "_implementation\\.hpp$")
+list(REMOVE_ITEM _core ${_torch} ${_implementation})
+set(_base "${PROJECT_SOURCE_DIR}/include")
+
+add_library(wick_core INTERFACE)
+add_library(wick::core ALIAS wick_core)
+set_target_properties(wick_core PROPERTIES EXPORT_NAME core)
+target_compile_features(wick_core INTERFACE cxx_std_20)
+target_link_libraries(wick_core INTERFACE Threads::Threads ZLIB::ZLIB)
+# The *_implementation.hpp headers need what only wick::stb sees (stb_image.h), so they are a set of their own, which
+# is not checked for standing alone.
+target_sources(wick_core INTERFACE
+  FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_core}
+  FILE_SET implementation TYPE HEADERS BASE_DIRS "${_base}" FILES ${_implementation})
+set_target_properties(wick_core PROPERTIES
+  VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}"
+  INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
+
+add_library(wick_stb STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_implementation.cpp")
+add_library(wick::stb ALIAS wick_stb)
+set_target_properties(wick_stb PROPERTIES
+  EXPORT_NAME stb
+  CXX_EXTENSIONS OFF
+  POSITION_INDEPENDENT_CODE ON
+  VERIFY_INTERFACE_HEADER_SETS OFF)
+target_include_directories(wick_stb SYSTEM PRIVATE "${Stb_INCLUDE_DIR}")
+target_link_libraries(wick_stb PUBLIC wick_core)
+# A decoder without optimisation is ten times slower than the training loop it feeds, and nobody steps through it:
+# it is optimised in every build type.
+target_compile_options(wick_stb PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -w>)
+
+if(WICK_TORCH)
+  add_library(wick INTERFACE)
+  add_library(wick::wick ALIAS wick)
+  target_link_libraries(wick INTERFACE wick_core wick_stb LibTorch::LibTorch)
+  target_sources(wick INTERFACE FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_torch})
+  set_target_properties(wick PROPERTIES VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}")
+  if(LibTorch_CXX11_ABI EQUAL 0)
+    target_compile_definitions(wick_stb PUBLIC _GLIBCXX_USE_CXX11_ABI=0)
+  endif()
+endif()

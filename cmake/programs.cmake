@@ -1,0 +1,16 @@
+# wick_program(NAME SOURCES… [TORCH]): an executable of wick's own, with warnings, against wick::wick when it is to
+# have LibTorch and against wick::core and wick::stb otherwise.
+function(wick_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TORCH" "" "SOURCES")
+  add_executable(${name} ${arg_SOURCES})
+  target_compile_options(${name} PRIVATE -Wall -Wextra $<$<BOOL:${WICK_WERROR}>:-Werror>)
+  if(arg_TORCH)
+    target_link_libraries(${name} PRIVATE wick::wick)
+    get_property(pools GLOBAL PROPERTY JOB_POOLS)
+    if(pools MATCHES "wick_torch=")
+      set_target_properties(${name} PROPERTIES JOB_POOL_COMPILE wick_torch)
+    endif()
+  else()
+    target_link_libraries(${name} PRIVATE wick::core wick::stb)
+  endif()
+endfunction()

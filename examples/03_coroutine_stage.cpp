@@ -1,0 +1,141 @@
+// 03: a source and a coroutine stage of your own.
+//
+// Teaches: any type with size() and at(i) is a source; a stage that has to wait is a coroutine and never blocks a
+// worker; a stage object lives as long as the loader, so what it keeps in the first epoch is there in the second.
+//
+// Each sample is a customer's number. What is known of the customer lies in a slow store (here a file, read by a call
+// that blocks); the stage looks it up once and remembers it. A linear model learns the customer's score.
+//
+//   03_coroutine_stage [--customers N] [--epochs N] [--workers N]
+//
+// Expected:
+//   epoch 1: loss …, 2000 look-ups in the store
+//   epoch 2: loss …, 0 look-ups in the store
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+
+#include <torch/torch.h>
+
+#include <wick/wick.hpp>
+
+#include "arguments.hpp"
+
+using features = std::array<float, 4>;
+
+/// The store: a file of fixed records. get() blocks, as a database client would.
+class store {
+ public:
+  explicit store(std::uint64_t customers) : file_(std::tmpfile()) {
+    if (file_ == nullptr) throw std::runtime_error("can't make a temporary file");
+    for (std::uint64_t i = 0; i < customers; ++i) {
+      wick::random_stream random(99, 0, i, 0);
+      features f;
+      for (float& x : f) x = static_cast<float>(random.normal());
+      if (std::fwrite(&f, sizeof(f), 1, file_) != 1) throw std::runtime_error("can't write the store");
+    }
+  }
+  ~store() { std::fclose(file_); }
+  store(const store&) = delete;
+  store& operator=(const store&) = delete;
+
+  features get(std::uint64_t customer) {
+    const std::lock_guard lock(mutex_);
+    features f;
+    if (std::fseek(file_, static_cast<long>(customer * sizeof(f)), SEEK_SET) != 0 ||
+        std::fread(&f, sizeof(f), 1, file_) != 1) {
+      throw std::runtime_error("the store has no customer " + std::to_string(customer));
+    }
+    ++gets_;
+    return f;
+  }
+  std::uint64_t gets() const { return gets_; }
+
+ private:
+  std::FILE* file_;
+  std::mutex mutex_;
+  std::uint64_t gets_ = 0;
+};
+
+/// The source: it knows every sample and reads none.
+struct customers {
+  std::uint64_t count;
+  std::uint64_t size() const { return count; }
+  std::uint64_t at(std::uint64_t i) const { return i; }
+  std::string key(std::uint64_t i) const { return "customer " + std::to_string(i); }
+};
+
+/// The stage. All workers call it at once: what it keeps is guarded, and no lock is held over a co_await.
+class look_up {
+ public:
+  explicit look_up(store& from) : state_(std::make_unique<state>(from)) {}
+
+  wick::task<wick::sample<features, float>> operator()(std::uint64_t customer, wick::context& context) {
+    features found;
+    if (!remembered(customer, found)) {
+      auto blocking = context.on()->io().run(*context.on(), [this, customer] { return state_->from.get(customer); });
+      found = co_await blocking;  // the worker does other samples meanwhile
+      remember(customer, found);
+    }
+    const float score = 0.5f * found[0] - 2.0f * found[1] + found[2] + 0.25f;
+    const float noise = 0.01f * static_cast<float>(context.random().normal());
+    co_return wick::sample<features, float>{found, score + noise};
+  }
+
+ private:
+  struct state {
+    explicit state(store& s) : from(s) {}
+    store& from;
+    std::mutex mutex;
+    std::unordered_map<std::uint64_t, features> known;
+  };
+  bool remembered(std::uint64_t customer, features& found) {
+    const std::lock_guard lock(state_->mutex);
+    const auto it = state_->known.find(customer);
+    if (it == state_->known.end()) return false;
+    found = it->second;
+    return true;
+  }
+  void remember(std::uint64_t customer, const features& found) {
+    const std::lock_guard lock(state_->mutex);
+    state_->known.emplace(customer, found);
+  }
+  std::unique_ptr<state> state_;
+};
+
+int main(int argc, char** argv) try {
+  const arguments args(argc, argv, "", {{"customers", 2000}, {"epochs", 3}, {"workers", 0}});
+  torch::manual_seed(1);
+  store slow(static_cast<std::uint64_t>(args["customers"]));
+
+  wick::loader train(wick::from(customers{static_cast<std::uint64_t>(args["customers"])}) | wick::shuffle() |
+                         wick::map("look_up", look_up(slow)) | wick::batch(50),
+                     {.seed = 1, .workers = static_cast<std::size_t>(args["workers"]), .prefetch_next_epoch = false});
+
+  torch::nn::Linear model(4, 1);
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.1));
+  for (std::int64_t epoch = 0; epoch < args["epochs"]; ++epoch) {
+    const std::uint64_t before = slow.gets();
+    double total = 0;
+    for (auto& batch : train.epoch(static_cast<std::uint64_t>(epoch))) {
+      optimizer.zero_grad();
+      const auto loss = torch::mse_loss(model->forward(batch.data).squeeze(1), batch.target);
+      loss.backward();
+      optimizer.step();
+      total += loss.item<double>();
+    }
+    std::printf("epoch %lld: loss %.5f, %llu look-ups in the store\n", static_cast<long long>(epoch + 1),
+                total / static_cast<double>(train.batches()), static_cast<unsigned long long>(slow.gets() - before));
+  }
+  std::cout << train.report();
+} catch (const std::exception& e) {
+  std::cerr << "03_coroutine_stage: " << e.what() << "\n";
+  return 1;
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# From a fresh checkout to a trained model: installs what is missing, builds example 01, writes Fashion-MNIST once as PNGs
+# into tar shards, and trains on them. Ends with accuracy, samples/s, the share of the time spent waiting for data, and a
+# line a stage.
+#
+#   bash examples/quickstart.sh [--no-install] [--data DIR] [-- ARGUMENT-OF-THE-EXAMPLE…]
+#
+#   --no-install  only name what is missing, and stop with 1
+#   --data DIR    take the four files of Fashion-MNIST (train-images-idx3-ubyte.gz, …) from DIR instead of Debian's package
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/install_deps.sh
+
+needs=(build torch data)
+idx=/usr/share/datasets/fashion-mnist
+arguments=()
+while (($#)); do
+  case $1 in
+    --no-install) WICK_INSTALL=no ;;
+    --data)
+      (($# > 1)) || wick_die "quickstart: --data needs a folder"
+      idx=$2
+      needs=(build torch)
+      shift
+      ;;
+    --)
+      shift
+      arguments=("$@")
+      break
+      ;;
+    -h | --help)
+      sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+      exit
+      ;;
+    *) wick_die "quickstart: no option $1; --help says which there are" ;;
+  esac
+  shift
+done
+
+wick_require "${needs[@]}"
+for file in {train,t10k}-{images-idx3,labels-idx1}-ubyte.gz; do
+  [[ -r $idx/$file ]] || wick_die "quickstart: $idx has no $file"
+done
+
+wick_step quickstart-configure cmake --preset release -B build/quickstart \
+  -DWICK_BUILD_TESTS=OFF -DWICK_BUILD_BENCH=OFF -DWICK_INSTALL=OFF
+wick_step quickstart-build cmake --build build/quickstart --parallel "$(nproc)" --target idx_to_tar 01_fashion_mnist
+
+# Written beside its place and moved there when it is whole: what is interrupted leaves nothing half.
+shards=data/fashion-mnist
+if [[ ! -d $shards ]]; then
+  mkdir -p data
+  unfinished=$(mktemp -d "$shards.XXXXXX")
+  trap 'rm -rf "$unfinished"' EXIT
+  trap 'exit 130' INT TERM
+  wick_say "writing Fashion-MNIST as PNGs into tar shards under $shards"
+  for part in train t10k; do
+    build/quickstart/tools/idx_to_tar --shards 4 \
+      "$idx/$part-images-idx3-ubyte.gz" "$idx/$part-labels-idx1-ubyte.gz" "$unfinished/$part" >/dev/null
+  done
+  chmod 755 "$unfinished"
+  mv "$unfinished" "$shards"
+  trap - EXIT INT TERM
+fi
+
+exec build/quickstart/examples/01_fashion_mnist "$shards" "${arguments[@]}"

@@ -1,0 +1,10184 @@
+// wick 0.1.0: input pipelines for LibTorch, in a single header. https://opensource.org/license/mit
+//
+// Define WICK_IMPLEMENTATION in exactly one file before including it: that file gets the decoder's code, and needs
+// stb_image.h (https://github.com/nothings/stb) on its include path.
+// Written by single_include/amalgamate.py from include/wick: change the headers there, not this file.
+//
+// MIT License
+//
+// Copyright (c) 2026 the wick authors
+//
+// Permission is hereby granted, free of charge, to any person obtaining a copy
+// of this software and associated documentation files (the "Software"), to deal
+// in the Software without restriction, including without limitation the rights
+// to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+// copies of the Software, and to permit persons to whom the Software is
+// furnished to do so, subject to the following conditions:
+//
+// The above copyright notice and this permission notice shall be included in all
+// copies or substantial portions of the Software.
+//
+// THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+// IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+// FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+// AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+// LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+// OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+// SOFTWARE.
+#pragma once
+
+// ==== wick/wick.hpp
+/// \file
+/// wick feeds a torch: everything, for users.
+
+// ==== wick/core.hpp
+/// \file
+/// wick without Torch: the engine, the data flow, the sources and the pictures. Batches are wick::array.
+
+// ==== wick/flow/batch.hpp
+/// \file
+/// batch(n): from samples to batches. Position p of the epoch has slot p mod n of batch p / n.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+// ==== wick/flow/collate.hpp
+/// \file
+/// Samples become a batch: each field has a column, each sample its slot in it, in whatever order they come.
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+// ==== wick/flow/error.hpp
+/// \file
+/// What goes wrong, in words that say where, what was found and what to do.
+
+#include <exception>
+#include <stdexcept>
+
+namespace wick {
+
+/// Base of all that wick throws. The text says what was found and what to do about it.
+class error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own exception is
+/// at cause().
+class sample_error : public error {
+ public:
+  sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
+               const std::string& text, std::exception_ptr cause)
+      : error(key + ": " + stage + ": " + text),
+        key_(std::move(key)),
+        stage_(std::move(stage)),
+        epoch_(epoch),
+        position_(position),
+        cause_(std::move(cause)) {}
+
+  const std::string& key() const noexcept { return key_; }
+  const std::string& stage() const noexcept { return stage_; }
+  std::uint64_t epoch() const noexcept { return epoch_; }
+  std::uint64_t position() const noexcept { return position_; }
+  const std::exception_ptr& cause() const noexcept { return cause_; }
+
+ private:
+  std::string key_, stage_;
+  std::uint64_t epoch_, position_;
+  std::exception_ptr cause_;
+};
+
+/// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
+inline std::string printable(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u < 0x20 || u == 0x7F) {
+      out += {'\\', 'x', digits[u >> 4], digits[u & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace wick
+
+// ==== wick/flow/fields.hpp
+/// \file
+/// How a sample is taken apart into fields, each of which becomes a column of the batch.
+
+#include <array>
+#include <concepts>
+
+// ==== wick/flow/sample.hpp
+/// \file
+/// What travels from stage to stage: a sample, and the bytes of one as they lie on disk.
+
+#include <cstdlib>
+#include <new>
+#include <span>
+#include <string_view>
+
+// ==== wick/run/budget.hpp
+/// \file
+/// A bound on memory in flight: samples take bytes before they are read and give them back when they are decoded.
+
+#include <coroutine>
+
+// ==== wick/run/executor.hpp
+/// \file
+/// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
+
+#include <thread>
+
+// ==== wick/run/cpus.hpp
+/// \file
+/// How many processors this process may really use: what its affinity mask and its control group leave it.
+
+#include <cstdio>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace wick {
+
+namespace detail {
+
+/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
+inline std::size_t parse_cpu_max(const char* text) noexcept {
+  char* end = nullptr;
+  const long long quota = std::strtoll(text, &end, 10);
+  if (end == text || quota <= 0) return 0;
+  const long long period = std::strtoll(end, nullptr, 10);
+  return period <= 0 ? 0 : static_cast<std::size_t>((quota + period - 1) / period);
+}
+
+}  // namespace detail
+
+/// At least 1. A container with two of 64 processors says 2 here, where hardware_concurrency may say 64.
+inline std::size_t available_cpus() noexcept {
+  std::size_t n = std::max(1u, std::thread::hardware_concurrency());
+#ifdef __linux__
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) {
+    n = static_cast<std::size_t>(CPU_COUNT(&set));
+  }
+  if (std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "re")) {
+    char text[64] = {};
+    if (std::fgets(text, sizeof(text), f) != nullptr) {
+      if (const std::size_t quota = detail::parse_cpu_max(text)) n = std::min(n, quota);
+    }
+    std::fclose(f);
+  }
+#endif
+  return std::max<std::size_t>(n, 1);
+}
+
+}  // namespace wick
+
+// ==== wick/run/detail/injector.hpp
+/// \file
+/// The shared queue in front of all workers: jobs from outside, and what did not fit in a worker's own.
+
+// ==== wick/run/job.hpp
+/// \file
+/// The smallest unit of work: a function pointer and a link. It lies inside what it works for (a coroutine frame, a
+/// loader), so queueing it allocates nothing.
+
+namespace wick {
+
+struct job {
+  void (*execute)(job*) noexcept = nullptr;
+  job* next = nullptr;  ///< belongs to the queue that holds the job
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// FIFO, any thread, unbounded but without allocation: the links lie in the jobs.
+class injector {
+ public:
+  void push(job* j) noexcept {
+    j->next = nullptr;
+    std::lock_guard lock(mutex_);
+    *last_ = j;
+    last_ = &j->next;
+    size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  job* pop() noexcept {
+    if (empty()) return nullptr;
+    std::lock_guard lock(mutex_);
+    job* const j = first_;
+    if (j == nullptr) return nullptr;
+    first_ = j->next;
+    if (first_ == nullptr) last_ = &first_;
+    size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    return j;
+  }
+  bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
+
+ private:
+  alignas(64) std::atomic<std::size_t> size_{0};
+  std::mutex mutex_;
+  job* first_ = nullptr;
+  job** last_ = &first_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/resume.hpp
+/// \file
+/// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
+
+namespace wick::detail {
+
+/// A coroutine to resume; lies in the frame of one that stays alive until then.
+struct resume_node {
+  std::coroutine_handle<> handle;
+  resume_node* next = nullptr;
+};
+
+/// The resumptions of one thread. Symmetric transfer would need none of this, but gcc makes it a tail call only when
+/// it optimises and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
+struct resume_stack {
+  static constexpr unsigned max_depth = 48;
+  unsigned depth = 0;
+  resume_node* first = nullptr;
+  resume_node** last = &first;
+};
+
+/// Never inlined: a thread-local's address must not be kept in a frame that moves to another thread.
+[[gnu::noinline]] inline resume_stack*& current_resume_stack() noexcept {
+  thread_local resume_stack* current = nullptr;
+  return current;
+}
+
+/// Resumes from outside of any coroutine (a worker's loop, a waiting thread), and all that this leads to.
+inline void resume(std::coroutine_handle<> handle) {
+  resume_stack stack;
+  resume_stack*& current = current_resume_stack();
+  resume_stack* const outer = std::exchange(current, &stack);
+  handle.resume();
+  while (resume_node* node = stack.first) {
+    stack.first = node->next;
+    if (stack.first == nullptr) stack.last = &stack.first;
+    stack.depth = 0;
+    node->handle.resume();
+  }
+  current_resume_stack() = outer;
+}
+
+/// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep already; the
+/// node is queued and runs once the caller has returned to the bottom, which it must do without further ado.
+inline bool resume_nested(resume_node& node) {
+  resume_stack* const stack = current_resume_stack();
+  if (stack == nullptr) {  // a thread that is not ours resumed this coroutine
+    resume(node.handle);
+    return true;
+  }
+  if (stack->depth >= resume_stack::max_depth) {
+    node.next = nullptr;
+    *stack->last = &node;
+    stack->last = &node.next;
+    return false;
+  }
+  ++stack->depth;
+  node.handle.resume();
+  --stack->depth;
+  return true;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/thread_name.hpp
+/// \file
+/// Names for threads, so that top, perf and a debugger say who is who.
+
+#if defined(__linux__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace wick::detail {
+
+/// "wick-3"; the system keeps 15 characters.
+inline void name_this_thread(const char* name, std::size_t number) noexcept {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
+#if defined(__linux__)
+  ::pthread_setname_np(::pthread_self(), text);
+#elif defined(__APPLE__)
+  ::pthread_setname_np(text);
+#else
+  (void)text;
+#endif
+}
+
+}  // namespace wick::detail
+
+// ==== wick/run/event_count.hpp
+/// \file
+/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker, which wakes
+/// the next.
+
+// ==== wick/run/detail/futex.hpp
+/// \file
+/// Sleeping on a word and waking those who do: the futex on Linux, std::atomic::wait elsewhere.
+
+#include <climits>
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace wick::detail {
+
+/// Sleeps while `word` holds `expected`; may return for no reason.
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+#ifdef __linux__
+  static_assert(sizeof(word) == 4);
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+#else
+  word.wait(expected, std::memory_order_relaxed);
+#endif
+}
+
+/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only its
+/// address is used.
+inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
+#ifdef __linux__
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+#else
+  count == 1 ? word.notify_one() : word.notify_all();
+#endif
+}
+
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
+
+/// A word on which one thread waits for one event.
+class wake_flag {
+ public:
+  void set() noexcept {
+    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) futex_wake_all(word_);
+  }
+  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
+  void wait() noexcept {
+    for (;;) {
+      std::uint32_t seen = word_.load(std::memory_order_acquire);
+      if (seen == set_value) return;
+      if (seen == clear_value &&
+          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
+        continue;
+      }
+      futex_wait(word_, sleeping_value);
+    }
+  }
+  /// Only while nobody sets or waits.
+  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
+  std::atomic<std::uint32_t> word_{clear_value};
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic operation on
+/// it and no fence is needed.
+///
+/// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches the word
+/// (retire), then looks for items once more. The two touches have an order: if the producer's is first, the worker's
+/// look sees the item; if the worker's is first, the producer sees it sleeping and hands it a permit. A producer that
+/// sees a searcher leaves it to that one: a searcher looks again after its own touch.
+///
+/// Any thread may call any member.
+class event_count {
+ public:
+  /// An item was published. Wakes one sleeper unless someone searches already.
+  void notify() noexcept {
+    std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
+    while (sleeping(seen) != 0 && searching(seen) == 0) {
+      // The woken one counts as searching from now on, so that the next notify needs no system call.
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel)) {
+        permits_.fetch_add(1, std::memory_order_release);
+        detail::futex_wake(permits_, 1);
+        return;
+      }
+    }
+  }
+
+  /// Wakes everyone who sleeps (to stop).
+  void notify_all() noexcept {
+    std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
+    while (sleeping(seen) != 0) {
+      const std::uint64_t n = sleeping(seen);
+      if (state_.compare_exchange_weak(seen, seen - n * one_sleeping + n * one_searching,
+                                       std::memory_order_acq_rel)) {
+        permits_.fetch_add(static_cast<std::uint32_t>(n), std::memory_order_release);
+        detail::futex_wake_all(permits_);
+        return;
+      }
+    }
+  }
+
+  /// A worker begins to look in other places than its own queue.
+  void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
+
+  /// A searcher found something. Since producers relied on it, the last one to stop searching wakes a successor.
+  void found() noexcept {
+    if (searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1) notify();
+  }
+
+  /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then either
+  /// cancel() or sleep().
+  void retire() noexcept { state_.fetch_add(one_sleeping - one_searching, std::memory_order_acq_rel); }
+
+  /// There was something after all: the caller is a searcher again.
+  void cancel() noexcept {
+    std::uint64_t seen = state_.load(std::memory_order_relaxed);
+    while (sleeping(seen) != 0) {
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel)) return;
+    }
+    take_permit();  // a notify chose this sleeper already
+  }
+
+  /// Sleeps until chosen by a notify; the caller is a searcher then.
+  void sleep() noexcept { take_permit(); }
+
+  /// For tests and reports.
+  std::uint32_t sleepers() const noexcept {
+    return static_cast<std::uint32_t>(sleeping(state_.load(std::memory_order_acquire)));
+  }
+
+ private:
+  static constexpr std::uint64_t one_sleeping = 1;
+  static constexpr std::uint64_t one_searching = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t sleeping(std::uint64_t s) noexcept { return s & 0xFFFFFFFFu; }
+  static constexpr std::uint64_t searching(std::uint64_t s) noexcept { return s >> 32; }
+
+  void take_permit() noexcept {
+    std::uint32_t n = permits_.load(std::memory_order_acquire);
+    for (;;) {
+      if (n == 0) {
+        detail::futex_wait(permits_, 0);
+        n = permits_.load(std::memory_order_acquire);
+      } else if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acq_rel)) {
+        return;
+      }
+    }
+  }
+
+  alignas(64) std::atomic<std::uint64_t> state_{0};
+  alignas(64) std::atomic<std::uint32_t> permits_{0};
+};
+
+}  // namespace wick
+
+// ==== wick/run/io_pool.hpp
+/// \file
+/// Threads for calls that block, so that workers never do.
+
+#include <condition_variable>
+
+namespace wick {
+
+class executor;
+
+namespace detail {
+inline void post_to(executor& on, job* j) noexcept;
+}
+
+/// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)` runs
+/// f() on one of them and continues on a worker of `ex` with what it returned or threw.
+class io_pool {
+ public:
+  explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads) {}
+  io_pool(const io_pool&) = delete;
+  io_pool& operator=(const io_pool&) = delete;
+  ~io_pool() { stop(); }
+
+  std::size_t threads() const noexcept { return count_; }
+
+  /// Any thread. \throws std::system_error when the threads can't be started
+  void post(job* j) {
+    {
+      std::lock_guard lock(mutex_);
+      if (threads_.empty()) start();
+      j->next = nullptr;
+      *last_ = j;
+      last_ = &j->next;
+    }
+    wake_.notify_one();
+  }
+
+  /// Does what is queued, then ends the threads. For the executor.
+  void stop() noexcept {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    wake_.notify_all();
+    for (std::thread& t : threads_) {
+      if (t.joinable()) t.join();
+    }
+    threads_.clear();
+  }
+
+  template <class F>
+  class [[nodiscard]] run_awaiter : job {
+    using result = std::invoke_result_t<F&>;
+
+   public:
+    run_awaiter(io_pool& io, executor& on, F f) : io_(io), on_(on), f_(std::move(f)) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      execute = [](job* j) noexcept {
+        auto* self = static_cast<run_awaiter*>(j);
+        try {
+          if constexpr (std::is_void_v<result>) self->f_();
+          else self->value_.emplace(self->f_());
+        } catch (...) {
+          self->exception_ = std::current_exception();
+        }
+        self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
+        detail::post_to(self->on_, j);
+      };
+      io_.post(this);
+    }
+    result await_resume() {
+      if (exception_) std::rethrow_exception(std::move(exception_));
+      if constexpr (!std::is_void_v<result>) return std::move(*value_);
+    }
+
+   private:
+    struct nothing {};
+    io_pool& io_;
+    executor& on_;
+    F f_;
+    std::coroutine_handle<> handle_;
+    std::conditional_t<std::is_void_v<result>, nothing, std::optional<result>> value_;
+    std::exception_ptr exception_;
+  };
+
+  /// Any coroutine. `f` is moved into its frame and called once, on another thread.
+  template <class F>
+  run_awaiter<F> run(executor& on, F f) {
+    return {*this, on, std::move(f)};
+  }
+
+ private:
+  void start() {
+    threads_.reserve(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      threads_.emplace_back([this, i] {
+        detail::name_this_thread("wick-io", i);
+        work();
+      });
+    }
+  }
+  void work() noexcept {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return first_ != nullptr || stopping_; });
+      if (first_ == nullptr) return;
+      job* const j = first_;
+      first_ = j->next;
+      if (first_ == nullptr) last_ = &first_;
+      lock.unlock();
+      j->execute(j);
+      lock.lock();
+    }
+  }
+
+  const std::size_t count_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  job* first_ = nullptr;
+  job** last_ = &first_;
+  bool stopping_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace wick
+
+// ==== wick/run/steal_queue.hpp
+/// \file
+/// A worker's own queue: it puts jobs in, it and the others take the oldest out.
+
+#include <bit>
+
+namespace wick {
+
+/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because batches
+/// leave in order and the oldest sample holds up all others.
+///
+/// push: only the owner. pop, empty: any thread. The queue does not own what it holds; it must be empty (or its
+/// content accounted for elsewhere) when it is destroyed.
+template <class T>
+class steal_queue {
+ public:
+  /// \param capacity rounded up to a power of two
+  explicit steal_queue(std::size_t capacity)
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
+        items_(new std::atomic<T*>[mask_ + 1]()) {}
+
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  /// False when full.
+  bool push(T* item) noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    // acquire: a consumer's read of the item is over before its slot is written again
+    if (tail - head_.load(std::memory_order_acquire) > mask_) return false;
+    items_[tail & mask_].store(item, std::memory_order_relaxed);
+    tail_.store(tail + 1, std::memory_order_release);  // publishes the item and what it points to
+    return true;
+  }
+
+  /// The oldest item, or null when there is none.
+  T* pop() noexcept {
+    std::uint64_t head = head_.load(std::memory_order_acquire);
+    for (;;) {
+      if (head >= tail_.load(std::memory_order_acquire)) return nullptr;
+      T* const item = items_[head & mask_].load(std::memory_order_relaxed);
+      // release: the read above is over before the producer may see the slot as free.
+      // On failure another took it, and `head` is the new one: 64 bits never come round.
+      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return item;
+      }
+    }
+  }
+
+  bool empty() const noexcept {
+    return head_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_acquire);
+  }
+  std::size_t size() const noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_acquire), tail = tail_.load(std::memory_order_acquire);
+    return tail > head ? static_cast<std::size_t>(tail - head) : 0;
+  }
+
+ private:
+  const std::size_t mask_;
+  const std::unique_ptr<std::atomic<T*>[]> items_;
+  alignas(64) std::atomic<std::uint64_t> head_{0};
+  alignas(64) std::atomic<std::uint64_t> tail_{0};
+};
+
+}  // namespace wick
+
+namespace wick {
+
+struct executor_options {
+  std::size_t workers = 0;         ///< 0: available_cpus()
+  std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
+  std::size_t queue_capacity = 256;  ///< of each worker's own queue; more goes to the shared one
+  std::string name = "wick";       ///< of the threads, as top shows them
+};
+
+/// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
+/// which every worker looks at between any two jobs. A worker must not block: what waits suspends (see io()).
+///
+/// post and schedule: any thread. The destructor runs what is queued and joins; loaders and tasks that use the
+/// executor must be gone by then. It is neither copied nor moved: workers point into it.
+class executor {
+ public:
+  explicit executor(executor_options options = {});
+  explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+  ~executor();
+
+  std::size_t workers() const noexcept { return workers_.size(); }
+  /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
+  std::size_t slots() const noexcept { return workers_.size() + max_helpers; }
+  /// Where blocking calls go.
+  io_pool& io() noexcept { return io_; }
+
+  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and is run
+  /// exactly once; it must not throw.
+  void post(job* j) noexcept;
+
+  /// `co_await ex.schedule();` continues on a worker.
+  class [[nodiscard]] schedule_awaiter : job {
+   public:
+    explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
+      on_.post(this);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    executor& on_;
+    std::coroutine_handle<> handle_;
+  };
+  schedule_awaiter schedule() noexcept { return schedule_awaiter(*this); }
+
+  static constexpr std::size_t none = ~std::size_t{0};
+  /// The number of the calling thread among this executor's slots; `none` for a foreign thread. Not to be kept over a
+  /// suspension.
+  std::size_t this_slot() const noexcept {
+    const identity& me = self();
+    return me.of == this ? me.slot : none;
+  }
+
+  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are lent.
+  class helper {
+   public:
+    explicit helper(executor& ex) noexcept;
+    helper(const helper&) = delete;
+    helper& operator=(const helper&) = delete;
+    ~helper();
+    explicit operator bool() const noexcept { return slot_ != none; }
+
+   private:
+    executor& ex_;
+    std::size_t slot_ = none;
+    const executor* outer_of_ = nullptr;
+    std::size_t outer_slot_ = none;
+  };
+
+  /// Jobs that were taken from another worker's queue, so far.
+  std::uint64_t stolen() const noexcept {
+    std::uint64_t n = 0;
+    for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
+    return n;
+  }
+  /// Workers asleep at this moment.
+  std::size_t asleep() const noexcept { return idle_.sleepers(); }
+
+ private:
+  static constexpr std::size_t max_helpers = 8;
+
+  struct alignas(64) worker {
+    explicit worker(std::size_t capacity) : queue(capacity) {}
+    steal_queue<job> queue;
+    std::atomic<std::uint64_t> stolen{0};
+    std::uint32_t random = 0;
+    std::thread thread;
+  };
+  struct identity {
+    const executor* of = nullptr;
+    std::size_t slot = none;
+  };
+  [[gnu::noinline]] static identity& self() noexcept {
+    thread_local identity me;
+    return me;
+  }
+
+  void work(std::size_t number) noexcept;
+  job* find(worker& w, std::uint32_t tick) noexcept;
+  job* steal(worker& thief) noexcept;
+  bool anything() const noexcept;
+
+  event_count idle_;
+  detail::injector injector_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<std::uint32_t> helpers_{0};
+  std::vector<std::unique_ptr<worker>> workers_;
+  io_pool io_;
+};
+
+inline executor::executor(executor_options options)
+    : io_(options.io_threads != 0 ? options.io_threads
+                                  : std::min<std::size_t>(
+                                        32, std::max<std::size_t>(
+                                                4, 2 * (options.workers != 0 ? options.workers : available_cpus())))) {
+  const std::size_t n = options.workers != 0 ? options.workers : available_cpus();
+  workers_.reserve(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    workers_.push_back(std::make_unique<worker>(options.queue_capacity));
+    workers_.back()->random = static_cast<std::uint32_t>(i * 0x9E3779B9u + 1);
+  }
+  try {
+    for (std::size_t i = 0; i < n; ++i) {
+      workers_[i]->thread = std::thread([this, i, name = options.name] {
+        detail::name_this_thread(name.c_str(), i);
+        work(i);
+      });
+    }
+  } catch (...) {  // no more threads to be had: those that started must be joined
+    stopping_.store(true, std::memory_order_release);
+    idle_.notify_all();
+    for (const auto& w : workers_) {
+      if (w->thread.joinable()) w->thread.join();
+    }
+    throw;
+  }
+}
+
+inline executor::~executor() {
+  io_.stop();  // what it still has is done, and posts its continuations here
+  stopping_.store(true, std::memory_order_release);
+  idle_.notify_all();
+  for (const auto& w : workers_) w->thread.join();
+}
+
+inline void executor::post(job* j) noexcept {
+  const identity& me = self();
+  if (me.of != this || me.slot >= workers_.size() || !workers_[me.slot]->queue.push(j)) injector_.push(j);
+  idle_.notify();
+}
+
+inline job* executor::steal(worker& thief) noexcept {
+  const std::size_t n = workers_.size();
+  thief.random = thief.random * 1664525u + 1013904223u;
+  const std::size_t start = thief.random % n;
+  for (std::size_t i = 0; i < n; ++i) {
+    worker& victim = *workers_[(start + i) % n];
+    if (&victim == &thief) continue;
+    if (job* j = victim.queue.pop()) {
+      thief.stolen.store(thief.stolen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      return j;
+    }
+  }
+  return nullptr;
+}
+
+/// Own and shared queue take turns, so that neither can starve the other.
+inline job* executor::find(worker& w, std::uint32_t tick) noexcept {
+  if ((tick & 1) != 0) {
+    if (job* j = injector_.pop()) return j;
+  }
+  if (job* j = w.queue.pop()) return j;
+  return injector_.pop();
+}
+
+inline bool executor::anything() const noexcept {
+  if (!injector_.empty()) return true;
+  for (const auto& w : workers_) {
+    if (!w->queue.empty()) return true;
+  }
+  return false;
+}
+
+inline void executor::work(std::size_t number) noexcept {
+  self() = {this, number};
+  worker& w = *workers_[number];
+  for (std::uint32_t tick = 0;; ++tick) {
+    job* j = find(w, tick);
+    if (j == nullptr) {
+      idle_.begin_search();
+      for (;;) {
+        j = steal(w);
+        if (j == nullptr) j = injector_.pop();
+        if (j != nullptr) break;
+        idle_.retire();
+        if (anything()) {
+          idle_.cancel();
+        } else if (stopping_.load(std::memory_order_acquire)) {
+          idle_.cancel();
+          idle_.found();
+          return;
+        } else {
+          idle_.sleep();
+        }
+      }
+      idle_.found();
+    }
+    j->execute(j);
+  }
+}
+
+inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
+  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
+  for (;;) {
+    std::size_t i = 0;
+    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
+    if (i == max_helpers) return;
+    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
+      slot_ = ex.workers() + i;
+      break;
+    }
+  }
+  identity& me = self();
+  outer_of_ = me.of;
+  outer_slot_ = me.slot;
+  me = {&ex, slot_};
+}
+
+inline void detail::post_to(executor& on, job* j) noexcept { on.post(j); }
+
+inline executor::helper::~helper() {
+  if (slot_ == none) return;
+  self() = {outer_of_, outer_slot_};
+  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
+}
+
+}  // namespace wick
+
+// ==== wick/run/task.hpp
+/// \file
+/// task<T>: a coroutine that starts when it is awaited and gives back one T or one exception.
+
+// ==== wick/run/detail/frame_pool.hpp
+/// \file
+/// Memory for coroutine frames: a free list per thread and size class in front of the heap.
+
+namespace wick::detail {
+
+/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of the last
+/// ones is warm and needs no lock. Frames that move between threads move between lists; each list is bounded.
+class frame_pool {
+ public:
+  static void* allocate(std::size_t size) {
+    const std::size_t c = size_class(size);
+    if (c < classes) {
+      frame_pool& pool = of_this_thread();
+      if (node* n = pool.free_[c]) {
+        pool.free_[c] = n->next;
+        --pool.count_[c];
+        return n;
+      }
+      return ::operator new((c + 1) * granularity);
+    }
+    return ::operator new(size);
+  }
+
+  static void release(void* memory, std::size_t size) noexcept {
+    const std::size_t c = size_class(size);
+    if (c < classes) {
+      frame_pool& pool = of_this_thread();
+      if (pool.count_[c] < kept && !pool.closed_) {
+        auto* n = ::new (memory) node{pool.free_[c]};
+        pool.free_[c] = n;
+        ++pool.count_[c];
+        return;
+      }
+    }
+    ::operator delete(memory);
+  }
+
+ private:
+  struct node {
+    node* next;
+  };
+  static constexpr std::size_t granularity = 64;
+  static constexpr std::size_t classes = 32;  // up to 2 KiB
+  static constexpr unsigned kept = 256;
+
+  static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
+
+  constexpr frame_pool() noexcept = default;
+  ~frame_pool() {
+    closed_ = true;
+    for (node*& list : free_) {
+      while (list != nullptr) {
+        node* n = list;
+        list = n->next;
+        ::operator delete(n);
+      }
+    }
+  }
+  [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
+    thread_local frame_pool pool;
+    return pool;
+  }
+
+  std::array<node*, classes> free_{};
+  std::array<unsigned, classes> count_{};
+  bool closed_ = false;
+};
+
+/// A promise that derives from this takes its frame from the pool.
+struct pooled_frame {
+  static void* operator new(std::size_t size) { return frame_pool::allocate(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept { frame_pool::release(memory, size); }
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+template <class T = void>
+class task;
+
+namespace detail {
+
+/// Child and parent meet at one atomic: whoever comes second knows that the other is done, and goes on. A child that
+/// never suspends is an ordinary call: its parent does not suspend either.
+class task_promise_base : public pooled_frame {
+ public:
+  std::suspend_always initial_suspend() noexcept { return {}; }
+
+  struct final_awaiter {
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
+      task_promise_base& promise = self.promise();
+      resume_node* const parent = promise.parent_;
+      // Once "done" is published the parent may destroy this frame: nothing of it is touched afterwards.
+      if (promise.state_.exchange(done, std::memory_order_acq_rel) == parent_suspended) resume_nested(*parent);
+    }
+    void await_resume() const noexcept {}
+  };
+  final_awaiter final_suspend() noexcept { return {}; }
+
+  /// Runs this coroutine for a parent that is about to suspend; whether the parent must suspend indeed.
+  bool start(resume_node& parent, std::coroutine_handle<> self) {
+    parent_ = &parent;
+    resume_stack* const stack = current_resume_stack();
+    if (stack != nullptr && stack->depth >= resume_stack::max_depth) {
+      state_.store(parent_suspended, std::memory_order_relaxed);  // same thread resumes both
+      self_.handle = self;
+      resume_nested(self_);
+      return true;
+    }
+    self_.handle = self;
+    resume_nested(self_);
+    return state_.exchange(parent_suspended, std::memory_order_acq_rel) != done;
+  }
+
+ private:
+  static constexpr std::uint32_t running = 0, parent_suspended = 1, done = 2;
+  resume_node* parent_ = nullptr;
+  resume_node self_;
+  std::atomic<std::uint32_t> state_{running};
+};
+
+template <class T>
+class task_promise final : public task_promise_base {
+ public:
+  inline task<T> get_return_object() noexcept;
+  void unhandled_exception() noexcept { exception_ = std::current_exception(); }
+  template <class U>
+    requires std::convertible_to<U&&, T>
+  void return_value(U&& value) {
+    if constexpr (std::is_reference_v<T>) value_ = std::addressof(value);
+    else value_.emplace(std::forward<U>(value));
+  }
+  T take() {
+    if (exception_) std::rethrow_exception(std::move(exception_));
+    if constexpr (std::is_reference_v<T>) return static_cast<T>(*value_);
+    else return std::move(*value_);
+  }
+
+ private:
+  using stored = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, std::optional<T>>;
+  stored value_{};
+  std::exception_ptr exception_;
+};
+
+template <>
+class task_promise<void> final : public task_promise_base {
+ public:
+  inline task<void> get_return_object() noexcept;
+  void unhandled_exception() noexcept { exception_ = std::current_exception(); }
+  void return_void() noexcept {}
+  void take() {
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+ private:
+  std::exception_ptr exception_;
+};
+
+}  // namespace detail
+
+/// A lazy coroutine. Await it once: `auto x = co_await std::move(t);`, in a statement of its own. Parameters of the
+/// coroutine go by value; a lambda coroutine has no captures (its frame outlives them).
+/// Awaiting a task that does not suspend costs a call; a chain of any length takes a bounded stack.
+/// Dropping a task that was not started drops its frame; one that was started is always awaited to its end.
+template <class T>
+class [[nodiscard]] task {
+ public:
+  using promise_type = detail::task_promise<T>;
+  using value_type = T;
+
+  task() noexcept = default;
+  task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  task& operator=(task&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~task() {
+    if (handle_) handle_.destroy();
+  }
+
+  class awaiter {
+   public:
+    explicit awaiter(std::coroutine_handle<promise_type> child) noexcept : child_(child) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> parent) {
+      parent_.handle = parent;
+      return child_.promise().start(parent_, child_);
+    }
+    T await_resume() { return child_.promise().take(); }
+
+   private:
+    std::coroutine_handle<promise_type> child_;
+    detail::resume_node parent_;
+  };
+
+  awaiter operator co_await() const& noexcept { return awaiter(handle_); }
+  awaiter operator co_await() const&& noexcept { return awaiter(handle_); }
+
+  explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+ private:
+  friend promise_type;
+  explicit task(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+  std::coroutine_handle<promise_type> handle_;
+};
+
+namespace detail {
+
+template <class T>
+task<T> task_promise<T>::get_return_object() noexcept {
+  return task<T>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+inline task<void> task_promise<void>::get_return_object() noexcept {
+  return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+
+/// A coroutine that nobody awaits: it starts when its handle is resumed and frees itself at its end. Its body must
+/// not throw.
+struct detached {
+  struct promise_type : pooled_frame {
+    detached get_return_object() noexcept {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+}  // namespace detail
+
+template <class T>
+inline constexpr bool is_task = false;
+template <class T>
+inline constexpr bool is_task<task<T>> = true;
+
+}  // namespace wick
+
+namespace wick {
+
+class byte_budget;
+
+/// Some bytes taken from a budget; given back when this is dropped, on any thread.
+class [[nodiscard]] byte_charge {
+ public:
+  byte_charge() noexcept = default;
+  byte_charge(byte_charge&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  byte_charge& operator=(byte_charge&& other) noexcept {
+    std::swap(budget_, other.budget_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~byte_charge() { reset(); }
+  std::size_t bytes() const noexcept { return bytes_; }
+  /// Up to `n` bytes of this as a charge of their own.
+  byte_charge split(std::size_t n) noexcept {
+    n = std::min(n, bytes_);
+    bytes_ -= n;
+    return {budget_, n};
+  }
+  inline void reset() noexcept;
+  explicit operator bool() const noexcept { return budget_ != nullptr; }
+
+ private:
+  friend class byte_budget;
+  byte_charge(byte_budget* budget, std::size_t bytes) noexcept : budget_(budget), bytes_(bytes) {}
+  byte_budget* budget_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest position
+/// first, since an ordered consumer waits for that one. Something larger than the whole budget is let through when
+/// nothing else is out, so a small budget makes a pipeline slow and never stuck.
+/// A sample takes once and holds until it is done: nobody waits here while holding, so no circle can form.
+class byte_budget {
+ public:
+  explicit byte_budget(std::size_t limit) noexcept : limit_(limit) {}
+  byte_budget(const byte_budget&) = delete;
+  byte_budget& operator=(const byte_budget&) = delete;
+
+  std::size_t limit() const noexcept { return limit_; }
+  std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  /// The most that was ever out at one time.
+  std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
+
+  /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes one who waits.
+  byte_charge try_acquire(std::size_t bytes) noexcept {
+    std::lock_guard lock(mutex_);
+    if (!waiting_.empty() || !fits(bytes)) return {};
+    take(bytes);
+    return {this, bytes};
+  }
+
+  class [[nodiscard]] acquire_awaiter : job {
+   public:
+    bool await_ready() noexcept {
+      charge_ = budget_->try_acquire(bytes_);
+      return static_cast<bool>(charge_);
+    }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
+      waiter_ = waiter;
+      execute = [](job* j) noexcept { detail::resume(static_cast<acquire_awaiter*>(j)->waiter_); };
+      std::lock_guard lock(budget_->mutex_);
+      if (budget_->waiting_.empty() && budget_->fits(bytes_)) {
+        budget_->take(bytes_);
+        charge_ = byte_charge(budget_, bytes_);
+        return false;
+      }
+      budget_->waiting_.push_back(this);
+      std::push_heap(budget_->waiting_.begin(), budget_->waiting_.end(), later);
+      return true;
+    }
+    byte_charge await_resume() noexcept { return std::move(charge_); }
+
+   private:
+    friend class byte_budget;
+    acquire_awaiter(byte_budget* budget, executor& on, std::size_t bytes, std::uint64_t position) noexcept
+        : budget_(budget), on_(&on), bytes_(bytes), position_(position) {}
+    static bool later(const acquire_awaiter* a, const acquire_awaiter* b) noexcept {
+      return a->position_ > b->position_;
+    }
+    byte_budget* budget_;
+    executor* on_;
+    std::size_t bytes_;
+    std::uint64_t position_;
+    std::coroutine_handle<> waiter_;
+    byte_charge charge_;
+  };
+
+  /// `byte_charge c = co_await budget.acquire(on, n, position)`: suspends until n bytes are free; resumes on `on`.
+  acquire_awaiter acquire(executor& on, std::size_t bytes, std::uint64_t position) noexcept {
+    return {this, on, bytes, position};
+  }
+
+ private:
+  friend class byte_charge;
+  bool fits(std::size_t bytes) const noexcept {
+    const std::size_t used = used_.load(std::memory_order_relaxed);
+    return used == 0 || (bytes <= limit_ && used <= limit_ - bytes);
+  }
+  void take(std::size_t bytes) noexcept {
+    const std::size_t used = used_.load(std::memory_order_relaxed) + bytes;
+    used_.store(used, std::memory_order_relaxed);
+    if (used > peak_.load(std::memory_order_relaxed)) peak_.store(used, std::memory_order_relaxed);
+  }
+  void release(std::size_t bytes) noexcept {
+    job* granted = nullptr;
+    job** end = &granted;
+    {
+      std::lock_guard lock(mutex_);
+      used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
+      while (!waiting_.empty() && fits(waiting_.front()->bytes_)) {
+        std::pop_heap(waiting_.begin(), waiting_.end(), acquire_awaiter::later);
+        acquire_awaiter* w = waiting_.back();
+        waiting_.pop_back();
+        take(w->bytes_);
+        w->charge_ = byte_charge(this, w->bytes_);
+        w->next = nullptr;
+        *end = w;
+        end = &w->next;
+      }
+    }
+    while (granted != nullptr) {
+      job* j = std::exchange(granted, granted->next);
+      static_cast<acquire_awaiter*>(j)->on_->post(j);
+    }
+  }
+
+  const std::size_t limit_;
+  std::mutex mutex_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::size_t> peak_{0};
+  std::vector<acquire_awaiter*> waiting_;  // a heap, lowest position on top
+};
+
+inline void byte_charge::reset() noexcept {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(std::exchange(bytes_, 0));
+}
+
+}  // namespace wick
+
+namespace wick {
+
+/// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
+/// Built-in stages work on `data` and carry `target` along untouched.
+template <class Data, class Target = std::int64_t>
+struct sample {
+  using data_type = Data;
+  using target_type = Target;
+  Data data;
+  Target target;
+};
+
+template <class T>
+inline constexpr bool is_sample = false;
+template <class D, class T>
+inline constexpr bool is_sample<sample<D, T>> = true;
+
+/// Encoded bytes of one sample (a JPEG, a text, …), owned and not initialised on creation. When read() made them,
+/// they also hold their share of the loader's memory budget, and give it back when they are dropped.
+class bytes {
+ public:
+  bytes() noexcept = default;
+  /// \throws std::bad_alloc
+  explicit bytes(std::size_t size) : size_(size) {
+    if (size != 0 && (data_ = static_cast<std::byte*>(std::malloc(size))) == nullptr) throw std::bad_alloc();
+  }
+  bytes(const void* data, std::size_t size) : bytes(size) {
+    if (size != 0) std::memcpy(data_, data, size);
+  }
+  bytes(bytes&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        charge_(std::move(other.charge_)) {}
+  bytes& operator=(bytes&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(charge_, other.charge_);
+    return *this;
+  }
+  ~bytes() { std::free(data_); }
+
+  std::byte* data() noexcept { return data_; }
+  const std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  std::span<const std::byte> span() const noexcept { return {data_, size_}; }
+  std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
+  void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
+  void charge(byte_charge c) noexcept { charge_ = std::move(c); }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  byte_charge charge_;
+};
+
+}  // namespace wick
+
+// ==== wick/flow/shape.hpp
+/// \file
+/// Shapes and element types: what a value says of itself so that batch() can give it a slot.
+
+#include <initializer_list>
+
+namespace wick {
+
+enum class dtype : std::uint8_t { uint8, int8, int16, int32, int64, float16, float32, float64, boolean };
+
+constexpr std::size_t size_of(dtype t) noexcept {
+  switch (t) {
+    case dtype::int16:
+    case dtype::float16: return 2;
+    case dtype::int32:
+    case dtype::float32: return 4;
+    case dtype::int64:
+    case dtype::float64: return 8;
+    default: return 1;
+  }
+}
+
+constexpr std::string_view name_of(dtype t) noexcept {
+  constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",  "int64",
+                                        "float16", "float32", "float64", "boolean"};
+  return names[static_cast<std::size_t>(t)];
+}
+
+/// The element type of an arithmetic C++ type.
+template <class T>
+constexpr dtype dtype_of() noexcept {
+  static_assert(std::is_arithmetic_v<T>, "wick: only arithmetic types have a dtype");
+  if constexpr (std::is_same_v<T, bool>) return dtype::boolean;
+  else if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? dtype::float32 : dtype::float64;
+  else if constexpr (sizeof(T) == 1) return std::is_unsigned_v<T> ? dtype::uint8 : dtype::int8;
+  else if constexpr (sizeof(T) == 2) return dtype::int16;
+  else if constexpr (sizeof(T) == 4) return dtype::int32;
+  else return dtype::int64;
+}
+
+/// Up to six extents, outermost first; a value type without allocation.
+class shape {
+ public:
+  static constexpr std::size_t max_rank = 6;
+
+  constexpr shape() noexcept = default;
+  constexpr shape(std::initializer_list<std::int64_t> extents) {
+    for (const std::int64_t e : extents) push_back(e);
+  }
+  /// \throws wick::error past six dimensions
+  constexpr void push_back(std::int64_t extent) {
+    if (rank_ == max_rank) throw error("wick: a sample has at most 6 dimensions");
+    extents_[rank_++] = extent;
+  }
+  constexpr std::size_t rank() const noexcept { return rank_; }
+  constexpr std::int64_t operator[](std::size_t i) const noexcept { return extents_[i]; }
+  constexpr const std::int64_t* begin() const noexcept { return extents_.data(); }
+  constexpr const std::int64_t* end() const noexcept { return extents_.data() + rank_; }
+  /// Number of elements; 1 for a scalar.
+  constexpr std::int64_t count() const noexcept {
+    std::int64_t n = 1;
+    for (const std::int64_t e : *this) n *= e;
+    return n;
+  }
+  friend constexpr bool operator==(const shape& a, const shape& b) noexcept {
+    if (a.rank_ != b.rank_) return false;
+    for (std::size_t i = 0; i < a.rank_; ++i) {
+      if (a.extents_[i] != b.extents_[i]) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::array<std::int64_t, max_rank> extents_{};
+  std::size_t rank_ = 0;
+};
+
+/// "[3, 224, 224]".
+inline std::string to_string(const shape& s) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < s.rank(); ++i) out += (i ? ", " : "") + std::to_string(s[i]);
+  return out + "]";
+}
+
+/// How a batch of pictures lies in memory.
+enum class layout : std::uint8_t {
+  channels_last,  ///< tensor [N, C, H, W], memory N H W C: what convolutions like best, and what decoders write
+  nchw,           ///< tensor [N, C, H, W], contiguous
+  nhwc,           ///< tensor [N, H, W, C], contiguous
+};
+
+/// The place of one sample in a batch, given to `write_to`. A picture writes its channels as planes (C H W) when
+/// `planar`, else interleaved (H W C); other values ignore it.
+struct slot {
+  std::byte* data = nullptr;
+  bool planar = false;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+/// How a value says its shape and writes itself into its slot: by members of these names, unless this is specialised
+/// for a type that can't have them.
+template <class T>
+struct field_access {
+  static decltype(auto) extents(const T& v)
+    requires requires { { v.extents() } -> std::convertible_to<shape>; }
+  {
+    return v.extents();
+  }
+  static dtype type(const T& v)
+    requires requires { { v.type() } -> std::convertible_to<dtype>; }
+  {
+    return v.type();
+  }
+  static void write_to(const T& v, slot where)
+    requires requires { v.write_to(where); }
+  {
+    v.write_to(where);
+  }
+};
+
+/// A value that knows its shape and writes itself into its slot: no copy in between. Pictures say
+/// `static constexpr bool is_picture = true` and give their extents as [H, W, C].
+template <class T>
+concept batchable = requires(const T& v, slot where) {
+  field_access<T>::extents(v);
+  field_access<T>::type(v);
+  field_access<T>::write_to(v, where);
+};
+
+template <class T>
+inline constexpr bool is_picture = false;
+template <class T>
+  requires requires { T::is_picture; }
+inline constexpr bool is_picture<T> = T::is_picture;
+
+namespace detail {
+
+/// The element and the extents of (nested) std::arrays of numbers.
+template <class T>
+struct fixed_array {
+  using element = T;
+  static constexpr bool value = std::is_arithmetic_v<T>;
+  static void append(shape&) {}
+};
+template <class T, std::size_t N>
+struct fixed_array<std::array<T, N>> {
+  using element = typename fixed_array<T>::element;
+  static constexpr bool value = fixed_array<T>::value;
+  static void append(shape& s) {
+    s.push_back(static_cast<std::int64_t>(N));
+    fixed_array<T>::append(s);
+  }
+};
+
+template <class T>
+inline constexpr bool is_tuple_like = false;
+template <class... T>
+inline constexpr bool is_tuple_like<std::tuple<T...>> = true;
+template <class A, class B>
+inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
+
+template <class T>
+concept leaf = batchable<T> || fixed_array<T>::value || std::same_as<T, std::string>;
+
+// The number of fields of an aggregate: the most initialisers that its braces take.
+struct anything {
+  template <class T>
+  operator T() const;
+};
+template <class T, std::size_t... I>
+consteval bool takes_fields(std::index_sequence<I...>) {
+  return requires { T{(static_cast<void>(I), anything{})...}; };
+}
+template <class T, std::size_t N = 8>
+consteval std::size_t field_count() {
+  if constexpr (N == 0) return 0;
+  else if constexpr (takes_fields<T>(std::make_index_sequence<N>{})) return N;
+  else return field_count<T, N - 1>();
+}
+
+template <class T>
+concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_tuple_like<T> && !is_sample<T> &&
+                      (field_count<T>() > 0);
+
+/// The fields of an aggregate as a tuple of references.
+template <class T>
+auto tie_fields(T& v) {
+  constexpr std::size_t n = field_count<std::remove_const_t<T>>();
+  if constexpr (n == 1) {
+    auto& [a] = v;
+    return std::tie(a);
+  } else if constexpr (n == 2) {
+    auto& [a, b] = v;
+    return std::tie(a, b);
+  } else if constexpr (n == 3) {
+    auto& [a, b, c] = v;
+    return std::tie(a, b, c);
+  } else if constexpr (n == 4) {
+    auto& [a, b, c, d] = v;
+    return std::tie(a, b, c, d);
+  } else if constexpr (n == 5) {
+    auto& [a, b, c, d, e] = v;
+    return std::tie(a, b, c, d, e);
+  } else if constexpr (n == 6) {
+    auto& [a, b, c, d, e, f] = v;
+    return std::tie(a, b, c, d, e, f);
+  } else if constexpr (n == 7) {
+    auto& [a, b, c, d, e, f, g] = v;
+    return std::tie(a, b, c, d, e, f, g);
+  } else {
+    auto& [a, b, c, d, e, f, g, h] = v;
+    return std::tie(a, b, c, d, e, f, g, h);
+  }
+}
+
+/// Calls f with the fields of a composite.
+template <class T, class F>
+decltype(auto) with_fields(T& v, F&& f) {
+  if constexpr (is_sample<std::remove_const_t<T>>) return f(v.data, v.target);
+  else if constexpr (is_tuple_like<std::remove_const_t<T>>) return std::apply(std::forward<F>(f), v);
+  else return std::apply(std::forward<F>(f), tie_fields(v));
+}
+
+template <class T>
+concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
+
+/// The field types of a composite, decayed, as a std::tuple.
+template <class T>
+struct field_types {
+  using type = decltype(with_fields(std::declval<T&>(), [](auto&... f) {
+    return std::tuple<std::remove_cvref_t<decltype(f)>...>{std::move(f)...};
+  }));
+};
+template <class D, class T>
+struct field_types<sample<D, T>> {
+  using type = std::tuple<D, T>;
+};
+template <class... T>
+struct field_types<std::tuple<T...>> {
+  using type = std::tuple<T...>;
+};
+template <class A, class B>
+struct field_types<std::pair<A, B>> {
+  using type = std::tuple<A, B>;
+};
+
+template <class T>
+struct can_batch : std::bool_constant<leaf<T>> {};
+template <composite T>
+struct can_batch<T> {
+  static constexpr bool value =
+      []<class... F>(std::type_identity<std::tuple<F...>>) { return (can_batch<F>::value && ...); }(
+          std::type_identity<typename field_types<T>::type>{});
+};
+
+}  // namespace detail
+}  // namespace wick
+
+// ==== wick/flow/slab.hpp
+/// \file
+/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the user
+/// drops the batch.
+
+namespace wick {
+
+/// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
+class slab_memory {
+ public:
+  virtual ~slab_memory() = default;
+  /// \throws std::bad_alloc
+  virtual std::byte* allocate(std::size_t bytes) = 0;
+  virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
+};
+
+class host_slab_memory final : public slab_memory {
+ public:
+  static constexpr std::size_t alignment = 64;
+  std::byte* allocate(std::size_t bytes) override {
+    return static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment}));
+  }
+  void release(std::byte* data, std::size_t) noexcept override { ::operator delete(data, std::align_val_t{alignment}); }
+};
+
+class slab_pool;
+
+/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its loader.
+class slab {
+ public:
+  slab() noexcept = default;
+  slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  slab& operator=(slab&& other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~slab() { reset(); }
+  inline std::byte* data() const noexcept;
+  inline std::size_t capacity() const noexcept;
+  explicit operator bool() const noexcept { return block_ != nullptr; }
+  inline void reset() noexcept;
+
+  struct block;
+  /// For owners that keep a plain pointer: give_back(release()) does what dropping does.
+  block* release() noexcept { return std::exchange(block_, nullptr); }
+  static void give_back(block* b) noexcept { slab dropped(b); }
+
+ private:
+  friend class slab_pool;
+  explicit slab(block* b) noexcept : block_(b) {}
+  block* block_ = nullptr;
+};
+
+/// Keeps blocks of recent sizes, the last returned first (it is still in the cache). Any thread.
+class slab_pool : public std::enable_shared_from_this<slab_pool> {
+ public:
+  /// \param keep how many free blocks are kept at most
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep)
+      : memory_(std::move(memory)), keep_(keep) {
+    free_.reserve(keep_);
+  }
+  slab_pool(const slab_pool&) = delete;
+  slab_pool& operator=(const slab_pool&) = delete;
+  inline ~slab_pool();
+
+  /// \throws std::bad_alloc
+  inline slab acquire(std::size_t bytes);
+  /// How many blocks were ever allocated: constant once the pipeline is warm.
+  std::uint64_t allocations() const noexcept {
+    std::lock_guard lock(mutex_);
+    return allocations_;
+  }
+  /// Bytes of all blocks there are, in use or kept.
+  std::size_t bytes() const noexcept {
+    std::lock_guard lock(mutex_);
+    return bytes_;
+  }
+
+ private:
+  friend class slab;
+  inline void put(slab::block* b) noexcept;
+  inline void destroy(slab::block* b) noexcept;
+
+  const std::shared_ptr<slab_memory> memory_;
+  const std::size_t keep_;
+  mutable std::mutex mutex_;
+  std::vector<slab::block*> free_;
+  std::uint64_t allocations_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+struct slab::block {
+  std::byte* data;
+  std::size_t capacity;
+  std::shared_ptr<slab_pool> pool;  // set while the block is out
+};
+
+inline std::byte* slab::data() const noexcept { return block_ ? block_->data : nullptr; }
+inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
+inline void slab::reset() noexcept {
+  if (block* b = std::exchange(block_, nullptr)) {
+    const std::shared_ptr<slab_pool> pool = std::move(b->pool);
+    pool->put(b);
+  }
+}
+
+inline slab slab_pool::acquire(std::size_t bytes) {
+  if (bytes == 0) bytes = 1;
+  {
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = free_.size(); i-- > 0;) {
+      slab::block* const b = free_[i];
+      if (b->capacity >= bytes && b->capacity / 2 <= bytes) {
+        free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+        b->pool = shared_from_this();
+        return slab(b);
+      }
+    }
+  }
+  auto made = std::make_unique<slab::block>(slab::block{nullptr, bytes, shared_from_this()});
+  made->data = memory_->allocate(bytes);
+  std::lock_guard lock(mutex_);
+  ++allocations_;
+  bytes_ += bytes;
+  return slab(made.release());
+}
+
+inline void slab_pool::put(slab::block* b) noexcept {
+  std::unique_lock lock(mutex_);
+  if (keep_ == 0) return destroy(b);
+  if (free_.size() == keep_) {  // the oldest goes: sizes that are no longer asked for don't stay for ever
+    slab::block* const oldest = free_.front();
+    free_.erase(free_.begin());
+    destroy(oldest);
+  }
+  free_.push_back(b);
+}
+
+inline void slab_pool::destroy(slab::block* b) noexcept {
+  bytes_ -= b->capacity;
+  memory_->release(b->data, b->capacity);
+  delete b;
+}
+
+inline slab_pool::~slab_pool() {
+  for (slab::block* b : free_) destroy(b);
+}
+
+}  // namespace wick
+
+namespace wick {
+
+/// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of memory.
+struct column_description {
+  std::int64_t count = 0;
+  shape each;
+  dtype type = dtype::uint8;
+  bool picture = false;
+  layout order = layout::channels_last;
+
+  /// The whole's extents: [N, …], for pictures as `order` says.
+  shape extents() const {
+    shape s{count};
+    if (picture && order != layout::nhwc) {
+      s.push_back(each[2]);
+      s.push_back(each[0]);
+      s.push_back(each[1]);
+    } else {
+      for (const std::int64_t e : each) s.push_back(e);
+    }
+    return s;
+  }
+  /// In elements, for extents().
+  shape strides() const {
+    const shape s = extents();
+    std::int64_t step[shape::max_rank + 1] = {};
+    if (picture && order == layout::channels_last) {
+      const std::int64_t c = s[1], h = s[2], w = s[3];
+      return {h * w * c, 1, w * c, c};
+    }
+    std::int64_t n = 1;
+    for (std::size_t i = s.rank(); i-- > 0;) {
+      step[i] = n;
+      n *= s[i];
+    }
+    shape out;
+    for (std::size_t i = 0; i < s.rank(); ++i) out.push_back(step[i]);
+    return out;
+  }
+};
+
+namespace detail {
+
+/// A sample whose shape is not that of the others.
+struct misfit {
+  std::size_t slot;
+  std::string text;
+};
+
+/// A column of values of a fixed shape. The first sample to come says the shape and gets the memory.
+template <class T, class Output>
+class memory_column {
+ public:
+  using output = decltype(Output::make(slab{}, column_description{}));
+
+  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool) {
+    pool_ = pool;
+    capacity_ = n;
+    about_.order = order;
+    about_.picture = is_picture<T>;
+    base_.store(nullptr, std::memory_order_relaxed);
+    misfits_.clear();
+  }
+
+  /// Any thread, each slot once.
+  void put(std::size_t i, T&& value) {
+    if constexpr (batchable<T>) {
+      decltype(auto) each = field_access<T>::extents(value);
+      const dtype type = field_access<T>::type(value);
+      if (std::byte* at = place(i, each, type)) {
+        field_access<T>::write_to(value, slot{at, about_.order == layout::nchw});
+      }
+    } else {
+      shape each;
+      fixed_array<T>::append(each);
+      if (std::byte* at = place(i, each, dtype_of<typename fixed_array<T>::element>())) {
+        std::memcpy(at, &value, sizeof(T));
+      }
+    }
+  }
+
+  /// The misfit of the lowest slot, judged by the shape of the lowest slot of all, whoever came first.
+  std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
+    if (misfits_.empty()) return std::nullopt;
+    std::vector<std::pair<std::size_t, what>> all = misfits_;
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    const auto known = [&](std::size_t i) {
+      for (const auto& m : all) {
+        if (m.first == i) return m.second;
+      }
+      return what{about_.each, about_.type};
+    };
+    std::size_t lowest = 0;
+    while (std::find(failed.begin(), failed.end(), lowest) != failed.end()) ++lowest;
+    const what wanted = known(lowest);
+    for (std::size_t i = lowest + 1; i < n; ++i) {
+      if (std::find(failed.begin(), failed.end(), i) != failed.end()) continue;
+      const what found = known(i);
+      if (found.each == wanted.each && found.type == wanted.type) continue;
+      return misfit{i, "shape " + to_string(found.each) + " of " + std::string(name_of(found.type)) +
+                           " in a batch whose first sample has " + to_string(wanted.each) + " of " +
+                           std::string(name_of(wanted.type)) +
+                           "; bring all to one shape before batch() (resize, crop, pad), or use group()"};
+    }
+    return std::nullopt;
+  }
+
+  /// All slots below `n` are written; nobody writes any more.
+  output finish(std::size_t n) {
+    about_.count = static_cast<std::int64_t>(n);
+    if (n == 0) memory_ = pool_->acquire(1);
+    return Output::make(std::move(memory_), about_);
+  }
+  void drop() noexcept { memory_.reset(); }
+
+ private:
+  struct what {
+    shape each;
+    dtype type;
+  };
+
+  std::byte* place(std::size_t i, const shape& each, dtype type) {
+    std::byte* base = base_.load(std::memory_order_acquire);
+    if (base == nullptr) {
+      std::lock_guard lock(mutex_);
+      base = base_.load(std::memory_order_relaxed);
+      if (base == nullptr) {
+        about_.each = each;
+        about_.type = type;
+        stride_ = static_cast<std::size_t>(each.count()) * size_of(type);
+        memory_ = pool_->acquire(capacity_ * stride_);
+        base = memory_.data();
+        base_.store(base, std::memory_order_release);
+      }
+    }
+    if (about_.type != type || !(about_.each == each)) {
+      std::lock_guard lock(mutex_);
+      misfits_.push_back({i, what{each, type}});
+      return nullptr;
+    }
+    return base + i * stride_;
+  }
+
+  std::atomic<std::byte*> base_{nullptr};
+  std::size_t stride_ = 0;
+  std::size_t capacity_ = 0;
+  column_description about_;
+  slab memory_;
+  std::mutex mutex_;
+  std::vector<std::pair<std::size_t, what>> misfits_;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+/// A column of objects: a vector.
+template <class T>
+class object_column {
+ public:
+  using output = std::vector<T>;
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+    slots_.clear();
+    slots_.resize(n);
+  }
+  void put(std::size_t i, T&& value) { slots_[i].emplace(std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
+  output finish(std::size_t n) {
+    output out;
+    out.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) out.push_back(std::move(*slots_[i]));
+    return out;
+  }
+  void drop() noexcept { slots_.clear(); }
+
+ private:
+  std::vector<std::optional<T>> slots_;
+};
+
+template <class T, class Output>
+class composite_column;
+
+template <class T, class Output>
+struct column_for {
+  using type = memory_column<T, Output>;
+};
+template <class Output>
+struct column_for<std::string, Output> {
+  using type = object_column<std::string>;
+};
+template <composite T, class Output>
+struct column_for<T, Output> {
+  using type = composite_column<T, Output>;
+};
+template <class T, class Output>
+using column_of = typename column_for<T, Output>::type;
+
+/// What the columns of T's fields are put together to: sample<> again, `T::batch_type` where T names one, or a tuple.
+template <class T, class... O>
+struct batch_shape_of {
+  using type = std::tuple<O...>;
+};
+template <class D, class T, class A, class B>
+struct batch_shape_of<sample<D, T>, A, B> {
+  using type = sample<A, B>;
+};
+template <class T, class... O>
+  requires requires { typename T::batch_type; }
+struct batch_shape_of<T, O...> {
+  using type = typename T::batch_type;
+};
+
+template <class T, class Output>
+class composite_column {
+  template <class... F>
+  static std::tuple<column_of<F, Output>...> columns(std::type_identity<std::tuple<F...>>);
+  using tuple = decltype(columns(std::type_identity<typename field_types<T>::type>{}));
+  template <class... C>
+  static typename batch_shape_of<T, typename C::output...>::type whole(std::type_identity<std::tuple<C...>>);
+
+ public:
+  using output = decltype(whole(std::type_identity<tuple>{}));
+
+  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool) {
+    std::apply([&](auto&... c) { (c.begin(n, order, pool), ...); }, columns_);
+  }
+  void put(std::size_t i, T&& value) {
+    with_fields(value, [&](auto&... fields) {
+      std::apply([&](auto&... c) { (c.put(i, std::move(fields)), ...); }, columns_);
+    });
+  }
+  std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
+    std::optional<misfit> lowest;
+    std::apply(
+        [&](const auto&... c) {
+          const auto look = [&](std::optional<misfit> m) {
+            if (m && (!lowest || m->slot < lowest->slot)) lowest = std::move(m);
+          };
+          (look(c.first_misfit(n, failed)), ...);
+        },
+        columns_);
+    return lowest;
+  }
+  output finish(std::size_t n) {
+    return std::apply([&](auto&... c) { return output{c.finish(n)...}; }, columns_);
+  }
+  void drop() noexcept {
+    std::apply([](auto&... c) { (c.drop(), ...); }, columns_);
+  }
+
+ private:
+  tuple columns_;
+};
+
+}  // namespace detail
+}  // namespace wick
+
+// ==== wick/flow/stage.hpp
+/// \file
+/// What makes a type a stage, and of which kind.
+
+namespace wick {
+
+// A stage type names its kind: `using stage_kind = wick::on_data;`. A user's callable needs none of this.
+struct on_order {};   ///< maps positions to indexes of the source; runs before anything is read
+struct on_sample {};  ///< takes the whole item: `operator()(item)` or `operator()(item, context&)`
+struct on_data {};    ///< takes the item's `data` (or the item itself, when it is no sample<>)
+struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
+struct on_batching {};  ///< makes batches of samples
+struct on_batch {};   ///< takes a whole batch
+
+template <class S>
+concept stage = requires {
+  typename std::remove_cvref_t<S>::stage_kind;
+  { std::remove_cvref_t<S>::name } -> std::convertible_to<std::string_view>;
+};
+
+template <class S, class Kind>
+concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::stage_kind, Kind>;
+
+}  // namespace wick
+
+namespace wick {
+
+struct batch_options {
+  /// Leave out the last batch of an epoch when it is not full.
+  bool drop_last = false;
+  /// How pictures lie in memory.
+  wick::layout layout = wick::layout::channels_last;
+};
+
+/// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this value and
+/// goes back to the loader's pool with the last of them.
+class array {
+ public:
+  array() noexcept = default;
+  array(slab memory, const column_description& about)
+      : memory_(std::make_shared<slab>(std::move(memory))),
+        extents_(about.extents()),
+        strides_(about.strides()),
+        type_(about.type) {}
+
+  /// [N, …]; pictures as the batch's layout says.
+  const shape& extents() const noexcept { return extents_; }
+  /// In elements.
+  const shape& strides() const noexcept { return strides_; }
+  dtype type() const noexcept { return type_; }
+  std::byte* data() const noexcept { return memory_ ? memory_->data() : nullptr; }
+  std::size_t bytes() const noexcept { return static_cast<std::size_t>(extents_.count()) * size_of(type_); }
+  /// The elements as T. \throws wick::error when they are something else
+  template <class T>
+  T* as() const {
+    if (dtype_of<T>() != type_) {
+      throw error("array: as<" + std::string(name_of(dtype_of<T>())) + "> of an array of " + std::string(name_of(type_)));
+    }
+    return reinterpret_cast<T*>(data());
+  }
+
+ private:
+  std::shared_ptr<slab> memory_;
+  shape extents_, strides_;
+  dtype type_ = dtype::uint8;
+};
+
+struct array_output {
+  static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
+};
+
+/// Makes batches whose columns Output makes.
+template <class Output>
+class batch_stage {
+ public:
+  using stage_kind = on_batching;
+  static constexpr std::string_view name = "batch";
+
+  /// \throws wick::error when size is 0
+  batch_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
+    if (size == 0) throw error("batch(0): a batch has at least one sample");
+  }
+  std::size_t size() const noexcept { return size_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  layout order() const noexcept { return options_.layout; }
+
+  template <class Item>
+  using collator = detail::column_of<Item, Output>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
+  static consteval bool check() {
+    static_assert(detail::can_batch<Item>::value,
+                  "wick: batch() can't put what came into a tensor (see 'Item'): wanted are numbers, std::array of "
+                  "them, std::string, pictures, anything with extents(), type() and write_to(slot), or sample<>, "
+                  "tuples and plain structs of these. What has no fixed shape (std::vector) needs a stage before "
+                  "batch() that gives it one; or write group(n), which makes a std::vector of the samples");
+    return detail::can_batch<Item>::value;
+  }
+
+ private:
+  std::size_t size_;
+  batch_options options_;
+};
+
+/// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field by field
+/// for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
+/// \throws wick::error when size is 0
+inline batch_stage<array_output> array_batch(std::size_t size, batch_options options = {}) { return {size, options}; }
+
+/// Makes a std::vector of the samples as they are.
+class group_stage {
+ public:
+  using stage_kind = on_batching;
+  static constexpr std::string_view name = "group";
+  group_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
+    if (size == 0) throw error("group(0): a group has at least one sample");
+  }
+  std::size_t size() const noexcept { return size_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  layout order() const noexcept { return options_.layout; }
+  template <class Item>
+  using collator = detail::object_column<Item>;
+  template <class Item>
+  using batch_of = std::vector<Item>;
+  template <class Item>
+  static consteval bool check() {
+    return true;
+  }
+
+ private:
+  std::size_t size_;
+  batch_options options_;
+};
+
+/// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
+/// \throws wick::error when size is 0
+inline group_stage group(std::size_t size, batch_options options = {}) { return {size, options}; }
+
+}  // namespace wick
+
+// ==== wick/flow/context.hpp
+/// \file
+/// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to give up.
+
+// ==== wick/flow/random.hpp
+/// \file
+/// Random numbers that depend on where a sample stands, not on who draws them: Philox 4x32-10, counter-based.
+
+#include <cmath>
+#include <numbers>
+
+namespace wick {
+
+/// Philox 4x32-10: a bijection of 128-bit counters under a 64-bit key.
+/// Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
+                                                  std::array<std::uint32_t, 2> key) noexcept {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * counter[0];
+    const std::uint64_t p1 = std::uint64_t{0xCD9E8D57u} * counter[2];
+    counter = {static_cast<std::uint32_t>(p1 >> 32) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(p1),
+               static_cast<std::uint32_t>(p0 >> 32) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(p0)};
+    key[0] += 0x9E3779B9u;
+    key[1] += 0xBB67AE85u;
+  }
+  return counter;
+}
+
+/// A stream of random numbers of its own for each (seed, epoch, position, stage): nothing to share, save or lose.
+/// Models UniformRandomBitGenerator, so it feeds <random>'s distributions too; the members here give the same
+/// numbers with every standard library, which <random>'s distributions don't.
+/// Positions up to 2^48, epochs up to 2^32, stages up to 2^16; 2^34 numbers a stream.
+class random_stream {
+ public:
+  using result_type = std::uint32_t;
+
+  constexpr random_stream(std::uint64_t seed, std::uint64_t epoch, std::uint64_t position, std::uint32_t stage) noexcept
+      : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
+        counter_{0, static_cast<std::uint32_t>(position),
+                 static_cast<std::uint32_t>((position >> 32) & 0xFFFFu) | (stage << 16),
+                 static_cast<std::uint32_t>(epoch)} {}
+
+  static constexpr result_type min() noexcept { return 0; }
+  static constexpr result_type max() noexcept { return 0xFFFFFFFFu; }
+
+  constexpr result_type operator()() noexcept {
+    if (used_ == 4) {
+      block_ = philox4x32(counter_, key_);
+      ++counter_[0];
+      used_ = 0;
+    }
+    return block_[used_++];
+  }
+
+  /// Uniform in [0, 1), 53 bits.
+  constexpr double uniform() noexcept {
+    const std::uint64_t high = (*this)() >> 5, low = (*this)() >> 6;
+    return static_cast<double>((high << 26) | low) * 0x1p-53;
+  }
+  /// Uniform in [low, high).
+  constexpr double uniform(double low, double high) noexcept { return low + (high - low) * uniform(); }
+  /// Uniform in [0, bound), without bias; bound ≥ 1. Lemire: "Fast random integer generation in an interval", 2019.
+  constexpr std::uint64_t below(std::uint64_t bound) noexcept {
+    if (bound <= 1) return 0;
+    if (bound > 0xFFFFFFFFu) {
+      const std::uint64_t limit = ~std::uint64_t{0} - ~std::uint64_t{0} % bound;
+      for (;;) {
+        const std::uint64_t high = (*this)();
+        const std::uint64_t x = (high << 32) | (*this)();
+        if (x < limit) return x % bound;
+      }
+    }
+    const std::uint32_t b = static_cast<std::uint32_t>(bound);
+    std::uint64_t product = std::uint64_t{(*this)()} * b;
+    if (static_cast<std::uint32_t>(product) < b) {
+      const std::uint32_t threshold = (0u - b) % b;
+      while (static_cast<std::uint32_t>(product) < threshold) product = std::uint64_t{(*this)()} * b;
+    }
+    return product >> 32;
+  }
+  /// True with the probability given.
+  constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
+  /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
+  double normal() noexcept {
+    const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+    return radius * std::cos(2.0 * std::numbers::pi * uniform());
+  }
+
+ private:
+  std::array<std::uint32_t, 2> key_;
+  std::array<std::uint32_t, 4> counter_;
+  std::array<std::uint32_t, 4> block_{};
+  std::uint32_t used_ = 4;
+};
+
+}  // namespace wick
+
+// ==== wick/run/stop_token.hpp
+/// \file
+/// Asking work to give up: a source that is told once, tokens that look, callbacks that are called.
+
+namespace wick {
+
+namespace detail {
+
+struct stop_node {
+  void (*call)(stop_node*) noexcept = nullptr;
+  stop_node* previous = nullptr;
+  stop_node* next = nullptr;
+  bool listed = false;
+};
+
+struct stop_state {
+  std::atomic<bool> requested{false};
+  std::mutex mutex;
+  std::condition_variable called;
+  stop_node* first = nullptr;
+  stop_node* running = nullptr;
+  std::thread::id caller;
+};
+
+}  // namespace detail
+
+class stop_source;
+template <std::invocable F>
+class stop_callback;
+
+/// Looks at a stop_source; a pointer, copied for nothing. It must not outlive its source. A default token never stops.
+class stop_token {
+ public:
+  stop_token() noexcept = default;
+  /// Any thread.
+  bool stop_requested() const noexcept {
+    return state_ != nullptr && state_->requested.load(std::memory_order_acquire);
+  }
+  bool stop_possible() const noexcept { return state_ != nullptr; }
+
+ private:
+  friend class stop_source;
+  template <std::invocable F>
+  friend class stop_callback;
+  explicit stop_token(detail::stop_state* state) noexcept : state_(state) {}
+  detail::stop_state* state_ = nullptr;
+};
+
+/// The one who says stop. Not movable: tokens and callbacks point into it, and all callbacks must be gone before it is.
+class stop_source {
+ public:
+  stop_source() = default;
+  stop_source(const stop_source&) = delete;
+  stop_source& operator=(const stop_source&) = delete;
+
+  stop_token token() noexcept { return stop_token(&state_); }
+  bool stop_requested() const noexcept { return state_.requested.load(std::memory_order_acquire); }
+
+  /// Sets the flag and runs the callbacks on this thread, in the order of their registration. Any thread; only the
+  /// first call does anything. Returns whether it was this one.
+  bool request_stop() noexcept {
+    std::unique_lock lock(state_.mutex);
+    if (state_.requested.load(std::memory_order_relaxed)) return false;
+    state_.requested.store(true, std::memory_order_release);
+    state_.caller = std::this_thread::get_id();
+    while (detail::stop_node* node = state_.first) {
+      state_.first = node->next;
+      if (node->next != nullptr) node->next->previous = nullptr;
+      node->listed = false;
+      state_.running = node;
+      lock.unlock();
+      node->call(node);  // may destroy its own callback
+      lock.lock();
+      state_.running = nullptr;
+      state_.called.notify_all();
+    }
+    return true;
+  }
+
+ private:
+  detail::stop_state state_;
+};
+
+/// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is not
+/// running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw.
+template <std::invocable F>
+class stop_callback : detail::stop_node {
+ public:
+  stop_callback(stop_token token, F f) : f_(std::move(f)), state_(token.state_) {
+    if (state_ == nullptr) return;
+    call = [](detail::stop_node* node) noexcept { static_cast<stop_callback*>(node)->f_(); };
+    std::unique_lock lock(state_->mutex);
+    if (state_->requested.load(std::memory_order_relaxed)) {
+      lock.unlock();
+      f_();
+      return;
+    }
+    detail::stop_node** end = &state_->first;
+    while (*end != nullptr) {
+      previous = *end;
+      end = &(*end)->next;
+    }
+    *end = this;
+    listed = true;
+  }
+  stop_callback(const stop_callback&) = delete;
+  stop_callback& operator=(const stop_callback&) = delete;
+
+  ~stop_callback() {
+    if (state_ == nullptr) return;
+    std::unique_lock lock(state_->mutex);
+    if (listed) {
+      (previous != nullptr ? previous->next : state_->first) = next;
+      if (next != nullptr) next->previous = previous;
+    } else if (state_->running == this && state_->caller != std::this_thread::get_id()) {
+      state_->called.wait(lock, [&] { return state_->running != this; });
+    }
+  }
+
+ private:
+  F f_;
+  detail::stop_state* state_;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+class executor;
+class byte_budget;
+
+/// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so that
+/// the same position gives the same bytes on any number of workers and ranks.
+struct place {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;  ///< in the epoch, counted over all ranks
+  std::uint64_t index = 0;     ///< in the source
+};
+
+/// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a coroutine stage
+/// may keep the reference across its suspensions.
+class context {
+ public:
+  explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr,
+                   stop_token stop = {}) noexcept
+      : where_(where), executor_(on), memory_(memory), stop_(stop) {}
+
+  std::uint64_t seed() const noexcept { return where_.seed; }
+  std::uint64_t epoch() const noexcept { return where_.epoch; }
+  std::uint64_t position() const noexcept { return where_.position; }
+  std::uint64_t index() const noexcept { return where_.index; }
+
+  /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
+  random_stream& random() noexcept {
+    if (random_stage_ != stage_) {
+      random_ = random_stream(where_.seed, where_.epoch, where_.position, stage_);
+      random_stage_ = stage_;
+    }
+    return random_;
+  }
+
+  /// Set when the loader is being destroyed or the epoch was left: long work may look at it and give up.
+  const stop_token& stop() const noexcept { return stop_; }
+  /// Where this pipeline runs; null in a context that a test made by hand.
+  executor* on() const noexcept { return executor_; }
+  /// What bounds the encoded bytes in flight; null in a context that a test made by hand.
+  byte_budget* memory() const noexcept { return memory_; }
+
+  /// For the loader: the number of the stage that is about to run.
+  void enter(std::uint32_t stage) noexcept { stage_ = stage; }
+  std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: on to the next sample.
+  void move_to(place where) noexcept {
+    where_ = where;
+    random_stage_ = ~0u;
+  }
+
+ private:
+  place where_;
+  std::uint32_t stage_ = 0;
+  std::uint32_t random_stage_ = ~0u;
+  random_stream random_{0, 0, 0, 0};
+  executor* executor_;
+  byte_budget* memory_;
+  stop_token stop_;
+};
+
+}  // namespace wick
+
+// ==== wick/flow/loader.hpp
+/// \file
+/// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in order.
+
+#include <iterator>
+
+// ==== wick/flow/detail/feed.hpp
+/// \file
+/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
+/// of them ahead of the consumer, across the ends of epochs.
+
+// ==== wick/flow/detail/batch_job.hpp
+/// \file
+/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went wrong.
+
+namespace wick::detail {
+
+struct failure {
+  std::uint64_t slot;
+  std::uint32_t stage;
+  std::exception_ptr cause;
+};
+
+/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
+/// `Columns` where samples are put, `Value` what leaves.
+template <class Order, class Columns, class Value>
+struct alignas(64) batch_job {
+  // Claimed by subtraction, so that a worker that comes late, with the ring gone round meanwhile, either fails or
+  // claims rightly from the new batch: the fields below are read only after a claim succeeded, and stay until all
+  // claimed samples are finished.
+  std::atomic<std::uint64_t> left{0};
+  alignas(64) std::atomic<std::uint64_t> unfinished{0};
+
+  std::uint64_t sequence = 0;  // number since the loader began
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;  // in its epoch
+  std::uint64_t first = 0;   // position of slot 0
+  std::uint64_t count = 0;
+  Order order;
+  Columns columns;
+  std::optional<Value> value;
+  std::atomic<bool> cancelled{false};
+  std::mutex mutex;
+  std::vector<failure> failures;
+
+  struct run {
+    std::uint64_t from = 0, count = 0;
+  };
+  /// Up to `most` slots that nobody else has.
+  run claim(std::uint64_t most) noexcept {
+    std::uint64_t seen = left.load(std::memory_order_acquire);
+    while (seen != 0) {
+      const std::uint64_t n = std::min(seen, most);
+      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return {count - seen, n};
+      }
+    }
+    return {};
+  }
+
+  void fail(std::uint64_t slot, std::uint32_t stage, std::exception_ptr cause) {
+    std::lock_guard lock(mutex);
+    failures.push_back({slot, stage, std::move(cause)});
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/books.hpp
+/// \file
+/// The loader's clocks: one for each stage on each worker.
+
+// ==== wick/observe/clock.hpp
+/// \file
+/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+
+#include <chrono>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace wick {
+
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes.
+inline std::uint64_t now_ticks() noexcept {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime.
+class tick_scale {
+ public:
+  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
+  /// Seconds since this was made.
+  double elapsed() const noexcept {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
+  }
+  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
+  double seconds_per_tick() const noexcept {
+    const std::uint64_t ticks = now_ticks() - ticks_;
+    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
+  }
+
+ private:
+  std::uint64_t ticks_;
+  std::chrono::steady_clock::time_point time_;
+};
+
+}  // namespace wick
+
+// ==== wick/observe/stage_clock.hpp
+/// \file
+/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
+
+namespace wick {
+
+/// One stage on one worker. Written by that worker alone, read by whoever makes a report: plain loads and stores.
+/// Short samples are timed now and then only, so the time of all is inferred from the timed ones.
+class stage_clock {
+ public:
+  void ran(std::uint64_t times) noexcept { add(count_, times); }
+  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
+    add(timed_, times);
+    add(ticks_, ticks);
+  }
+  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
+
+  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
+  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
+  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+class books {
+ public:
+  books(const executor& on, std::size_t stages) : on_(on), stages_(stages), rows_(on.slots()) {
+    for (auto& row : rows_) row.reset(new stage_clock[stages]);
+  }
+
+  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
+  [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
+
+  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
+    stage_clock& c = mine()[stage];
+    c.ran(1);
+    c.worked(1, ticks);
+  }
+  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
+    stage_clock& c = mine()[stage];
+    c.ran(1);
+    c.worked(1, ticks);
+    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
+  }
+  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
+
+  struct sum {
+    std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
+  };
+  std::vector<sum> totals() const {
+    std::vector<sum> out(stages_);
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < stages_; ++i) {
+        out[i].count += row[i].count();
+        out[i].timed += row[i].timed();
+        out[i].timed_ticks += row[i].timed_ticks();
+        out[i].waited += row[i].waited_ticks();
+      }
+    }
+    return out;
+  }
+
+ private:
+  const executor& on_;
+  const std::size_t stages_;
+  std::vector<std::unique_ptr<stage_clock[]>> rows_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/pipeline_types.hpp
+/// \file
+/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows between.
+
+// ==== wick/flow/detail/apply.hpp
+/// \file
+/// How a stage is applied to an item: to the whole or to its data, with a context or without, now or awaited.
+
+namespace wick::detail {
+
+// ---- awaiting ---------------------------------------------------------------------------------------------------
+
+template <class A>
+concept awaiter = requires(A a, std::coroutine_handle<> h) {
+  { a.await_ready() } -> std::convertible_to<bool>;
+  a.await_suspend(h);
+  a.await_resume();
+};
+template <class A>
+concept has_member_co_await = requires(A&& a) { static_cast<A&&>(a).operator co_await(); };
+template <class A>
+concept awaitable = awaiter<A> || has_member_co_await<A>;
+
+template <class A>
+struct awaited {
+  using type = A;
+};
+template <awaiter A>
+struct awaited<A> {
+  using type = decltype(std::declval<A&>().await_resume());
+};
+template <has_member_co_await A>
+struct awaited<A> {
+  using type = decltype(std::declval<A&&>().operator co_await().await_resume());
+};
+/// What `co_await` gives of an awaitable; the type itself for anything else.
+template <class R>
+using awaited_t = typename awaited<R>::type;
+
+// ---- calling ----------------------------------------------------------------------------------------------------
+
+template <class S, class X>
+concept applied_by_adl = requires(S& s, X&& x, context& c) { apply_stage(s, std::forward<X>(x), c); };
+
+/// The stage can be called with an X: by value, const reference, rvalue, or (to change it in place) by reference.
+template <class S, class X>
+concept takes = applied_by_adl<S, X> || std::is_invocable_v<S&, X, context&> || std::is_invocable_v<S&, X> ||
+                std::is_invocable_v<S&, X&, context&> || std::is_invocable_v<S&, X&>;
+
+/// Calls it. What returns nothing is called with the item itself, which goes on afterwards.
+template <class S, class X>
+decltype(auto) call(S& s, X& x, context& c) {
+  if constexpr (applied_by_adl<S, X>) {
+    return apply_stage(s, std::move(x), c);
+  } else if constexpr (std::is_invocable_v<S&, X, context&>) {
+    if constexpr (std::is_void_v<std::invoke_result_t<S&, X, context&>>) return s(x, c);
+    else return s(std::move(x), c);
+  } else if constexpr (std::is_invocable_v<S&, X>) {
+    if constexpr (std::is_void_v<std::invoke_result_t<S&, X>>) return s(x);
+    else return s(std::move(x));
+  } else if constexpr (std::is_invocable_v<S&, X&, context&>) {
+    return s(x, c);
+  } else {
+    return s(x);
+  }
+}
+template <class S, class X>
+using raw_result = decltype(call(std::declval<S&>(), std::declval<X&>(), std::declval<context&>()));
+
+// ---- lazy values ------------------------------------------------------------------------------------------------
+
+/// A value that stands for another not yet made (a picture not yet decoded): a stage that wants the other gets it.
+template <class T>
+concept lazy = requires(T t) {
+  typename T::materialized_type;
+  { std::move(t).materialize() } -> std::same_as<typename T::materialized_type>;
+};
+template <class T>
+struct materialized {
+  using type = T;
+  static T make(T&& t) { return std::move(t); }
+};
+template <lazy T>
+struct materialized<T> {
+  using type = typename T::materialized_type;
+  static type make(T&& t) { return std::move(t).materialize(); }
+};
+template <lazy D, class T>
+struct materialized<sample<D, T>> {
+  using type = sample<typename D::materialized_type, T>;
+  static type make(sample<D, T>&& s) { return {std::move(s.data).materialize(), std::move(s.target)}; }
+};
+template <class T>
+using materialized_t = typename materialized<T>::type;
+
+// ---- choosing ---------------------------------------------------------------------------------------------------
+
+enum class way { none, whole, data, materialized_whole, materialized_data };
+
+template <class Item>
+struct data_of {
+  using type = void;
+};
+template <class D, class T>
+struct data_of<sample<D, T>> {
+  using type = D;
+};
+
+template <class S, class Item>
+consteval way way_of() {
+  using data = typename data_of<Item>::type;
+  constexpr bool on_whole = !stage_of<S, on_data> || !is_sample<Item>;
+  if constexpr (on_whole && takes<S, Item>) return way::whole;
+  else if constexpr (is_sample<Item> && !stage_of<S, on_sample> && takes<S, data>) return way::data;
+  else if constexpr (on_whole && takes<S, materialized_t<Item>>) return way::materialized_whole;
+  else if constexpr (is_sample<Item> && !stage_of<S, on_sample> && takes<S, materialized_t<data>>) {
+    return way::materialized_data;
+  } else {
+    return way::none;
+  }
+}
+
+template <class R, class Item>
+using or_item = std::conditional_t<std::is_void_v<R>, Item, std::remove_cvref_t<R>>;
+
+/// What stage S makes of an Item: `argument` is what it is called with, `raw` what it returns, `type` the next item.
+template <class S, class Item, way W = way_of<S, Item>()>
+struct application;
+template <class S, class Item>
+struct application<S, Item, way::none> {
+  using type = void;
+  static constexpr bool async = false;
+};
+template <class S, class Item>
+struct application<S, Item, way::whole> {
+  using raw = raw_result<S, Item>;
+  static constexpr bool async = awaitable<raw>;
+  using type = or_item<awaited_t<raw>, Item>;
+  static Item prepare(Item&& item) { return std::move(item); }
+  static Item& argument(Item& item) { return item; }
+};
+template <class S, class Item>
+struct application<S, Item, way::data> {
+  using raw = raw_result<S, typename Item::data_type>;
+  static constexpr bool async = awaitable<raw>;
+  using type = sample<or_item<awaited_t<raw>, typename Item::data_type>, typename Item::target_type>;
+  static Item prepare(Item&& item) { return std::move(item); }
+  static typename Item::data_type& argument(Item& item) { return item.data; }
+};
+template <class S, class Item>
+struct application<S, Item, way::materialized_whole> : application<S, materialized_t<Item>, way::whole> {
+  static materialized_t<Item> prepare(Item&& item) { return materialized<Item>::make(std::move(item)); }
+};
+template <class S, class Item>
+struct application<S, Item, way::materialized_data> : application<S, materialized_t<Item>, way::data> {
+  static materialized_t<Item> prepare(Item&& item) { return materialized<Item>::make(std::move(item)); }
+};
+
+template <class S, class Item>
+using next_item = typename application<S, Item>::type;
+template <class S, class Item>
+inline constexpr bool is_async = application<S, Item>::async;
+
+/// Puts a stage's result in the place of what it was called with.
+template <class Next, class Item, class R>
+Next rebuild(Item&& item, R&& result) {
+  if constexpr (std::is_same_v<Next, std::remove_cvref_t<R>>) {
+    return std::forward<R>(result);
+  } else {
+    return Next{std::forward<R>(result), std::move(item.target)};
+  }
+}
+
+/// Applies a stage that does not suspend.
+template <class S, class Item>
+next_item<S, Item> apply(S& s, Item&& item, context& c) {
+  using how = application<S, std::remove_cvref_t<Item>>;
+  using next = typename how::type;
+  decltype(auto) prepared = how::prepare(std::move(item));
+  if constexpr (std::is_void_v<typename how::raw>) {
+    call(s, how::argument(prepared), c);
+    return next(std::move(prepared));
+  } else {
+    return rebuild<next>(std::move(prepared), call(s, how::argument(prepared), c));
+  }
+}
+
+/// Applies one that does.
+template <class S, class Item>
+task<next_item<S, Item>> apply_async(S* s, Item item, context* c) {
+  using how = application<S, Item>;
+  using next = typename how::type;
+  auto prepared = how::prepare(std::move(item));
+  auto operation = call(*s, how::argument(prepared), *c);
+  if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
+    co_await std::move(operation);
+    co_return next(std::move(prepared));
+  } else {
+    auto result = co_await std::move(operation);
+    co_return rebuild<next>(std::move(prepared), std::move(result));
+  }
+}
+
+template <class S>
+std::string_view stage_name(const S& s) noexcept {
+  if constexpr (requires { { s.label() } -> std::convertible_to<std::string_view>; }) return s.label();
+  else return S::name;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/flow/pipeline.hpp
+/// \file
+/// `source | stage | stage`: a pipeline is a value that says what is to be done with each sample; a loader does it.
+
+// ==== wick/flow/order.hpp
+/// \file
+/// Order stages: which sample stands at which position. They compute positions before anything is read.
+
+// ==== wick/flow/permutation.hpp
+/// \file
+/// A shuffle that is computed, not stored: a keyed bijection of 0 … n-1 at which any position can be asked at once.
+
+namespace wick {
+
+/// A Feistel network over the smallest 2^b ≥ n, walked until it lands below n (cycle walking; fewer than two steps on
+/// average). Black, Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002. The halves may differ by a bit, so
+/// that the domain is never more than twice n. 80 bytes, whatever n is; about 15 ns a position.
+class permutation {
+ public:
+  /// The identity of nothing.
+  constexpr permutation() noexcept = default;
+  /// A permutation of n ≥ 1 positions for this (seed, epoch, stage). Another epoch is another permutation.
+  constexpr permutation(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) noexcept
+      : n_(n) {
+    const int bits = n <= 2 ? 2 : static_cast<int>(std::bit_width(n - 1)) < 2 ? 2 : static_cast<int>(std::bit_width(n - 1));
+    low_bits_ = static_cast<std::uint32_t>(bits / 2);
+    high_bits_ = static_cast<std::uint32_t>(bits) - low_bits_;
+    // Small halves have few round functions to choose from: they need more rounds to look random.
+    rounds_ = bits < 12 ? max_rounds : bits < 20 ? 8u : 6u;
+    random_stream stream(seed, epoch, 0, stage);
+    for (std::uint32_t& key : keys_) key = stream();
+  }
+
+  constexpr std::uint64_t size() const noexcept { return n_; }
+
+  /// Where position p of the epoch comes from; p < n.
+  constexpr std::uint64_t operator()(std::uint64_t p) const noexcept {
+    do {
+      p = encrypt(p);
+    } while (p >= n_);
+    return p;
+  }
+
+ private:
+  static constexpr std::uint32_t max_rounds = 12;
+
+  constexpr std::uint64_t encrypt(std::uint64_t p) const noexcept {
+    // The widths swap each round; an even number of rounds brings them back.
+    std::uint32_t low_bits = low_bits_, high_bits = high_bits_;
+    std::uint64_t low = p & ((std::uint64_t{1} << low_bits) - 1), high = p >> low_bits;
+    for (std::uint32_t r = 0; r < rounds_; ++r) {
+      const std::uint64_t mixed = (high ^ mix(low + keys_[r])) & ((std::uint64_t{1} << high_bits) - 1);
+      high = low;
+      low = mixed;
+      std::swap(low_bits, high_bits);
+    }
+    return (high << low_bits) | low;
+  }
+  /// A 64-bit finaliser: multiply, fold. Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014.
+  static constexpr std::uint64_t mix(std::uint64_t x) noexcept {
+    x *= 0x9E3779B97F4A7C15u;
+    x ^= x >> 32;
+    x *= 0xD6E8FEB86659FD93u;
+    return x >> 32;
+  }
+
+  std::uint64_t n_ = 0;
+  std::uint32_t low_bits_ = 1, high_bits_ = 1, rounds_ = 2;
+  std::array<std::uint32_t, max_rounds> keys_{};
+};
+
+}  // namespace wick
+
+namespace wick {
+
+/// An order stage says how many positions it leaves of n, and gives for one epoch a function from its positions to
+/// those before it. The function is copied into each batch and called by all workers.
+template <class S>
+concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
+  { s.size(n) } -> std::convertible_to<std::uint64_t>;
+  { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
+};
+
+struct shuffle_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "shuffle";
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const noexcept {
+    return permutation(n, seed, epoch, stage);
+  }
+};
+static_assert(order_stage<shuffle_stage>);
+
+/// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a billion
+/// samples takes no memory. The same seed and epoch give the same order everywhere.
+inline shuffle_stage shuffle() noexcept { return {}; }
+
+/// Maps each position to itself.
+struct identity_order {
+  std::uint64_t operator()(std::uint64_t p) const noexcept { return p; }
+};
+
+struct shard_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "shard";
+  std::uint64_t rank = 0, world = 1;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {}; }
+};
+static_assert(order_stage<shard_stage>);
+
+/// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch. The size
+/// given to batch() is that of the global batch.
+/// \throws wick::error when rank is not below world
+inline shard_stage shard(std::uint64_t rank, std::uint64_t world) {
+  if (world == 0 || rank >= world) {
+    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
+                " ranks; ranks count from 0 to world size - 1");
+  }
+  return {rank, world};
+}
+
+namespace detail {
+inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  char* end = nullptr;
+  const std::uint64_t n = std::strtoull(text, &end, 10);
+  if (*end != '\0' || *text == '-') {
+    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) + ", which is no number");
+  }
+  return n;
+}
+}  // namespace detail
+
+/// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not set.
+inline shard_stage shard() {
+  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
+}
+
+struct take_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "take";
+  std::uint64_t count;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {}; }
+};
+static_assert(order_stage<take_stage>);
+
+/// The first `count` positions: after shuffle() a random subset, another each epoch; before it always the same.
+inline take_stage take(std::uint64_t count) noexcept { return {count}; }
+
+struct skip_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "skip_first";
+  std::uint64_t count;
+  struct shifted {
+    std::uint64_t by;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return p + by; }
+  };
+  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? 0 : n - count; }
+  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {count}; }
+};
+static_assert(order_stage<skip_stage>);
+
+/// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src | skip_first(900)`.
+inline skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
+
+}  // namespace wick
+
+// ==== wick/flow/source.hpp
+/// \file
+/// What makes a type a source: it knows every sample and reads none. Where each sample's journey begins.
+
+// ==== wick/flow/fingerprint.hpp
+/// \file
+/// A number that says which data and which pipeline: what a resume compares before it goes on.
+
+namespace wick {
+
+/// Adds up names, sizes and labels to 64 bits, the same in every run and, for the same bytes, on every
+/// machine. Each addition counts with its length, so {"ab", "c"} and {"a", "bc"} differ. Against accidents,
+/// not against attackers.
+class fingerprint_hash {
+ public:
+  constexpr fingerprint_hash& add(std::uint64_t value) noexcept {
+    state_ = (state_ ^ value) * 0x9E3779B97F4A7C15u;  // both steps can be undone: no addition forgets another
+    state_ ^= state_ >> 29;
+    return *this;
+  }
+  fingerprint_hash& add(std::string_view text) noexcept { return add(text.data(), text.size()); }
+  /// About 4 GB/s.
+  fingerprint_hash& add(const void* data, std::size_t size) noexcept {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    add(std::uint64_t{size});
+    for (; size >= 8; bytes += 8, size -= 8) add(word(bytes, 8));
+    if (size != 0) add(word(bytes, size));
+    return *this;
+  }
+  /// The hash of all that was added so far (the finaliser of MurmurHash3).
+  constexpr std::uint64_t value() const noexcept {
+    std::uint64_t h = state_;
+    h = (h ^ (h >> 33)) * 0xFF51AFD7ED558CCDu;
+    h = (h ^ (h >> 33)) * 0xC4CEB9FE1A85EC53u;
+    return h ^ (h >> 33);
+  }
+
+ private:
+  static std::uint64_t word(const unsigned char* bytes, std::size_t size) noexcept {
+    std::uint64_t value = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&value, bytes, size);
+    } else {
+      for (std::size_t i = 0; i < size; ++i) value |= std::uint64_t{bytes[i]} << (8 * i);
+    }
+    return value;
+  }
+
+  std::uint64_t state_ = 0x77636B;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+/// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
+/// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
+/// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
+/// name in error messages; `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon; `std::uint64_t
+/// fingerprint() const`, which differs when the data does (a resume onto other data is refused).
+template <class S>
+concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
+  { s.size() } -> std::convertible_to<std::uint64_t>;
+  s.at(i);
+  requires !std::is_void_v<decltype(s.at(i))>;
+};
+
+/// What travels: `at(i)`'s type as a value.
+template <source S>
+using item_of =
+    std::remove_cvref_t<decltype(std::declval<const std::remove_cvref_t<S>&>().at(std::uint64_t{}))>;
+
+/// The sample's name in messages: what the source calls it, else "sample 1234".
+template <source S>
+std::string key_of(const S& from, std::uint64_t i) {
+  if constexpr (requires { std::string(from.key(i)); }) {
+    return std::string(from.key(i));
+  } else {
+    return "sample " + std::to_string(i);
+  }
+}
+
+/// Asks the source to bring sample i closer, if it can.
+template <source S>
+void prefetch_sample(const S& from, std::uint64_t i) noexcept {
+  if constexpr (requires { from.prefetch(i); }) from.prefetch(i);
+}
+
+/// What identifies the data: what the source says, else a hash of its size alone.
+template <source S>
+std::uint64_t fingerprint_of(const S& from) {
+  if constexpr (requires {
+                  { from.fingerprint() } -> std::convertible_to<std::uint64_t>;
+                }) {
+    return from.fingerprint();
+  } else {
+    return fingerprint_hash().add(static_cast<std::uint64_t>(from.size())).value();
+  }
+}
+
+}  // namespace wick
+
+namespace wick {
+
+/// A user's callable as a stage.
+template <class F>
+class map_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  static constexpr std::string_view name = "map";
+  explicit map_stage(F f, std::string label = "map") : f_(std::move(f)), label_(std::move(label)) {}
+  std::string_view label() const noexcept { return label_; }
+  template <class... Args>
+    requires std::is_invocable_v<F&, Args...>
+  decltype(auto) operator()(Args&&... args) {
+    return f_(std::forward<Args>(args)...);
+  }
+
+ private:
+  F f_;
+  std::string label_;
+};
+
+/// Some stages without a source: a value that can be named, kept and put into several pipelines.
+template <stage... Stages>
+struct chain {
+  std::tuple<Stages...> stages;
+};
+
+/// A source and what is done with its samples.
+template <source Source, stage... Stages>
+struct pipeline {
+  Source origin;
+  std::tuple<Stages...> stages;
+};
+
+template <class T>
+inline constexpr bool is_chain = false;
+template <class... S>
+inline constexpr bool is_chain<chain<S...>> = true;
+template <class T>
+inline constexpr bool is_pipeline = false;
+template <class Src, class... S>
+inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
+
+/// `map(f)`, `map("tokenize", f)`: a callable as a stage, with a name for errors and the report. f takes the item, or
+/// the data of a sample<>, and a context& if it wants; it returns the next item, or a task of it. It is called by all
+/// workers at once: what it changes must be safe for that (see per_worker).
+template <class F>
+map_stage<std::decay_t<F>> map(F&& f) {
+  return map_stage<std::decay_t<F>>(std::forward<F>(f));
+}
+template <class F>
+map_stage<std::decay_t<F>> map(std::string name, F&& f) {
+  return map_stage<std::decay_t<F>>(std::forward<F>(f), std::move(name));
+}
+
+// ---- what fits after what ---------------------------------------------------------------------------------------
+
+namespace detail {
+
+template <class... S>
+inline constexpr bool has_batching = (stage_of<S, on_batching> || ...);
+
+/// The item that the stages make of Item, before batching and after it.
+template <class Item, class... S>
+struct items_after {
+  using type = Item;
+};
+template <class Item, class First, class... Rest>
+struct items_after<Item, First, Rest...> {
+  template <class I>
+  static consteval auto next() {
+    if constexpr (stage_of<First, on_order>) return std::type_identity<I>{};
+    else if constexpr (stage_of<First, on_batching>) return std::type_identity<typename First::template batch_of<I>>{};
+    else return std::type_identity<next_item<First, I>>{};
+  }
+  using type = typename items_after<typename decltype(next<Item>())::type, Rest...>::type;
+};
+
+template <class Source>
+using source_item = std::remove_cvref_t<decltype(std::declval<const Source&>().at(0))>;
+
+template <class... S>
+inline constexpr bool only_order_stages = (stage_of<S, on_order> && ...);
+
+template <class Came, class Stage, class... Before>
+consteval bool check_fit() {
+  if constexpr (stage_of<Stage, on_order>) {
+    static_assert(only_order_stages<Before...>,
+                  "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
+                  "it came after a stage that works on samples; write it directly behind the source");
+    return only_order_stages<Before...>;
+  } else if constexpr (stage_of<Stage, on_batching>) {
+    static_assert(!has_batching<Before...>,
+                  "wick: this pipeline is batched already; a second batch() was found; write one of the two");
+    if constexpr (has_batching<Before...>) return false;
+    else return Stage::template check<Came>();
+  } else {
+    constexpr bool fits = way_of<Stage, Came>() != way::none;
+    static_assert(fits || !stage_of<Stage, on_batch> || has_batching<Before...>,
+                  "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
+    static_assert(fits || (stage_of<Stage, on_batch> && !has_batching<Before...>),
+                  "wick: this stage does not take what the stage before it gives. See 'Came' and 'Stage' in the "
+                  "compiler's note: wanted is a callable with Came, or with the data of it, and perhaps a "
+                  "wick::context&. A picture must be read() and decode()d before it is cropped or resized; "
+                  "else write a stage of your own between the two that converts, | [](Came item) { return …; }");
+    return fits;
+  }
+}
+
+template <class T>
+auto as_stages(T&& t) {
+  using type = std::remove_cvref_t<T>;
+  if constexpr (is_chain<type>) return std::forward<T>(t).stages;
+  else if constexpr (stage<type>) return std::tuple<type>(std::forward<T>(t));
+  else return std::tuple<map_stage<std::decay_t<T>>>(map_stage<std::decay_t<T>>(std::forward<T>(t)));
+}
+
+template <class Src, class... Before, class Stage>
+constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
+  using came = typename items_after<source_item<Src>, Before...>::type;
+  if constexpr (std::is_void_v<came>) {
+    return std::move(p);  // an earlier stage did not fit, which was said already
+  } else if constexpr (check_fit<came, Stage, Before...>()) {
+    return pipeline<Src, Before..., Stage>{
+        std::move(p.origin), std::tuple_cat(std::move(p.stages), std::tuple<Stage>(std::forward<Stage>(s)))};
+  } else {
+    return std::move(p);
+  }
+}
+
+template <class P>
+constexpr auto append(P&& p) {
+  return std::move(p);
+}
+template <class P, class Stage, class... Rest>
+constexpr auto append(P&& p, Stage&& s, Rest&&... rest) {
+  return append(append_one(std::move(p), std::move(s)), std::move(rest)...);
+}
+
+template <class T>
+concept pipeable = stage<T> || is_chain<std::remove_cvref_t<T>> || is_pipeline<std::remove_cvref_t<T>> ||
+                   source<std::remove_cvref_t<T>>;
+template <class T>
+concept wickish = stage<T> || is_chain<std::remove_cvref_t<T>>;
+
+}  // namespace detail
+
+/// Puts a stage (or a chain of them, or any callable) behind a source, a pipeline or a chain.
+template <class L, class R>
+  requires(detail::pipeable<L> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
+constexpr auto operator|(L&& left, R&& right) {
+  using left_type = std::remove_cvref_t<L>;
+  if constexpr (detail::wickish<left_type>) {
+    return std::apply([](auto&&... s) { return chain<std::remove_cvref_t<decltype(s)>...>{{std::move(s)...}}; },
+                      std::tuple_cat(detail::as_stages(std::forward<L>(left)), detail::as_stages(std::forward<R>(right))));
+  } else {
+    auto start = [&] {
+      if constexpr (is_pipeline<left_type>) return left_type(std::forward<L>(left));
+      else return pipeline<left_type>{std::forward<L>(left), {}};
+    }();
+    return std::apply([&](auto&&... s) { return detail::append(std::move(start), std::move(s)...); },
+                      detail::as_stages(std::forward<R>(right)));
+  }
+}
+
+/// A pipeline of a source of the user's own, so that a callable may follow it: `from(my_source) | my_callable`.
+template <class S>
+  requires source<std::remove_cvref_t<S>>
+auto from(S&& s) {
+  return pipeline<std::remove_cvref_t<S>>{std::forward<S>(s), {}};
+}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
+template <class Item>
+class single_column {
+ public:
+  using output = std::vector<std::optional<Item>>;
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+    slots_.clear();
+    slots_.resize(n);
+  }
+  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
+  output finish(std::size_t) { return std::move(slots_); }
+  void drop() noexcept { slots_.clear(); }
+
+ private:
+  output slots_;
+};
+
+template <class Source, class... S>
+struct pipeline_types {
+  static constexpr std::size_t size = sizeof...(S);
+  template <std::size_t I>
+  using stage_at = std::tuple_element_t<I, std::tuple<S...>>;
+
+  static constexpr std::size_t order_end = [] {
+    std::size_t n = 0;
+    ((stage_of<S, on_order> ? ++n : n), ...);
+    return n;
+  }();
+  static constexpr std::size_t batching = [] {  // size when there is none
+    constexpr bool is[] = {stage_of<S, on_batching>..., true};
+    std::size_t n = 0;
+    while (!is[n]) ++n;
+    return n;
+  }();
+  static constexpr bool batched = batching < size;
+
+  template <std::size_t I>
+  static consteval auto item_before() {
+    return []<std::size_t... J>(std::index_sequence<J...>) {
+      return std::type_identity<typename items_after<source_item<Source>, stage_at<J>...>::type>{};
+    }(std::make_index_sequence<I>{});
+  }
+  /// What stage I is given; I == size: what leaves the pipeline.
+  template <std::size_t I>
+  using item = typename decltype(item_before<I>())::type;
+
+  using last_sample = item<batching>;
+
+  template <bool Batched, class Dummy = void>
+  struct collation {
+    using columns = single_column<materialized_t<last_sample>>;
+    using value = typename columns::output;
+    using delivered = materialized_t<last_sample>;
+    static constexpr bool objects = true;
+  };
+  template <class Dummy>
+  struct collation<true, Dummy> {
+    using stage = stage_at<batching>;
+    using columns = typename stage::template collator<last_sample>;
+    using value = item<size>;
+    using delivered = value;
+    static constexpr bool objects = false;
+  };
+  using columns = typename collation<batched>::columns;
+  using value = typename collation<batched>::value;
+  /// What the training loop gets.
+  using delivered = typename collation<batched>::delivered;
+  static constexpr bool materialize_last = collation<batched>::objects;
+
+  /// The first of the stages [I, End) that suspends; End when none does.
+  template <std::size_t I, std::size_t End>
+  static consteval std::size_t next_async() {
+    if constexpr (I >= End) return End;
+    else if constexpr (is_async<stage_at<I>, item<I>>) return I;
+    else return next_async<I + 1, End>();
+  }
+  static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
+  static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
+
+  /// The order stages' functions for one epoch.
+  template <std::size_t... I>
+  static auto order_of(std::index_sequence<I...>)
+      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
+  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/timed_await.hpp
+/// \file
+/// Awaits and keeps the books: what a stage worked before it suspended, and how long it then waited.
+
+namespace wick::detail {
+
+template <class A>
+decltype(auto) awaiter_of(A& a) {
+  if constexpr (awaiter<A>) return (a);
+  else return std::move(a).operator co_await();
+}
+
+/// `Books` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the coroutine.
+template <class Inner, class Books>
+class timed_await {
+ public:
+  timed_await(Inner&& inner, Books* books, std::uint32_t stage, std::uint64_t begun) noexcept
+      : inner_(static_cast<Inner&&>(inner)), books_(books), stage_(stage), begun_(begun) {}
+
+  bool await_ready() { return inner_.await_ready(); }
+
+  template <class Promise>
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
+    // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are used then.
+    Books* const books = books_;
+    const std::uint32_t stage = stage_;
+    const std::uint64_t begun = begun_;
+    suspended_ = true;
+    bool suspends = true;
+    if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
+      inner_.await_suspend(handle);
+    } else if constexpr (std::is_same_v<decltype(inner_.await_suspend(handle)), bool>) {
+      suspends = inner_.await_suspend(handle);
+    } else {
+      inner_.await_suspend(handle).resume();
+    }
+    if (suspends) {
+      const std::uint64_t worked = now_ticks() - begun;
+      books->worked_before_suspending(stage, worked);
+    } else {
+      suspended_ = false;
+    }
+    return suspends;
+  }
+
+  decltype(auto) await_resume() {
+    ended_ = now_ticks();
+    return inner_.await_resume();
+  }
+
+  /// Writes down what the await took. On a worker, after the await.
+  void settle() noexcept {
+    if (suspended_) books_->waited(stage_, ended_ - begun_);
+    else books_->worked(stage_, ended_ - begun_);
+  }
+
+ private:
+  Inner inner_;
+  Books* books_;
+  std::uint32_t stage_;
+  std::uint64_t begun_, ended_ = 0;
+  bool suspended_ = false;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/loader_options.hpp
+/// \file
+/// What a loader may be told.
+
+namespace wick {
+
+class executor;
+
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `on`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 4, from 8 workers on 8.
+  std::size_t prefetch = 0;
+  /// Bound on encoded bytes in flight (what read() has read and decode() has not yet consumed), in bytes.
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed.
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  executor* on = nullptr;
+};
+
+}  // namespace wick
+
+// ==== wick/run/sequencer.hpp
+/// \file
+/// The reorder ring: things are finished in any order and taken in theirs.
+
+namespace wick {
+
+/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At most
+/// `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() + capacity).
+///
+/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also tells
+/// whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may destroy it as
+/// soon as it has the last item.
+template <class T>
+class sequencer {
+ public:
+  explicit sequencer(std::size_t capacity)
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
+        slots_(new std::atomic<std::uintptr_t>[mask_ + 1]()) {}
+
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  /// Any thread, once a number.
+  void publish(std::uint64_t number, T* item) noexcept {
+    const std::uintptr_t before =
+        slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
+    if (before == empty) return;
+    // The consumer waits for this very number, and stays until it is told.
+    if (before == waits_asleep) awake_.set();
+    else reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
+  }
+
+  /// The next number to be taken. Consumer.
+  std::uint64_t taken() const noexcept { return next_; }
+
+  /// The next item if it is there, else null. Consumer.
+  T* try_take() noexcept {
+    std::atomic<std::uintptr_t>& slot = slots_[next_ & mask_];
+    const std::uintptr_t item = slot.load(std::memory_order_acquire);
+    if (item == empty) return nullptr;
+    slot.store(empty, std::memory_order_relaxed);
+    ++next_;
+    return reinterpret_cast<T*>(item);
+  }
+
+  /// Sleeps until the next item is there. Consumer; not on a worker.
+  T* take() noexcept {
+    std::uintptr_t seen = empty;
+    awake_.clear();
+    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel)) awake_.wait();
+    return try_take();
+  }
+
+  /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
+  class [[nodiscard]] awaiter : job {
+   public:
+    awaiter(sequencer& s, executor& on) noexcept : sequencer_(s), on_(on) {}
+    bool await_ready() const noexcept {
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
+    }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<awaiter*>(j)->handle_); };
+      std::uintptr_t seen = empty;
+      return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].compare_exchange_strong(
+          seen, reinterpret_cast<std::uintptr_t>(this) | 1, std::memory_order_acq_rel);
+    }
+    T* await_resume() noexcept { return sequencer_.try_take(); }
+
+   private:
+    friend class sequencer;
+    void wake() noexcept { on_.post(this); }
+    sequencer& sequencer_;
+    executor& on_;
+    std::coroutine_handle<> handle_;
+  };
+  awaiter next(executor& on) noexcept { return awaiter(*this, on); }
+
+ private:
+  static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
+  static constexpr std::uintptr_t empty = 0, waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
+
+  const std::size_t mask_;
+  const std::unique_ptr<std::atomic<std::uintptr_t>[]> slots_;
+  std::uint64_t next_ = 0;
+  detail::wake_flag awake_;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+template <class Pipeline>
+class feed;
+
+/// One consumer. Everything public is called by it, except where it says "worker".
+///
+/// The ring holds `window` batches. The control mutex guards opening batches and starting pumps and is taken about
+/// once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor that claims runs of
+/// positions from the oldest batch that has any, until there are none; there are at most as many as workers.
+template <class Source, class... S>
+class feed<pipeline<Source, S...>> {
+  using types = pipeline_types<Source, S...>;
+  using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
+
+ public:
+  using value = typename types::value;
+  using delivered = typename types::delivered;
+  static constexpr bool batched = types::batched;
+  static constexpr std::size_t stages = sizeof...(S);
+
+  feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
+      : source_(std::move(what.origin)),
+        stages_(std::move(what.stages)),
+        seed_(options.seed),
+        on_(on),
+        budget_(options.memory),
+        books_(on, stages + 1),
+        positions_(final_size()),
+        batch_size_(global_batch_size()),
+        batches_(batch_count()),
+        window_(choose_window(options, on)),
+        token_limit_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
+        run_ahead_(options.prefetch_next_epoch),
+        done_(window_),
+        ring_(new job_type[std::bit_ceil(window_)]),
+        mask_(std::bit_ceil(window_) - 1),
+        pool_(std::make_shared<slab_pool>(slab_memory_wanted(), (window_ + 2) * 8)),
+        pumps_(on.workers()),
+        stop_(std::make_unique<stop_source>()) {
+    static_assert(types::batching >= types::order_end);
+    if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
+    if (batches_ == 0) {
+      throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +
+                  std::to_string(batch_size_) + "; make it smaller, or leave drop_last out");
+    }
+    if constexpr (batched) {
+      if (batch_size_ < shard_.world) {
+        throw error("loader: a global batch of " + std::to_string(batch_size_) + " samples can't be shared by " +
+                    std::to_string(shard_.world) + " ranks; batch() takes the size for all ranks together");
+      }
+    }
+    free_pumps_.reserve(pumps_.size());
+    for (pump& p : pumps_) {
+      p.of = this;
+      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
+      free_pumps_.push_back(&p);
+    }
+    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+  }
+  feed(const feed&) = delete;
+  feed& operator=(const feed&) = delete;
+
+  /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
+  ~feed() {
+    drain();
+    std::unique_lock lock(mutex_);
+    all_retired_.wait(lock, [&] { return free_pumps_.size() == pumps_.size(); });
+  }
+
+  std::uint64_t batches() const noexcept { return batches_; }
+  std::uint64_t positions() const noexcept { return positions_; }
+  std::size_t window() const noexcept { return window_; }
+  const Source& origin() const noexcept { return source_; }
+  const slab_pool& pool() const noexcept { return *pool_; }
+  const byte_budget& budget() const noexcept { return budget_; }
+  const books& clocks() const noexcept { return books_; }
+  executor& on() noexcept { return on_; }
+
+  std::vector<std::string> stage_names() const {
+    std::vector<std::string> out;
+    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
+    return out;
+  }
+  /// What stages have to say for the report.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> out;
+    const auto ask = [&](const auto& s) {
+      if constexpr (requires { { s.note() } -> std::convertible_to<std::string>; }) {
+        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
+      }
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
+
+  /// Batches come from (epoch, number) on. If that is what comes next anyway, nothing is lost.
+  void seek(std::uint64_t epoch, std::uint64_t number) {
+    if (started_ && next_out_.epoch == epoch && next_out_.number == number) return;
+    // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
+    if (started_) {
+      drain();
+      epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+    }
+    next_out_ = next_in_ = {epoch, number};
+    started_ = true;
+    std::lock_guard lock(mutex_);
+    open_more();
+  }
+  void entered(std::uint64_t epoch) noexcept { current_epoch_ = epoch; }
+
+  /// The next batch if it is finished, else null. Keep it until release().
+  job_type* try_take() noexcept { return done_.try_take(); }
+  /// Sleeps until it is finished.
+  job_type* take() noexcept { return done_.take(); }
+  auto next_async() noexcept { return done_.next(on_); }
+  /// The batch was moved out of its job: its place in the ring is free.
+  void release(job_type* j) {
+    j->value.reset();
+    j->failures.clear();
+    advance(next_out_);
+    std::lock_guard lock(mutex_);
+    open_more();
+  }
+
+  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: nothing to do.
+  bool help() noexcept { return run_some(); }
+  /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
+  bool short_samples() const noexcept {
+    return sample_ticks_.load(std::memory_order_relaxed) < help_limit_ticks;
+  }
+
+  /// The key of a position, for messages.
+  std::string key_at(const job_type& j, std::uint64_t position) const {
+    try {
+      return printable(key_of(source_, index_of<types::order_end>(j.order, position)));
+    } catch (const std::exception&) {
+      return "position " + std::to_string(position);
+    }
+  }
+
+  template <class F>
+  void for_each_batch_stage(F&& f) {
+    if constexpr (batched) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::get<types::batching + 1 + I>(stages_)), ...);
+      }(std::make_index_sequence<stages - types::batching - 1>{});
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t max_run = 64;
+  static constexpr std::uint64_t run_ticks = 40'000;         // 10–20 µs
+  static constexpr std::uint64_t help_limit_ticks = 100'000;  // about 40 µs a sample
+  static constexpr std::uint64_t unbatched_group = 16;
+
+  struct pump : job {
+    feed* of = nullptr;
+  };
+  struct cursor {
+    std::uint64_t epoch = 0, number = 0;
+  };
+
+  // ---- sizes ----------------------------------------------------------------------------------------------------
+
+  std::uint64_t final_size() const {
+    std::uint64_t n = source_.size();
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((sizes_[I] = n, n = std::get<I>(stages_).size(n)), ...);
+    }(std::make_index_sequence<types::order_end>{});
+    return n;
+  }
+  std::uint64_t global_batch_size() const {
+    if constexpr (batched) return std::get<types::batching>(stages_).size();
+    else return unbatched_group * shard_.world;
+  }
+  std::uint64_t batch_count() const {
+    if constexpr (batched) {
+      if (std::get<types::batching>(stages_).drop_last()) return positions_ / batch_size_;
+    }
+    return (positions_ + batch_size_ - 1) / batch_size_;
+  }
+  static std::size_t choose_window(const loader_options& options, const executor& on) {
+    if (options.prefetch != 0) return options.prefetch;
+    return static_cast<std::size_t>(on.workers() < 8 ? 4 : 8);
+  }
+  std::shared_ptr<slab_memory> slab_memory_wanted() {
+    std::shared_ptr<slab_memory> wanted;
+    for_each_batch_stage([&](auto& s) {
+      if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
+        if (wanted == nullptr) wanted = s.slab_memory();
+      }
+    });
+    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
+  }
+  template <class Stage>
+  void attach(Stage& s) {
+    if constexpr (requires { s.attach(on_); }) s.attach(on_);
+  }
+
+  // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
+
+  void advance(cursor& c) const noexcept {
+    if (++c.number == batches_) c = {c.epoch + epoch_step_, 0};
+  }
+
+  void open_more() {
+    std::uint64_t opened = opened_.load(std::memory_order_relaxed);
+    while (opened < done_.taken() + window_) {
+      if (next_in_.epoch != next_out_.epoch && !run_ahead_) break;
+      open(ring_[opened & mask_], opened);
+      advance(next_in_);
+      opened_.store(++opened, std::memory_order_release);
+    }
+    start_pump();
+  }
+
+  void open(job_type& j, std::uint64_t sequence) {
+    const std::uint64_t begin = next_in_.number * batch_size_;
+    const std::uint64_t length = std::min(batch_size_, positions_ - begin);
+    const std::uint64_t from = length * shard_.rank / shard_.world, to = length * (shard_.rank + 1) / shard_.world;
+    j.sequence = sequence;
+    j.number = next_in_.number;
+    j.first = begin + from;
+    j.count = to - from;
+    if (sequence <= mask_ || j.epoch != next_in_.epoch) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        j.order = typename types::order{std::get<I>(stages_).prepare(sizes_[I], seed_, next_in_.epoch,
+                                                                     static_cast<std::uint32_t>(I))...};
+      }(std::make_index_sequence<types::order_end>{});
+    }
+    j.epoch = next_in_.epoch;
+    j.cancelled.store(false, std::memory_order_relaxed);
+    // Always of the full size, so that a short last batch uses the same memory as the others.
+    const std::uint64_t share = (batch_size_ + shard_.world - 1) / shard_.world;
+    if constexpr (batched) {
+      j.columns.begin(share, std::get<types::batching>(stages_).order(), pool_);
+    } else {
+      j.columns.begin(j.count, layout::channels_last, pool_);
+    }
+    j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
+    j.left.store(j.count, std::memory_order_release);
+    finish_some(j, 1);
+  }
+
+  bool work_left() const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
+      if (ring_[s & mask_].left.load(std::memory_order_acquire) != 0) return true;
+    }
+    return false;
+  }
+  bool may_claim() const noexcept {
+    if constexpr (types::samples_suspend) return live_.load(std::memory_order_acquire) < token_limit_;
+    else return true;
+  }
+  /// Wakes one; it wakes the next.
+  void start_pump() noexcept {
+    if (free_pumps_.empty() || !may_claim() || !work_left()) return;
+    pump* const p = free_pumps_.back();
+    free_pumps_.pop_back();
+    idle_pumps_.store(free_pumps_.size(), std::memory_order_relaxed);
+    on_.post(p);
+  }
+  /// True when the pump was put away; false when there is work after all.
+  bool retire(pump* p) noexcept {
+    std::lock_guard lock(mutex_);
+    if (may_claim() && work_left()) return false;
+    free_pumps_.push_back(p);
+    idle_pumps_.store(free_pumps_.size(), std::memory_order_relaxed);
+    if (free_pumps_.size() == pumps_.size()) all_retired_.notify_all();
+    return true;
+  }
+
+  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end.
+  void drain() noexcept {
+    std::uint64_t opened;
+    {
+      std::lock_guard lock(mutex_);
+      opened = opened_.load(std::memory_order_relaxed);
+    }
+    if (done_.taken() == opened) return;
+    stop_->request_stop();
+    for (std::uint64_t s = done_.taken(); s < opened; ++s) {
+      job_type& j = ring_[s & mask_];
+      j.cancelled.store(true, std::memory_order_relaxed);
+      finish_some(j, j.left.exchange(0, std::memory_order_acq_rel));
+    }
+    while (done_.taken() < opened) {
+      job_type* const j = done_.take();
+      j->value.reset();
+      j->failures.clear();
+      j->columns.drop();
+    }
+    // The callbacks and tokens of the old source are gone with the samples that had them.
+    std::lock_guard lock(mutex_);
+    stop_ = std::make_unique<stop_source>();
+  }
+
+  // ---- workers --------------------------------------------------------------------------------------------------
+
+  void run_pump(pump* p) noexcept {
+    if (idle_pumps_.load(std::memory_order_relaxed) != 0 && more_than_a_run()) {
+      std::lock_guard lock(mutex_);
+      start_pump();
+    }
+    const std::uint64_t until = now_ticks() + 2 * run_ticks;
+    while (may_claim() && run_some()) {
+      if (now_ticks() >= until) return on_.post(p);  // others' turn: suspended samples that are ready, other loaders
+    }
+    if (!retire(p)) on_.post(p);
+  }
+
+  bool more_than_a_run() const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+    return s + 1 < opened || (s < opened && ring_[s & mask_].left.load(std::memory_order_relaxed) > run_length());
+  }
+
+  std::uint64_t run_length() const noexcept {
+    const std::uint64_t each = sample_ticks_.load(std::memory_order_relaxed);
+    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  }
+
+  /// Claims one run from the oldest batch that has any left, and runs it.
+  bool run_some() noexcept {
+    for (;;) {
+      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+      if (s >= opened_.load(std::memory_order_acquire)) return false;
+      job_type& j = ring_[s & mask_];
+      const auto claimed = j.claim(run_length());
+      if (claimed.count != 0) {
+        run(j, claimed.from, claimed.count);
+        return true;
+      }
+      std::uint64_t expected = s;
+      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
+    }
+  }
+
+  template <std::size_t N>
+  std::uint64_t index_of(const typename types::order& order, std::uint64_t position) const noexcept {
+    if constexpr (N == 0) return position;
+    else return index_of<N - 1>(order, std::get<N - 1>(order)(position));
+  }
+
+  void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+    stage_clock* const clocks = books_.mine();
+    const std::uint64_t begun = now_ticks();
+    std::uint64_t index[max_run];
+    for (std::uint64_t i = 0; i < count; ++i) index[i] = index_of<types::order_end>(j.order, j.first + from + i);
+    for (std::uint64_t i = 0; i < count; ++i) prefetch_sample(source_, index[i]);
+    if constexpr (types::samples_suspend) {
+      live_.fetch_add(count, std::memory_order_relaxed);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
+      }
+      learn(count, now_ticks() - begun);
+      clocks[stages].ran(count);
+    } else {
+      // Clocks are read between stages for slow samples, and for a few of the fast ones.
+      const bool timed = sample_ticks_.load(std::memory_order_relaxed) > 10'000 || (clocks[stages].count() & 0xF00) == 0;
+      context c({}, &on_, &budget_, stop_->token());
+      if (timed) {
+        std::uint64_t ticks[stages + 1] = {};
+        ticks[stages] = now_ticks() - begun;
+        for (std::uint64_t i = 0; i < count; ++i) run_here<true>(j, from + i, index[i], c, ticks);
+        for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
+        clocks[stages].worked(count, ticks[stages]);
+      } else {
+        for (std::uint64_t i = 0; i < count; ++i) run_here<false>(j, from + i, index[i], c, nullptr);
+      }
+      for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
+      clocks[stages].ran(count);
+      learn(count, now_ticks() - begun);
+      finish_some(j, count);
+    }
+  }
+
+  /// A moving mean of what a sample takes, by which runs get their length.
+  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+    const std::uint64_t now = ticks / count + 1, before = sample_ticks_.load(std::memory_order_relaxed);
+    sample_ticks_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+  }
+
+  template <bool Timed>
+  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, context& c, std::uint64_t* ticks) noexcept {
+    c.move_to({seed_, j.epoch, j.first + slot, index});
+    try {
+      std::uint64_t last = Timed ? now_ticks() : 0;
+      pass<types::order_end, Timed>(source_.at(index), c, j, slot, ticks, last);
+    } catch (...) {
+      j.fail(slot, c.stage(), std::current_exception());
+    }
+  }
+
+  /// Through the stages from I on, which don't suspend, into the slot.
+  template <std::size_t I, bool Timed, class Item>
+  void pass(Item&& item, context& c, job_type& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+    c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (I == types::batching) {
+      if constexpr (types::materialize_last) {
+        j.columns.put(slot, materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
+      } else {
+        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
+      }
+      if constexpr (Timed && I < stages) mark(ticks[I], last);
+    } else {
+      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      if constexpr (Timed) mark(ticks[I], last);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+    }
+  }
+  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
+  template <class Item>
+  static decltype(auto) to_rvalue(Item&& item) {
+    if constexpr (std::is_lvalue_reference_v<Item&&>) return std::remove_cvref_t<Item>(item);
+    else return std::move(item);
+  }
+  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
+    const std::uint64_t now = now_ticks();
+    to += now - last;
+    last = now;
+  }
+
+  // ---- samples that suspend -------------------------------------------------------------------------------------
+
+  static detached run_one(feed* self, job_type* j, std::uint64_t slot, place where) {
+    context c(where, &self->on_, &self->budget_, self->stop_->token());
+    try {
+      c.enter(static_cast<std::uint32_t>(types::order_end));
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      auto item = to_rvalue(self->source_.at(where.index));
+      task<void> rest = pass_async<types::order_end, decltype(item)>(self, std::move(item), &c, j, slot);
+      co_await rest;
+    } catch (...) {
+      j->fail(slot, c.stage(), std::current_exception());
+    }
+    if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+    // Before the sample counts as finished: afterwards the loader may be gone.
+    if (self->live_.fetch_sub(1, std::memory_order_acq_rel) == self->token_limit_) self->kick();
+    self->finish_some(*j, 1);
+  }
+
+  void kick() noexcept {
+    std::lock_guard lock(mutex_);
+    start_pump();
+  }
+
+  template <std::size_t I, class Item>
+  static task<void> pass_async(feed* self, Item item, context* c, job_type* j, std::uint64_t slot) {
+    constexpr std::size_t stage = types::template next_async<I, types::batching>();
+    using stage_type = typename types::template stage_at<stage>;
+    using given = typename types::template item<stage>;
+    using next_type = typename types::template item<stage + 1>;
+    using how = application<stage_type, given>;
+
+    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
+    c->enter(static_cast<std::uint32_t>(stage));
+    const std::uint64_t begun = now_ticks();
+    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
+    decltype(auto) inner = awaiter_of(operation);
+    using inner_type = decltype(inner);
+    timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
+                                         static_cast<std::uint32_t>(stage), begun);
+    if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
+      co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next(std::move(prepared));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    } else {
+      auto result = co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    }
+  }
+
+  struct cancelled final : std::exception {
+    const char* what() const noexcept override { return "cancelled"; }
+  };
+
+  template <std::size_t I, std::size_t End, class Item>
+  auto pass_until(Item&& item, context& c) {
+    if constexpr (I == End) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto next = apply(std::get<I>(stages_), std::move(item), c);
+      books_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      return pass_until<I + 1, End>(std::move(next), c);
+    }
+  }
+  template <std::size_t I, class Item>
+  void pass_rest(Item&& item, context& c, job_type& j, std::uint64_t slot) {
+    std::uint64_t ticks[stages + 1] = {};
+    std::uint64_t last = now_ticks();
+    pass<I, true>(std::move(item), c, j, slot, ticks, last);
+    stage_clock* const clocks = books_.mine();
+    for (std::size_t s = I; s <= types::batching && s < stages; ++s) {
+      clocks[s].ran(1);
+      clocks[s].worked(1, ticks[s]);
+    }
+  }
+
+  // ---- finishing a batch ----------------------------------------------------------------------------------------
+
+  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
+  void finish_some(job_type& j, std::uint64_t count) noexcept {
+    if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
+    if constexpr (types::batches_suspend) {
+      if (!j.cancelled.load(std::memory_order_relaxed) && j.failures.empty()) {
+        return resume(complete_async(this, &j).handle);
+      }
+    }
+    complete(j);
+    done_.publish(j.sequence, &j);
+  }
+
+  context batch_context(const job_type& j) noexcept {
+    return context({seed_, j.epoch, j.first, j.number}, &on_, &budget_, stop_->token());
+  }
+
+  /// True when the batch may go on to the batch stages.
+  bool check(job_type& j) {
+    if (j.cancelled.load(std::memory_order_relaxed)) return false;
+    if constexpr (batched) {
+      std::vector<std::size_t> failed;
+      for (const failure& f : j.failures) failed.push_back(static_cast<std::size_t>(f.slot));
+      if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), failed)) {
+        j.fail(m->slot, static_cast<std::uint32_t>(types::batching), std::make_exception_ptr(error(m->text)));
+      }
+      return j.failures.empty();
+    }
+    return true;
+  }
+
+  void complete(job_type& j) noexcept {
+    context c = batch_context(j);
+    try {
+      if (!check(j)) return j.columns.drop();
+      if constexpr (types::batches_suspend) {
+        // complete_async does the rest; here come only batches that have failed
+      } else if constexpr (batched) {
+        j.value.emplace(pass_batch<types::batching + 1>(j.columns.finish(j.count), c));
+      } else {
+        j.value.emplace(j.columns.finish(j.count));
+      }
+    } catch (...) {
+      j.fail(whole_batch, c.stage(), std::current_exception());
+    }
+  }
+
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c) {
+    if constexpr (I == stages) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto rest = [&](auto next) {
+        count_batch(I, begun);
+        return pass_batch<I + 1>(std::move(next), c);
+      };
+      auto& stage = std::get<I>(stages_);
+      // A stage that wraps those behind it (to set their stream) calls them itself.
+      if constexpr (requires { stage.around(std::move(batch), rest); }) return stage.around(std::move(batch), rest);
+      else return rest(apply(stage, std::move(batch), c));
+    }
+  }
+  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
+    books_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+  }
+
+  static detached complete_async(feed* self, job_type* j) {
+    context c = self->batch_context(*j);
+    try {
+      if (self->check(*j)) {
+        auto batch = self->finish_columns(*j);
+        task<value> rest = self->template pass_batch_async<types::batching + 1>(self, std::move(batch), &c);
+        value v = co_await rest;
+        j->value.emplace(std::move(v));
+      } else {
+        j->columns.drop();
+      }
+    } catch (...) {
+      j->fail(whole_batch, c.stage(), std::current_exception());
+    }
+    self->done_.publish(j->sequence, j);
+  }
+  auto finish_columns(job_type& j) { return j.columns.finish(j.count); }
+
+  template <std::size_t I, class Batch>
+  static task<value> pass_batch_async(feed* self, Batch batch, context* c) {
+    if constexpr (I == stages) {
+      co_return std::move(batch);
+    } else {
+      c->enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      using stage_type = typename types::template stage_at<I>;
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one = apply_async(&std::get<I>(self->stages_), std::move(batch), c);
+        auto next = co_await one;
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      } else {
+        static_assert(!requires { std::get<I>(self->stages_).around(std::move(batch), [](auto b) { return b; }); },
+                      "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
+                      "of samples, or as a plain callable");
+        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      }
+    }
+  }
+
+  // ---- members --------------------------------------------------------------------------------------------------
+
+ public:
+  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};
+
+ private:
+  shard_stage find_shard() const {
+    shard_stage found;
+    const auto look = [&](const auto& s) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
+    };
+    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
+    return found;
+  }
+
+  Source source_;
+  std::tuple<S...> stages_;
+  const shard_stage shard_ = find_shard();
+  mutable std::uint64_t sizes_[types::order_end + 1] = {};
+  const std::uint64_t seed_;
+  executor& on_;
+  byte_budget budget_;
+  books books_;
+  const std::uint64_t positions_, batch_size_, batches_;
+  const std::size_t window_;
+  const std::uint64_t token_limit_;
+  const bool run_ahead_;
+
+  // the consumer's
+  bool started_ = false;
+  std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
+  cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
+
+  sequencer<job_type> done_;
+  std::unique_ptr<job_type[]> ring_;
+  const std::uint64_t mask_;
+  std::shared_ptr<slab_pool> pool_;
+
+  alignas(64) std::atomic<std::uint64_t> opened_{0};
+  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
+  alignas(64) std::atomic<std::uint64_t> sample_ticks_{0};
+  alignas(64) std::atomic<std::uint64_t> live_{0};
+  std::atomic<std::size_t> idle_pumps_{0};
+
+  std::mutex mutex_;
+  std::condition_variable all_retired_;
+  std::vector<pump> pumps_;
+  std::vector<pump*> free_pumps_;
+  std::unique_ptr<stop_source> stop_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/ledger.hpp
+/// \file
+/// The account of samples that failed: none disappears silently.
+
+namespace wick {
+
+struct ledger_entry {
+  std::string key;
+  std::string stage;
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;  ///< in the epoch, over all ranks
+  std::string text;            ///< what was found and what to do
+};
+
+/// Failures in the order of delivery. Belongs to the loader; read it from the thread that takes the batches.
+class ledger {
+ public:
+  static constexpr std::size_t max_kept = 10'000;
+
+  /// The first 10,000 entries; total() says how many there were.
+  const std::vector<ledger_entry>& entries() const noexcept { return entries_; }
+  std::uint64_t total() const noexcept { return total_; }
+  void add(ledger_entry e) {
+    ++total_;
+    if (entries_.size() < max_kept) entries_.push_back(std::move(e));
+  }
+
+ private:
+  std::vector<ledger_entry> entries_;
+  std::uint64_t total_ = 0;
+};
+
+}  // namespace wick
+
+// ==== wick/observe/report.hpp
+/// \file
+/// Where the time went: a table of stages, the share of waiting, and what to change.
+
+namespace wick {
+
+struct stage_report {
+  std::string name;
+  std::uint64_t count = 0;  ///< samples, for stages behind batch() batches
+  double busy = 0;          ///< seconds of work, summed over workers
+  double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
+};
+
+/// What loader::report() gives: everything since the report before it. Print it.
+struct report {
+  double seconds = 0;
+  std::size_t workers = 0;
+  std::size_t cpus = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t samples = 0;
+  double wait_mean = 0;    ///< share of the training loop's time spent waiting for data, 0 … 1
+  double wait_median = 0;  ///< the same of the median iteration
+  std::uint64_t iterations = 0;
+  std::uint64_t failures = 0;
+  std::vector<stage_report> stages;
+  std::vector<std::string> notes;
+
+  double busy() const noexcept {
+    double sum = 0;
+    for (const stage_report& s : stages) sum += s.busy;
+    return sum;
+  }
+  /// Share of the workers' time in which they worked, 0 … 1 (more when the waiting loop helped).
+  double utilisation() const noexcept {
+    return seconds <= 0 || workers == 0 ? 0 : busy() / (seconds * static_cast<double>(workers));
+  }
+  std::string advice() const;
+  std::string to_string() const;
+};
+
+namespace detail {
+inline std::string format_duration(double seconds) {
+  char text[32];
+  if (seconds >= 100) std::snprintf(text, sizeof(text), "%.0f s", seconds);
+  else if (seconds >= 1) std::snprintf(text, sizeof(text), "%.2f s", seconds);
+  else if (seconds >= 1e-3) std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
+  else if (seconds >= 1e-6) std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
+  else std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
+  return text;
+}
+inline std::string format_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
+}  // namespace detail
+
+/// One sentence: is the loop kept waiting, by which stage, and what would help.
+inline std::string report::advice() const {
+  if (iterations == 0) return "nothing was taken yet";
+  if (wait_mean < 0.01) return "the training loop hardly waits for data: the model sets the pace";
+  const auto slowest = std::max_element(stages.begin(), stages.end(),
+                                        [](const auto& a, const auto& b) { return a.busy < b.busy; });
+  const auto waiting = std::max_element(stages.begin(), stages.end(),
+                                        [](const auto& a, const auto& b) { return a.blocked < b.blocked; });
+  std::string text = "the training loop waits " + detail::format_percent(wait_mean) + " of its time; ";
+  if (utilisation() > 0.7 && slowest != stages.end()) {
+    text += "the workers are busy, with '" + slowest->name + "' for " +
+            detail::format_percent(busy() > 0 ? slowest->busy / busy() : 0) + " of their time: ";
+    if (workers < cpus) {
+      text += "use more workers (" + std::to_string(workers) + " now, " + std::to_string(cpus) + " processors)";
+    } else {
+      text += "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
+    }
+  } else if (waiting != stages.end() && waiting->blocked > 0) {
+    text += "the workers are idle and samples wait in '" + waiting->name +
+            "': raise io_threads and prefetch, or bring the data closer";
+  } else {
+    text += "the workers are idle: raise prefetch";
+  }
+  return text;
+}
+
+/// The table, one line a stage.
+inline std::string report::to_string() const {
+  char line[256];
+  std::string out;
+  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu workers %s busy\n",
+                static_cast<unsigned long long>(samples), detail::format_duration(seconds).c_str(),
+                seconds > 0 ? static_cast<double>(samples) / seconds : 0.0, static_cast<unsigned long long>(batches),
+                workers, detail::format_percent(utilisation()).c_str());
+  out += line;
+  std::size_t width = 5;
+  for (const stage_report& s : stages) width = std::max(width, s.name.size());
+  const int w = static_cast<int>(std::min<std::size_t>(width, 40));
+  std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share", "each",
+                "blocked");
+  out += line;
+  const double all = busy();
+  for (const stage_report& s : stages) {
+    std::snprintf(line, sizeof(line), "  %-*.40s %10llu %10s %7s %10s %10s\n", w, s.name.c_str(),
+                  static_cast<unsigned long long>(s.count), detail::format_duration(s.busy).c_str(),
+                  detail::format_percent(all > 0 ? s.busy / all : 0).c_str(),
+                  s.count ? detail::format_duration(s.busy / static_cast<double>(s.count)).c_str() : "-",
+                  s.blocked > 0 ? detail::format_duration(s.blocked).c_str() : "-");
+    out += line;
+  }
+  std::snprintf(line, sizeof(line), "waiting for data: mean %s, median %s of %llu iterations\n",
+                detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
+                static_cast<unsigned long long>(iterations));
+  out += line;
+  if (failures != 0) {
+    out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed") + "; see loader.ledger()\n";
+  }
+  for (const std::string& n : notes) out += "note: " + n + "\n";
+  return out + advice() + "\n";
+}
+
+template <class Stream>
+  requires requires(Stream& s, const std::string& text) { s << text; }
+Stream& operator<<(Stream& to, const report& r) {
+  to << r.to_string();
+  return to;
+}
+
+}  // namespace wick
+
+// ==== wick/observe/stall_meter.hpp
+/// \file
+/// How much of the training loop's time is waiting for data: the one number that tells whether input is the problem.
+
+namespace wick {
+
+/// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of the share
+/// over all iterations since the last reset, in constant memory (bins of 0.1 %). One thread.
+class stall_meter {
+ public:
+  void iteration(std::uint64_t waited, std::uint64_t total) noexcept {
+    if (total == 0) return;
+    if (waited > total) waited = total;
+    ++count_;
+    waited_ += waited;
+    total_ += total;
+    ++bins_[static_cast<std::size_t>(static_cast<double>(waited) / static_cast<double>(total) * bins)];
+  }
+  std::uint64_t count() const noexcept { return count_; }
+  std::uint64_t waited_ticks() const noexcept { return waited_; }
+  std::uint64_t total_ticks() const noexcept { return total_; }
+  /// Share of all time, 0 … 1.
+  double mean() const noexcept {
+    return total_ == 0 ? 0.0 : static_cast<double>(waited_) / static_cast<double>(total_);
+  }
+  /// Share of the middle iteration, 0 … 1: a few slow ones don't move it.
+  double median() const noexcept {
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < bins_.size(); ++i) {
+      below += bins_[i];
+      if (2 * below >= count_ && count_ != 0) return static_cast<double>(i) / bins;
+    }
+    return 0.0;
+  }
+  void reset() noexcept { *this = {}; }
+
+ private:
+  static constexpr std::size_t bins = 1000;
+  std::array<std::uint64_t, bins + 1> bins_{};
+  std::uint64_t count_ = 0, waited_ = 0, total_ = 0;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+template <class Pipeline>
+class loader;
+
+/// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn down between
+/// epochs, and the next epoch's first batches are made while the last of this one are consumed.
+///
+/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on the
+/// data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing.
+/// A failing sample throws wick::sample_error when its batch is taken; taking goes on with the batch after it.
+/// Destroying a loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun.
+template <class Source, class... S>
+class loader<pipeline<Source, S...>> {
+  using feed_type = detail::feed<pipeline<Source, S...>>;
+  using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
+
+ public:
+  /// What an epoch gives: a batch (wick::sample of tensors for a source of samples), or a sample when the pipeline has
+  /// no batch().
+  using value_type = typename feed_type::delivered;
+
+  /// \throws wick::error when an epoch would be empty
+  explicit loader(pipeline<Source, S...> what, loader_options options = {})
+      : own_(options.on != nullptr ? nullptr
+                                   : std::make_unique<executor>(executor_options{
+                                         .workers = options.workers, .io_threads = options.io_threads})),
+        feed_(std::make_unique<feed_type>(std::move(what), options, options.on != nullptr ? *options.on : *own_)) {}
+
+  class epoch_range;
+
+  /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches are
+  /// ready already; else what was prefetched is dropped. An epoch that was left early begins anew.
+  epoch_range epoch(std::uint64_t e) {
+    feed_->seek(e, 0);
+    feed_->entered(e);
+    epoch_ = e;
+    left_ = feed_->batches();
+    singles_.clear();
+    return epoch_range(*this);
+  }
+
+  /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
+  /// \throws wick::sample_error when a sample of it failed; the next call goes on behind it
+  /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
+  std::optional<value_type> next() {
+    if (!begun()) return std::nullopt;
+    if constexpr (!feed_type::batched) {
+      if (single_ < singles_.size()) return take_single();
+      if (left_ == 0) return std::nullopt;
+    }
+    return deliver(wait());
+  }
+
+  /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
+  task<std::optional<value_type>> next_async() {
+    if (!begun()) co_return std::nullopt;
+    if constexpr (!feed_type::batched) {
+      if (single_ < singles_.size()) co_return take_single();
+      if (left_ == 0) co_return std::nullopt;
+    }
+    const std::uint64_t begun_at = now_ticks();
+    job_type* const job = co_await feed_->next_async();
+    meter(begun_at);
+    co_return deliver(job);
+  }
+
+  /// Batches an epoch (for a pipeline without batch(): groups of samples that only the loader sees).
+  std::uint64_t batches() const noexcept { return feed_->batches(); }
+  /// Samples an epoch, over all ranks.
+  std::uint64_t size() const noexcept { return feed_->positions(); }
+  /// The source, as it was given.
+  const Source& source() const noexcept { return feed_->origin(); }
+  executor& on() noexcept { return feed_->on(); }
+  const wick::ledger& ledger() const noexcept { return ledger_; }
+  /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
+  std::uint64_t slab_allocations() const noexcept { return feed_->pool().allocations(); }
+  /// The most encoded bytes that were in flight at a time.
+  std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
+
+  /// Everything since the last report: time a stage, share of waiting, what to change.
+  wick::report report();
+
+  /// A range for one pass: its iterators take batches as they advance.
+  class epoch_range {
+   public:
+    class iterator {
+     public:
+      using value_type = loader::value_type;
+      using difference_type = std::ptrdiff_t;
+      using iterator_concept = std::input_iterator_tag;
+      iterator() = default;
+      value_type& operator*() const noexcept { return *of_->current_; }
+      value_type* operator->() const noexcept { return &*of_->current_; }
+      iterator& operator++() {
+        of_->current_.reset();  // gives its memory back before the next is waited for
+        of_->current_ = of_->next();
+        return *this;
+      }
+      void operator++(int) { ++*this; }
+      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept {
+        return i.at_end();
+      }
+
+     private:
+      friend class epoch_range;
+      bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+      explicit iterator(loader* of) : of_(of) {}
+      loader* of_ = nullptr;
+    };
+
+    iterator begin() {
+      of_->current_.reset();
+      of_->current_ = of_->next();
+      return iterator(of_);
+    }
+    std::default_sentinel_t end() const noexcept { return {}; }
+    /// The same without iterators.
+    std::optional<value_type> next() { return of_->next(); }
+
+   private:
+    friend class loader;
+    explicit epoch_range(loader& of) : of_(&of) {}
+    loader* of_;
+  };
+
+ private:
+  bool begun() {
+    if (!epoch_) epoch(0);
+    return left_ != 0 || !feed_type::batched;
+  }
+
+  job_type* wait() {
+    const std::uint64_t begun_at = now_ticks();
+    job_type* job = feed_->try_take();
+    if (job == nullptr) {
+      executor& ex = feed_->on();
+      if (ex.this_slot() < ex.workers()) {
+        throw std::logic_error("wick: next() would block a worker of the executor; write co_await next_async() there");
+      }
+      if (feed_->short_samples()) {
+        if (executor::helper slot(ex); slot) {
+          while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
+          }
+        }
+      }
+      if (job == nullptr) job = feed_->take();
+    }
+    meter(begun_at);
+    return job;
+  }
+
+  void meter(std::uint64_t begun_at) noexcept {
+    const std::uint64_t now = now_ticks();
+    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
+    last_taken_ = now;
+  }
+
+  std::optional<value_type> deliver(job_type* job);
+  std::optional<value_type> take_single();
+  sample_error describe(const job_type& job, const detail::failure& f) const;
+
+  std::unique_ptr<executor> own_;
+  std::unique_ptr<feed_type> feed_;
+  std::optional<std::uint64_t> epoch_;
+  std::uint64_t left_ = 0;
+  std::optional<value_type> current_;
+
+  struct single {
+    std::optional<value_type> value;
+    std::optional<sample_error> failure;
+  };
+  std::vector<single> singles_;  // of a pipeline without batch(): the group being handed out
+  std::size_t single_ = 0;
+
+  wick::ledger ledger_;
+  stall_meter stalls_;
+  std::uint64_t last_taken_ = 0;
+  std::uint64_t taken_ = 0, samples_ = 0;
+  tick_scale scale_;
+  struct snapshot {
+    std::vector<detail::books::sum> clocks;
+    double time = 0;
+    std::uint64_t taken = 0, samples = 0, failures = 0;
+  } reported_;
+};
+
+template <class Source, class... S>
+loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>;
+template <class Source, class... S>
+loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
+
+template <class Source, class... S>
+sample_error loader<pipeline<Source, S...>>::describe(const job_type& job, const detail::failure& f) const {
+  const bool whole = f.slot == feed_type::whole_batch;
+  const std::uint64_t position = whole ? job.first : job.first + f.slot;
+  std::vector<std::string> names = feed_->stage_names();
+  std::string stage = f.stage < names.size() ? std::move(names[f.stage]) : "loader";
+  std::string text;
+  try {
+    std::rethrow_exception(f.cause);
+  } catch (const std::exception& e) {
+    text = e.what();
+  } catch (...) {
+    text = "threw something that is no std::exception";
+  }
+  // A stage's own message may begin with its name: once is enough.
+  if (text.starts_with(stage + ": ")) text.erase(0, stage.size() + 2);
+  return sample_error(whole ? "batch " + std::to_string(job.number) : feed_->key_at(job, position), std::move(stage),
+                      job.epoch, position, text, f.cause);
+}
+
+template <class Source, class... S>
+auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
+  --left_;
+  ++taken_;
+  samples_ += job->count;
+  std::sort(job->failures.begin(), job->failures.end(),
+            [](const auto& a, const auto& b) { return a.slot < b.slot; });
+  std::vector<sample_error> errors;
+  for (const detail::failure& f : job->failures) {
+    errors.push_back(describe(*job, f));
+    const sample_error& e = errors.back();
+    std::string text = e.what();
+    text.erase(0, e.key().size() + e.stage().size() + 4);
+    ledger_.add({e.key(), e.stage(), e.epoch(), e.position(), std::move(text)});
+  }
+  if constexpr (feed_type::batched) {
+    if (!errors.empty()) {
+      feed_->release(job);
+      throw errors.front();
+    }
+    value_type batch = std::move(*job->value);
+    feed_->release(job);
+    feed_->for_each_batch_stage([&](auto& s) {
+      if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
+    });
+    return batch;
+  } else {
+    singles_.clear();
+    single_ = 0;
+    if (job->value) {
+      for (auto& v : *job->value) singles_.push_back({std::move(v), std::nullopt});
+    }
+    for (std::size_t i = 0; i < errors.size(); ++i) singles_[job->failures[i].slot].failure = std::move(errors[i]);
+    feed_->release(job);
+    return take_single();
+  }
+}
+
+template <class Source, class... S>
+auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> {
+  single& s = singles_[single_++];
+  if (s.failure) throw std::move(*s.failure);
+  return std::move(s.value);
+}
+
+template <class Source, class... S>
+report loader<pipeline<Source, S...>>::report() {
+  wick::report r;
+  const double now = scale_.elapsed(), tick = scale_.seconds_per_tick();
+  const std::vector<detail::books::sum> totals = feed_->clocks().totals();
+  if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+  const std::vector<std::string> names = feed_->stage_names();
+  r.seconds = now - reported_.time;
+  r.workers = feed_->on().workers();
+  r.cpus = available_cpus();
+  r.batches = taken_ - reported_.taken;
+  r.samples = samples_ - reported_.samples;
+  r.failures = ledger_.total() - reported_.failures;
+  r.wait_mean = stalls_.mean();
+  r.wait_median = stalls_.median();
+  r.iterations = stalls_.count();
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    const auto& t = totals[i];
+    const auto& b = reported_.clocks[i];
+    stage_report s;
+    s.name = i < names.size() ? names[i] : "order";
+    s.count = t.count - b.count;
+    const double timed = static_cast<double>(t.timed - b.timed);
+    if (timed > 0) {
+      s.busy = static_cast<double>(t.timed_ticks - b.timed_ticks) * tick * static_cast<double>(s.count) / timed;
+    }
+    const auto waited = static_cast<std::int64_t>(t.waited - b.waited);
+    if (waited > 0) s.blocked = static_cast<double>(waited) * tick;
+    if (i == names.size()) r.stages.insert(r.stages.begin(), std::move(s));
+    else if (s.count != 0) r.stages.push_back(std::move(s));
+  }
+  r.notes = feed_->notes();
+  reported_ = {totals, now, taken_, samples_, ledger_.total()};
+  stalls_.reset();
+  return r;
+}
+
+}  // namespace wick
+
+// ==== wick/flow/per_worker.hpp
+/// \file
+/// per_worker(make, f): a stage with one state a worker, for what is costly to make and not thread-safe.
+
+// ==== wick/run/worker_local.hpp
+/// \file
+/// One object a worker: scratch memory, a decompressor, a tokenizer that is not thread-safe.
+
+namespace wick {
+
+/// Made by `make()` on the worker that first asks, and kept until this is destroyed. Each lies in cache lines of its
+/// own. A coroutine must not keep the reference over a suspension: it may wake up on another worker.
+template <class T>
+class worker_local {
+ public:
+  explicit worker_local(const executor& on) : on_(&on), count_(on.slots()), slots_(new slot[count_]) {}
+
+  /// The calling worker's object. \throws std::logic_error on a thread that is neither worker nor helper
+  template <class Make>
+    requires std::is_invocable_r_v<T, Make&>
+  T& get(Make&& make) {
+    const std::size_t i = on_->this_slot();
+    if (i >= count_) throw std::logic_error("wick: worker_local used outside of the executor's workers");
+    std::optional<T>& value = slots_[i].value;
+    if (!value) value.emplace(make());
+    return *value;
+  }
+  T& get() {
+    return get([] { return T(); });
+  }
+
+  /// Calls f(T&) for each object there is. Only while no worker uses them.
+  template <class F>
+  void for_each(F&& f) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (slots_[i].value) f(*slots_[i].value);
+    }
+  }
+
+ private:
+  struct alignas(64) slot {
+    std::optional<T> value;
+  };
+  const executor* on_;
+  std::size_t count_;
+  std::unique_ptr<slot[]> slots_;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+template <class Make, class F>
+class per_worker_stage {
+  using state = std::remove_cvref_t<std::invoke_result_t<Make&>>;
+
+ public:
+  using stage_kind = on_sample_or_data;
+  static constexpr std::string_view name = "per_worker";
+
+  per_worker_stage(std::string label, Make make, F f)
+      : label_(std::move(label)), make_(std::move(make)), f_(std::move(f)) {}
+  std::string_view label() const noexcept { return label_; }
+
+  /// The loader says where it runs.
+  void attach(executor& on) { states_ = std::make_unique<worker_local<state>>(on); }
+
+  template <class X>
+    requires std::is_invocable_v<F&, state&, X, context&>
+  decltype(auto) operator()(X&& x, context& c) {
+    check<std::invoke_result_t<F&, state&, X, context&>>();
+    return f_(states_->get(make_), std::forward<X>(x), c);
+  }
+  template <class X>
+    requires std::is_invocable_v<F&, state&, X>
+  decltype(auto) operator()(X&& x) {
+    check<std::invoke_result_t<F&, state&, X>>();
+    return f_(states_->get(make_), std::forward<X>(x));
+  }
+
+ private:
+  template <class R>
+  static consteval void check() {
+    static_assert(!detail::awaitable<R>,
+                  "wick: a per_worker stage can't suspend: it may wake up on another worker, whose state is another; "
+                  "do what needs the state in a plain callable, and the waiting in a stage of its own");
+  }
+  std::string label_;
+  Make make_;
+  F f_;
+  std::unique_ptr<worker_local<state>> states_;
+};
+
+/// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`: `make` is called
+/// once on each worker, when it first needs one, and the state is kept as long as the loader. `f` takes the state and
+/// what any stage takes. It must not suspend.
+template <class Make, class F>
+auto per_worker(Make&& make, F&& f) {
+  return per_worker_stage<std::decay_t<Make>, std::decay_t<F>>("per_worker", std::forward<Make>(make), std::forward<F>(f));
+}
+/// The same with a name for errors and the report.
+template <class Make, class F>
+auto per_worker(std::string name, Make&& make, F&& f) {
+  return per_worker_stage<std::decay_t<Make>, std::decay_t<F>>(std::move(name), std::forward<Make>(make),
+                                                               std::forward<F>(f));
+}
+
+}  // namespace wick
+
+// ==== wick/image/transforms.hpp
+/// \file
+/// All stages that work on pictures.
+
+// ==== wick/image/color.hpp
+/// \file
+/// Colour stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished pixels, in the
+/// batch's slot.
+
+// ==== wick/image/detail/arguments.hpp
+/// \file
+/// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
+
+// ==== wick/image/geometry.hpp
+/// \file
+/// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
+
+namespace wick {
+
+/// A rectangle of pixels; x to the right, y down.
+struct rect {
+  int x = 0, y = 0, width = 0, height = 0;
+  friend bool operator==(const rect&, const rect&) = default;
+};
+
+/// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that nothing
+/// aliases (Pillow's resize, torchvision's antialias=True).
+enum class interpolation : std::uint8_t {
+  nearest,   ///< the pixel under the centre
+  bilinear,  ///< triangle
+  bicubic,   ///< Keys' cubic with a = -0.5
+};
+
+/// "500 x 375", as messages name a size: width first.
+inline std::string size_text(std::int64_t width, std::int64_t height) {
+  return std::to_string(width) + " x " + std::to_string(height);
+}
+
+/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the result,
+/// mirror it. The filter never looks past `source`.
+struct plan {
+  rect source;
+  int width = 0, height = 0;
+  rect window;
+  bool mirror_x = false;  ///< left and right change places
+  bool mirror_y = false;  ///< top and bottom change places
+  interpolation filter = interpolation::bilinear;
+
+  /// The picture as it is.
+  static plan whole(int width, int height) noexcept {
+    return {{0, 0, width, height}, width, height, {0, 0, width, height}, false, false, interpolation::bilinear};
+  }
+  bool resizes() const noexcept { return width != source.width || height != source.height; }
+  int output_width() const noexcept { return window.width; }
+  int output_height() const noexcept { return window.height; }
+  friend bool operator==(const plan&, const plan&) = default;
+};
+
+/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after one the
+/// window. \throws wick::error when `part` is empty or not inside the picture.
+inline void compose_crop(plan& p, rect part) {
+  const int width = p.output_width(), height = p.output_height();
+  if (part.width < 1 || part.height < 1) {
+    throw error("crop " + size_text(part.width, part.height) + " is empty; give at least 1 px a side");
+  }
+  if (part.width > width || part.height > height) {
+    throw error("crop " + size_text(part.width, part.height) + " is larger than the picture, " +
+                size_text(width, height) + "; resize first or pad");
+  }
+  if (part.x < 0 || part.y < 0 || part.x > width - part.width || part.y > height - part.height) {
+    throw error("crop " + size_text(part.width, part.height) + " at (" + std::to_string(part.x) + ", " +
+                std::to_string(part.y) + ") reaches past the picture, " + size_text(width, height) +
+                "; move or shrink it");
+  }
+  if (p.mirror_x) part.x = width - part.width - part.x;
+  if (p.mirror_y) part.y = height - part.height - part.y;
+  if (p.resizes()) {
+    p.window = {p.window.x + part.x, p.window.y + part.y, part.width, part.height};
+  } else {
+    // Nothing is resampled yet, so window and source are the same rectangle.
+    p.source = {p.source.x + part.x, p.source.y + part.y, part.width, part.height};
+    p.width = part.width;
+    p.height = part.height;
+    p.window = {0, 0, part.width, part.height};
+  }
+}
+
+/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels: after an
+/// earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan first then.
+/// \throws wick::error when a side is less than 1
+inline bool compose_resize(plan& p, int width, int height, interpolation filter) {
+  if (width < 1 || height < 1) {
+    throw error("resize to " + size_text(width, height) + " leaves no picture; give at least 1 px a side");
+  }
+  if (width == p.output_width() && height == p.output_height()) return true;
+  if (p.resizes()) return false;
+  if (filter == interpolation::nearest && (p.mirror_x || p.mirror_y)) return false;
+  p.width = width;
+  p.height = height;
+  p.window = {0, 0, width, height};
+  p.filter = filter;
+  return true;
+}
+
+/// Mirrors what the plan gives so far; always exact.
+inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
+inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
+
+}  // namespace wick
+
+namespace wick::detail {
+
+inline void require_size(std::string_view stage, int height, int width) {
+  if (height < 1 || width < 1) {
+    throw error(std::string(stage) + ": size " + size_text(width, height) + " px leaves no picture; give at least 1 px a side");
+  }
+}
+
+inline void require_probability(std::string_view stage, double p) {
+  if (!(p >= 0 && p <= 1)) {
+    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/lazy_image.hpp
+/// \file
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its slot in the
+/// batch is known. What decode() makes and the picture stages pass on.
+
+// ==== wick/image/codec.hpp
+/// \file
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's bytes.
+
+// ==== wick/image/detail/signature.hpp
+/// \file
+/// What bytes that are no picture probably are, for the error message.
+
+namespace wick::detail {
+
+inline bool starts_with(std::span<const std::byte> data, std::string_view start, std::size_t at = 0) noexcept {
+  if (data.size() < at + start.size()) return false;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    if (data[at + i] != static_cast<std::byte>(start[i])) return false;
+  }
+  return true;
+}
+
+/// "a zip", "text", …; empty when nothing is known.
+inline std::string_view guess_format(std::span<const std::byte> data) noexcept {
+  using namespace std::string_view_literals;
+  struct signature {
+    std::string_view start, what;
+    std::size_t at = 0;
+  };
+  static constexpr signature known[] = {
+      {"PK\x03\x04"sv, "a zip"},
+      {"\x1f\x8b"sv, "gzip"},
+      {"BZh"sv, "bzip2"},
+      {"\xfd"
+       "7zXZ"sv,
+       "xz"},
+      {"\x28\xb5\x2f\xfd"sv, "zstd"},
+      {"7z\xbc\xaf"sv, "a 7z archive"},
+      {"Rar!"sv, "a rar archive"},
+      {"ustar"sv, "a tar archive", 257},
+      {"WEBP"sv, "a WebP", 8},
+      {"RIFF"sv, "a RIFF file"},
+      {"II*\0"sv, "a TIFF"},
+      {"MM\0*"sv, "a TIFF"},
+      {"ftypavif"sv, "an AVIF", 4},
+      {"ftyphei"sv, "a HEIC", 4},
+      {"ftyp"sv, "an MP4 or QuickTime video", 4},
+      {"\0\0\0\x0cjP  "sv, "a JPEG 2000"},
+      {"\xff\x4f\xff\x51"sv, "a JPEG 2000"},
+      {"\xff\x0a"sv, "a JPEG XL"},
+      {"\0\0\0\x0cJXL "sv, "a JPEG XL"},
+      {"8BPS"sv, "a Photoshop file"},
+      {"%PDF"sv, "a PDF"},
+      {"P5"sv, "a PGM"},
+      {"P6"sv, "a PPM"},
+      {"\x93NUMPY"sv, "a NumPy array"},
+      {"\x89HDF"sv, "an HDF5 file"},
+      {"\x7f"
+       "ELF"sv,
+       "a program"},
+      {"version https://git-lfs"sv, "a Git LFS pointer; run git lfs pull"},
+      {"<svg"sv, "an SVG"},
+      {"<?xml"sv, "XML"},
+      {"<!DOCTYPE"sv, "an HTML page"},
+      {"<html"sv, "an HTML page"},
+      {"\xff\xd8"sv, "nearly a JPEG"},
+      {"\x89PNG"sv, "nearly a PNG"},
+  };
+  for (const signature& s : known) {
+    if (starts_with(data, s.start, s.at)) return s.what;
+  }
+  const auto head = data.first(std::min<std::size_t>(data.size(), 64));
+  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; })) return "zeros, as of a file that was never written";
+  const auto text = [](std::byte b) {
+    const auto c = static_cast<unsigned char>(b);
+    return (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\r' || c == '\t';
+  };
+  if (std::all_of(head.begin(), head.end(), text)) return "text";
+  return {};
+}
+
+/// "50 4b 03 04, a zip": the first bytes in hex and a guess.
+inline std::string describe_start(std::span<const std::byte> data) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::byte b : data.first(std::min<std::size_t>(data.size(), 4))) {
+    const auto u = static_cast<unsigned char>(b);
+    if (!out.empty()) out += ' ';
+    out += digits[u >> 4];
+    out += digits[u & 15];
+  }
+  const std::string_view guess = guess_format(data);
+  if (!guess.empty()) (out += ", ") += guess;
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/image.hpp
+/// \file
+/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for pixels.
+
+// ==== wick/image/detail/block_cache.hpp
+/// \file
+/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after picture
+/// asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
+
+namespace wick::detail {
+
+struct block_header {
+  std::size_t capacity;  // bytes behind the header
+};
+
+inline constexpr std::size_t block_header_bytes = 64;
+inline constexpr std::size_t smallest_kept_block = std::size_t{1} << 15;
+inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // a thread
+
+/// Sizes come in eight steps a doubling, so that pictures of nearly one size share blocks.
+constexpr std::size_t block_size(std::size_t bytes) noexcept {
+  if (bytes < smallest_kept_block) return bytes;
+  std::size_t step = smallest_kept_block / 8;
+  while (step * 16 < bytes) step *= 2;
+  return (bytes + step - 1) / step * step;
+}
+
+inline thread_local bool block_cache_gone = false;  // trivially destructible: may be read after the cache went
+
+/// Dropped blocks of one thread, oldest first.
+struct block_cache {
+  std::array<block_header*, 12> blocks{};
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+
+  block_cache() = default;
+  block_cache(const block_cache&) = delete;
+  block_cache& operator=(const block_cache&) = delete;
+  ~block_cache() {
+    while (count != 0) std::free(remove(0));
+    block_cache_gone = true;
+  }
+  block_header* remove(std::size_t i) noexcept {
+    block_header* const block = blocks[i];
+    bytes -= block->capacity;
+    for (--count; i < count; ++i) blocks[i] = blocks[i + 1];
+    return block;
+  }
+  /// The smallest block that holds `size` and wastes at most three quarters of itself.
+  block_header* take(std::size_t size) noexcept {
+    std::size_t best = count;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t capacity = blocks[i]->capacity;
+      if (capacity >= size && capacity / 4 <= size && (best == count || capacity < blocks[best]->capacity)) best = i;
+    }
+    return best == count ? nullptr : remove(best);
+  }
+  void give(block_header* block) noexcept {
+    while (count != 0 && (count == blocks.size() || bytes + block->capacity > most_kept_bytes)) std::free(remove(0));
+    blocks[count++] = block;
+    bytes += block->capacity;
+  }
+};
+
+/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each free.
+[[gnu::noinline]] inline block_cache* this_thread_blocks() noexcept {
+#if defined(__SANITIZE_ADDRESS__)
+  return nullptr;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return nullptr;
+#endif
+#endif
+  if (block_cache_gone) return nullptr;
+  static thread_local block_cache blocks;
+  return &blocks;
+}
+
+/// As malloc; aligned to 16 bytes. Null when there is no memory.
+inline void* allocate_block(std::size_t bytes) noexcept {
+  if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
+  const std::size_t size = block_size(bytes);
+  block_header* block = nullptr;
+  if (size >= smallest_kept_block) {
+    if (block_cache* kept = this_thread_blocks()) block = kept->take(size);
+  }
+  if (block == nullptr) {
+    void* const memory = std::malloc(block_header_bytes + size);
+    if (memory == nullptr) return nullptr;
+    block = ::new (memory) block_header{size};
+  }
+  return reinterpret_cast<std::byte*>(block) + block_header_bytes;
+}
+
+/// As free, on any thread.
+inline void release_block(void* data) noexcept {
+  if (data == nullptr) return;
+  auto* const block = reinterpret_cast<block_header*>(static_cast<std::byte*>(data) - block_header_bytes);
+  if (block->capacity >= smallest_kept_block && block->capacity <= most_kept_bytes) {
+    if (block_cache* kept = this_thread_blocks()) return kept->give(block);
+  }
+  std::free(block);
+}
+
+/// As realloc.
+inline void* resize_block(void* data, std::size_t bytes) noexcept {
+  if (data == nullptr) return allocate_block(bytes);
+  const std::size_t capacity =
+      reinterpret_cast<block_header*>(static_cast<std::byte*>(data) - block_header_bytes)->capacity;
+  if (bytes <= capacity) return data;
+  void* const larger = allocate_block(bytes);
+  if (larger == nullptr) return nullptr;
+  std::memcpy(larger, data, capacity);
+  release_block(data);
+  return larger;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// Pixels that belong to somebody else, for reading: rows `stride` bytes apart, channels interleaved.
+struct picture_view {
+  const std::uint8_t* data = nullptr;
+  int width = 0, height = 0, channels = 0;
+  std::ptrdiff_t stride = 0;
+};
+
+/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c * plane]:
+/// interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
+struct picture_target {
+  std::uint8_t* data = nullptr;
+  int width = 0, height = 0, channels = 0;
+  std::ptrdiff_t step = 0, row = 0, plane = 0;
+
+  static picture_target interleaved(void* data, int width, int height, int channels) noexcept {
+    return {static_cast<std::uint8_t*>(data), width, height, channels, channels,
+            std::ptrdiff_t{width} * channels, 1};
+  }
+  static picture_target planar(void* data, int width, int height, int channels) noexcept {
+    return {static_cast<std::uint8_t*>(data), width, height, channels, 1, width, std::ptrdiff_t{width} * height};
+  }
+};
+
+/// Writes the pixels into `to`, which has their size and channels.
+inline void copy_pixels(const picture_view& from, const picture_target& to) noexcept {
+  const auto row_bytes = static_cast<std::size_t>(from.width) * static_cast<std::size_t>(from.channels);
+  for (int y = 0; y < from.height; ++y) {
+    const std::uint8_t* in = from.data + y * from.stride;
+    std::uint8_t* out = to.data + y * to.row;
+    if (to.plane == 1 && to.step == from.channels) {
+      std::memcpy(out, in, row_bytes);
+      continue;
+    }
+    for (int c = 0; c < from.channels; ++c) {
+      for (int x = 0; x < from.width; ++x) out[x * to.step + c * to.plane] = in[x * from.channels + c];
+    }
+  }
+}
+
+/// A decoded picture, H W C, one byte a channel: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA. Batches as [H, W, C] or, in a
+/// planar slot, [C, H, W].
+class image {
+ public:
+  static constexpr bool is_picture = true;
+
+  image() noexcept = default;
+  /// Pixels are not initialised. \throws wick::error when a side is negative or channels is not 1 to 4.
+  /// \throws std::bad_alloc
+  image(int width, int height, int channels) : image(nullptr, width, height, channels) {
+    if (width < 0 || height < 0 || channels < 1 || channels > 4) {
+      throw error("image: cannot make " + std::to_string(width) + " x " + std::to_string(height) + " px with " +
+                  std::to_string(channels) + " channels; sides are at least 0, channels 1 to 4");
+    }
+    if (size() != 0 && (data_ = static_cast<std::uint8_t*>(detail::allocate_block(size()))) == nullptr) {
+      throw std::bad_alloc();
+    }
+  }
+  image(const image& other) : image() {
+    if (other.data_ == nullptr) return;
+    image copy(other.width_, other.height_, other.channels_);
+    std::memcpy(copy.data_, other.data_, other.size());
+    swap(copy);
+  }
+  image(image&& other) noexcept : image() { swap(other); }
+  image& operator=(image other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~image() { detail::release_block(data_); }
+
+  /// Takes over pixels from detail::allocate_block: for codecs whose library allocates.
+  static image adopt(std::uint8_t* data, int width, int height, int channels) noexcept {
+    return image(data, width, height, channels);
+  }
+
+  int width() const noexcept { return width_; }
+  int height() const noexcept { return height_; }
+  int channels() const noexcept { return channels_; }
+  bool empty() const noexcept { return size() == 0; }
+
+  std::uint8_t* data() noexcept { return data_; }
+  const std::uint8_t* data() const noexcept { return data_; }
+  std::uint8_t* row(int y) noexcept { return data_ + y * stride(); }
+  const std::uint8_t* row(int y) const noexcept { return data_ + y * stride(); }
+  std::span<std::uint8_t> pixels() noexcept { return {data_, size()}; }
+  std::span<const std::uint8_t> pixels() const noexcept { return {data_, size()}; }
+  picture_view view() const noexcept { return {data_, width_, height_, channels_, stride()}; }
+
+  /// [H, W, C].
+  wick::shape extents() const { return {height_, width_, channels_}; }
+  dtype type() const noexcept { return dtype::uint8; }
+  void write_to(slot to) const noexcept {
+    copy_pixels(view(), to.planar ? picture_target::planar(to.data, width_, height_, channels_)
+                                  : picture_target::interleaved(to.data, width_, height_, channels_));
+  }
+
+  friend bool operator==(const image& a, const image& b) noexcept {
+    return a.width_ == b.width_ && a.height_ == b.height_ && a.channels_ == b.channels_ &&
+           (a.size() == 0 || std::memcmp(a.data_, b.data_, a.size()) == 0);
+  }
+
+ private:
+  image(std::uint8_t* data, int width, int height, int channels) noexcept
+      : data_(data), width_(width), height_(height), channels_(channels) {}
+  std::ptrdiff_t stride() const noexcept { return std::ptrdiff_t{width_} * channels_; }
+  std::size_t size() const noexcept { return static_cast<std::size_t>(stride()) * static_cast<std::size_t>(height_); }
+  void swap(image& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(width_, other.width_);
+    std::swap(height_, other.height_);
+    std::swap(channels_, other.channels_);
+  }
+
+  std::uint8_t* data_ = nullptr;
+  int width_ = 0, height_ = 0, channels_ = 0;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+struct codec;
+
+/// What the header of an encoded picture says; no pixel has been decoded for it.
+struct picture_info {
+  std::string_view format;         ///< "JPEG", "PNG", …
+  std::int64_t width = 0, height = 0;
+  int channels = 3;                ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
+  int bits = 8;                    ///< a channel
+  const codec* decoder = nullptr;  ///< the one that knew the format
+};
+
+/// What a decoder is asked for.
+struct decode_request {
+  rect wanted;       ///< the part that is needed, in pixels of the encoded picture
+  double scale = 1;  ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
+  int channels = 3;  ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
+};
+
+/// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
+struct decoded_picture {
+  image pixels;
+  int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
+  double scale = 1;       ///< delivered pixels a source pixel
+};
+
+/// A decoder of one or more formats: four functions and a name. Any thread may call them, many at a time.
+struct codec {
+  std::string_view name;
+  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when the header is broken
+  bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
+  /// \throws wick::error when the file breaks off. A walk over markers or chunks, without decoding; may be null.
+  void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
+  /// \throws wick::error when the data is damaged
+  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request);
+};
+
+/// The decoders of this program, the last added asked first. Reading takes no lock.
+class codec_list {
+ public:
+  static constexpr std::size_t capacity = 16;
+
+  explicit codec_list(const codec& fallback) noexcept : codecs_{&fallback}, count_(1) {}
+  codec_list(const codec_list&) = delete;
+  codec_list& operator=(const codec_list&) = delete;
+
+  /// `c` must live as long as the program. Adding it again does nothing. \throws wick::error past sixteen
+  void add(const codec& c) {
+    std::lock_guard lock(adding_);
+    const std::size_t n = count_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (codecs_[i] == &c) return;
+    }
+    if (n == capacity) throw error("wick: more than 16 picture codecs; register each one once");
+    codecs_[n] = &c;
+    count_.store(n + 1, std::memory_order_release);
+  }
+
+  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder knows them,
+  /// or when the header says there are no pixels
+  picture_info probe(std::span<const std::byte> encoded) const {
+    if (encoded.empty()) {
+      throw error("empty: 0 bytes where a picture should be; write the file again or remove it");
+    }
+    for (std::size_t i = count_.load(std::memory_order_acquire); i-- != 0;) {
+      picture_info info;
+      if (!codecs_[i]->probe(encoded, info)) continue;
+      info.decoder = codecs_[i];
+      if (info.width < 1 || info.height < 1) {
+        throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+                    " px has no pixels; write the file again or remove it");
+      }
+      return info;
+    }
+    throw error("not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
+                "); convert or remove it, or add wick::on_error(wick::skip) to leave such samples out");
+  }
+
+ private:
+  std::array<const codec*, capacity> codecs_;
+  std::atomic<std::size_t> count_;
+  std::mutex adding_;
+};
+
+/// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
+/// `max_pixels`
+inline void check_size(const picture_info& info, std::int64_t max_pixels) {
+  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4) return;
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) + " px is over the limit of " +
+              std::to_string(max_pixels) +
+              " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
+}
+
+}  // namespace wick
+
+// ==== wick/image/pixel_ops.hpp
+/// \file
+/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32 with mean
+/// and deviation taken out. The last things done to a picture before it is batched.
+
+namespace wick {
+
+/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it is.
+struct pixel_op {
+  enum class kind : std::uint8_t {
+    brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
+    contrast,    ///< blend with the mean of the grey picture; value ≥ 0
+    saturation,  ///< blend with the grey picture; value ≥ 0
+    hue,         ///< turn the colour circle; value in [-0.5, 0.5] of a turn
+    grey,        ///< all three colours become the grey picture
+  };
+  kind what = kind::brightness;
+  float value = 1;
+
+  /// Whether a pixel's result depends on that pixel alone.
+  bool pointwise() const noexcept { return what != kind::contrast; }
+};
+
+namespace detail {
+
+/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
+inline std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
+  return static_cast<std::uint8_t>(0.2989f * static_cast<float>(r) + 0.587f * static_cast<float>(g) +
+                                   0.114f * static_cast<float>(b));
+}
+
+/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
+inline std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
+  return static_cast<std::uint8_t>(std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
+}
+
+template <class F>
+inline void for_each_pixel(const picture_target& p, F f) {
+  for (int y = 0; y < p.height; ++y) {
+    std::uint8_t* pixel = p.data + y * p.row;
+    for (int x = 0; x < p.width; ++x, pixel += p.step) f(pixel);
+  }
+}
+
+inline void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
+  if (p.channels >= 3) {
+    for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = level[v[0]];
+      v[p.plane] = level[v[p.plane]];
+      v[2 * p.plane] = level[v[2 * p.plane]];
+    });
+  } else {
+    for_each_pixel(p, [&](std::uint8_t* v) { v[0] = level[v[0]]; });
+  }
+}
+
+inline float mean_luma(const picture_target& p) {
+  std::uint64_t sum = 0;
+  if (p.channels >= 3) {
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma(v[0], v[p.plane], v[2 * p.plane]); });
+  } else {
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += v[0]; });
+  }
+  return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
+}
+
+/// Turns the hue by `turn`: to HSV, as torchvision's _rgb2hsv, and back by the sextant formulas of its _hsv2rgb.
+inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept {
+  const float r = static_cast<float>(r8) / 255.0f, g = static_cast<float>(g8) / 255.0f,
+              b = static_cast<float>(b8) / 255.0f;
+  const float high = std::max({r, g, b}), low = std::min({r, g, b}), range = high - low;
+  if (range == 0) return {r8, g8, b8};
+  const float saturation = range / high;
+  const float rc = (high - r) / range, gc = (high - g) / range, bc = (high - b) / range;
+  float hue = high == r ? bc - gc : high == g ? 2.0f + rc - bc : 4.0f + gc - rc;
+  hue = hue / 6.0f + 1.0f + turn;
+  hue -= std::floor(hue);
+  const float scaled = hue * 6.0f, floor = std::floor(scaled), part = scaled - floor;
+  const auto unit = [](float v) { return std::clamp(v, 0.0f, 1.0f); };
+  const float p = unit(high * (1.0f - saturation)), q = unit(high * (1.0f - saturation * part)),
+              t = unit(high * (1.0f - saturation * (1.0f - part)));
+  const auto level = [](float v) { return static_cast<std::uint8_t>(v * (255.0f + 1.0f - 1e-3f)); };
+  switch (static_cast<int>(floor) % 6) {
+    case 0: return {level(high), level(t), level(p)};
+    case 1: return {level(q), level(high), level(p)};
+    case 2: return {level(p), level(high), level(t)};
+    case 3: return {level(p), level(q), level(high)};
+    case 4: return {level(t), level(p), level(high)};
+    default: return {level(high), level(p), level(q)};
+  }
+}
+
+}  // namespace detail
+
+/// Carries out one operation on the pixels at `p`.
+inline void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  const float value = op.value;
+  const std::ptrdiff_t plane = p.plane;
+  if (op.what == kind::brightness || op.what == kind::contrast) {
+    const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
+    std::array<std::uint8_t, 256> level;
+    for (std::size_t i = 0; i < level.size(); ++i) level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
+    return detail::map_levels(p, level);
+  }
+  if (p.channels < 3) return;  // grey has neither saturation nor hue
+  if (op.what == kind::hue) {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
+      v[0] = turned[0];
+      v[plane] = turned[1];
+      v[2 * plane] = turned[2];
+    });
+  } else if (op.what == kind::saturation) {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      const float grey = detail::luma(v[0], v[plane], v[2 * plane]);
+      v[0] = detail::blend(value, v[0], grey);
+      v[plane] = detail::blend(value, v[plane], grey);
+      v[2 * plane] = detail::blend(value, v[2 * plane], grey);
+    });
+  } else {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = v[plane] = v[2 * plane] = detail::luma(v[0], v[plane], v[2 * plane]);
+    });
+  }
+}
+
+/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no normalisation.
+struct normalization {
+  std::array<float, 4> mean{}, deviation{};
+  int count = 0;
+};
+
+/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when the number of
+/// channels is another one
+inline void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
+  const int channels = from.channels();
+  if (by.count != 1 && by.count != channels) {
+    throw error("normalize has " + std::to_string(by.count) + " means, the picture has " + std::to_string(channels) +
+                " channels; give one mean and deviation for each channel, or one for all");
+  }
+  std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
+  for (int c = 0; c < channels; ++c) {
+    const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
+    for (std::size_t i = 0; i < 256; ++i) {
+      level[static_cast<std::size_t>(c)][i] = (static_cast<float>(i) / 255.0f - by.mean[k]) / by.deviation[k];
+    }
+  }
+  float* const out = reinterpret_cast<float*>(to);
+  const std::span<const std::uint8_t> in = from.pixels();
+  const std::size_t n = static_cast<std::size_t>(channels), pixels = in.size() / n;
+  for (std::size_t c = 0; c < n; ++c) {
+    const auto& table = level[c];
+    if (planar) {
+      for (std::size_t i = 0; i < pixels; ++i) out[c * pixels + i] = table[in[i * n + c]];
+    } else {
+      for (std::size_t i = 0; i < pixels; ++i) out[i * n + c] = table[in[i * n + c]];
+    }
+  }
+}
+
+}  // namespace wick
+
+// ==== wick/image/resample.hpp
+/// \file
+/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels straight into
+/// the place where they will stay.
+
+// ==== wick/image/detail/axis.hpp
+/// \file
+/// Which source pixels make up each output pixel along one axis, and with what weight: computed once a picture,
+/// used by every row and column of it.
+
+namespace wick::detail {
+
+/// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly 1, so a
+/// constant picture stays what it is.
+inline constexpr int weight_bits = 14;
+inline constexpr int weight_one = 1 << weight_bits;
+
+/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which those from
+/// window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole pixels come from
+/// decoders that scale.
+struct axis_request {
+  double low = 0, high = 0;
+  int size = 0;
+  int window_first = 0, window_size = 0;
+  bool mirrored = false;
+  interpolation filter = interpolation::bilinear;
+};
+
+/// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
+class axis {
+ public:
+  void build(const axis_request& wanted);
+
+  int size() const noexcept { return static_cast<int>(first_.size()); }
+  int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
+  int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
+  const std::int16_t* weights(int i) const noexcept { return weights_.data() + static_cast<std::size_t>(i) * taps_; }
+  /// The source pixels that are needed at all: [low, high).
+  int low() const noexcept { return low_; }
+  int high() const noexcept { return high_; }
+  /// Each output is one source pixel as it is.
+  bool copies() const noexcept { return copies_; }
+
+ private:
+  static double weight_at(double x, interpolation filter) noexcept {
+    x = std::abs(x);
+    if (filter == interpolation::bilinear) return x < 1 ? 1 - x : 0;
+    // Keys, "Cubic convolution interpolation for digital image processing", 1981, a = -0.5
+    if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
+    if (x < 2) return ((-0.5 * x + 2.5) * x - 4) * x + 2;
+    return 0;
+  }
+  static int fixed(double w) noexcept { return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one; }
+  void fill(int i, const axis_request& wanted);
+
+  std::vector<std::int32_t> first_, count_;
+  std::vector<std::int16_t> weights_;
+  std::vector<double> exact_;
+  std::size_t taps_ = 0;
+  int low_ = 0, high_ = 0;
+  bool copies_ = false;
+};
+
+inline void axis::build(const axis_request& wanted) {
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
+  const auto n = static_cast<std::size_t>(wanted.window_size);
+  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  first_.resize(n);
+  count_.resize(n);
+  weights_.resize(n * taps_);
+  exact_.resize(taps_);
+  copies_ = true;
+  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted);
+  low_ = *std::min_element(first_.begin(), first_.end());
+  high_ = 0;
+  for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
+}
+
+inline void axis::fill(int i, const axis_request& wanted) {
+  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
+  const int left = static_cast<int>(std::floor(wanted.low)), length = static_cast<int>(std::ceil(wanted.high)) - left;
+  const double low = wanted.low - left;
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
+  std::int32_t& first = first_[static_cast<std::size_t>(i)];
+  std::int32_t& count = count_[static_cast<std::size_t>(i)];
+  std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
+  if (wanted.filter == interpolation::nearest) {
+    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
+    count = 1;
+    weights[0] = static_cast<std::int16_t>(weight_one);
+    return;
+  }
+  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a resize.
+  const int reflected = wanted.size - 1 - out;
+  const bool symmetric = low == 0 && left + length == wanted.high;
+  const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
+  const double centre = low + ((reverse ? reflected : out) + 0.5) * scale;
+  const double widened = std::max(scale, 1.0);
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
+  int begin = std::max(0, static_cast<int>(std::floor(centre - reach + 0.5)));
+  int end = std::min(length, static_cast<int>(std::floor(centre + reach + 0.5)));
+  begin = std::min(begin, length - 1);
+  end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
+  if (middle) begin = std::max(begin, length - end), end = length - begin;
+
+  double sum = 0;
+  for (int k = begin; k < end; ++k) {
+    const double w = weight_at((k - centre + 0.5) / widened, wanted.filter);
+    exact_[static_cast<std::size_t>(k - begin)] = w;
+    sum += w;
+  }
+  // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
+  const int taps = end - begin;
+  const int computed = middle ? taps / 2 : taps;
+  double running = 0;
+  int given = 0;
+  for (int k = 0; k < computed; ++k) {
+    running += exact_[static_cast<std::size_t>(k)];
+    const int upto = !middle && k + 1 == taps ? weight_one : fixed(running / sum);
+    weights[k] = static_cast<std::int16_t>(upto - given);
+    given = upto;
+  }
+  if (middle) {
+    for (int k = 0; k < computed; ++k) weights[taps - 1 - k] = weights[k];
+    if (taps % 2 != 0) {
+      weights[computed] = static_cast<std::int16_t>(weight_one - 2 * given);
+    } else {
+      weights[computed] = weights[computed - 1] =
+          static_cast<std::int16_t>(weights[computed - 1] + weight_one / 2 - given);
+    }
+  }
+  int skip = 0, used = taps;
+  while (used > 1 && weights[used - 1] == 0) --used;
+  while (skip + 1 < used && weights[skip] == 0) ++skip;
+  std::copy(weights + skip, weights + used, weights);
+  count = used - skip;
+  first = left + begin + skip;
+  if (reverse) {
+    first = left + length - (begin + skip) - count;
+    std::reverse(weights, weights + count);
+  }
+  if (count != 1) copies_ = false;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+// A row between the two passes holds 16-bit values with six bits behind the point: bicubic's overshoot fits.
+inline constexpr int row_bits = 6;
+inline constexpr int row_block = 64;
+
+/// `row_block` values of a blend of `taps` source rows. Fixed trip counts, so that -O2 vectorises it.
+inline void blend_block(const std::uint8_t* in, std::ptrdiff_t stride, const std::int16_t* weights, int taps,
+                        std::int16_t* out) noexcept {
+  std::int32_t sum[row_block];
+  for (int j = 0; j < row_block; ++j) sum[j] = 1 << (weight_bits - row_bits - 1);
+  int k = 0;
+  for (; k + 2 <= taps; k += 2) {
+    const std::uint8_t* const a = in + k * stride;
+    const std::uint8_t* const b = a + stride;
+    const std::int16_t u = weights[k], v = weights[k + 1];
+    for (int j = 0; j < row_block; ++j) sum[j] += std::int16_t{a[j]} * u + std::int16_t{b[j]} * v;
+  }
+  if (k < taps) {
+    const std::uint8_t* const a = in + k * stride;
+    const std::int16_t u = weights[k];
+    for (int j = 0; j < row_block; ++j) sum[j] += std::int16_t{a[j]} * u;
+  }
+  for (int j = 0; j < row_block; ++j) out[j] = static_cast<std::int16_t>(sum[j] >> (weight_bits - row_bits));
+}
+
+/// Blends `taps` source rows of `n` values into one.
+inline void blend_rows(const std::uint8_t* in, std::ptrdiff_t stride, const std::int16_t* weights, int taps,
+                       std::int16_t* out, std::ptrdiff_t n) noexcept {
+  std::ptrdiff_t i = 0;
+  for (; i + row_block <= n; i += row_block) blend_block(in + i, stride, weights, taps, out + i);
+  if (i == n) return;
+  if (n >= row_block) {  // the last block overlaps the one before
+    i = n - row_block;
+    blend_block(in + i, stride, weights, taps, out + i);
+    return;
+  }
+  for (; i < n; ++i) {
+    std::int32_t sum = 1 << (weight_bits - row_bits - 1);
+    for (int k = 0; k < taps; ++k) sum += in[i + k * stride] * weights[k];
+    out[i] = static_cast<std::int16_t>(sum >> (weight_bits - row_bits));
+  }
+}
+
+/// Blends the pixels of a row into output pixels. `row` starts at source pixel `offset`.
+template <int Channels>
+void blend_columns(const std::int16_t* row, int offset, const axis& columns, std::uint8_t* out, std::ptrdiff_t step,
+                   std::ptrdiff_t plane) noexcept {
+  constexpr int shift = weight_bits + row_bits;
+  const auto level = [](std::int32_t sum) { return static_cast<std::uint8_t>(std::clamp(sum >> shift, 0, 255)); };
+  const int n = columns.size();
+  for (int x = 0; x < n; ++x, out += step) {
+    const std::int16_t* const weights = columns.weights(x);
+    const std::int16_t* in = row + std::ptrdiff_t{columns.first(x) - offset} * Channels;
+    const int taps = columns.count(x);
+    std::int32_t s0 = 1 << (shift - 1), s1 = s0, s2 = s0, s3 = s0;  // named, so that -O2 keeps them in registers
+    for (int k = 0; k < taps; ++k, in += Channels) {
+      const std::int32_t w = weights[k];
+      s0 += in[0] * w;
+      if constexpr (Channels > 1) s1 += in[1] * w;
+      if constexpr (Channels > 2) s2 += in[2] * w;
+      if constexpr (Channels > 3) s3 += in[3] * w;
+    }
+    out[0] = level(s0);
+    if constexpr (Channels > 1) out[plane] = level(s1);
+    if constexpr (Channels > 2) out[2 * plane] = level(s2);
+    if constexpr (Channels > 3) out[3 * plane] = level(s3);
+  }
+}
+
+/// What a thread keeps between pictures.
+struct resample_scratch {
+  axis columns, rows;
+  std::vector<std::int16_t> row;
+};
+
+[[gnu::noinline]] inline resample_scratch& this_thread_resample_scratch() noexcept {
+  static thread_local resample_scratch scratch;
+  return scratch;
+}
+
+/// The thread's scratch, taken while it is used, so that a decoder called meanwhile may resample too.
+class resample_lease {
+ public:
+  resample_lease() noexcept : scratch_(std::move(this_thread_resample_scratch())) {}
+  resample_lease(const resample_lease&) = delete;
+  resample_lease& operator=(const resample_lease&) = delete;
+  ~resample_lease() { this_thread_resample_scratch() = std::move(scratch_); }
+  resample_scratch& operator*() noexcept { return scratch_; }
+
+ private:
+  resample_scratch scratch_;
+};
+
+/// Carries out two axis tables. `from` shows the source from pixel (left, top) on.
+inline void resample(const picture_view& from, int left, int top, resample_scratch& scratch,
+                     const picture_target& to) {
+  const axis& columns = scratch.columns;
+  const axis& rows = scratch.rows;
+  const int channels = from.channels;
+  if (columns.copies() && rows.copies()) {
+    const int n = columns.size();
+    bool run = to.plane == 1 && to.step == channels;  // whole rows at once?
+    if (run) run = columns.first(n - 1) - columns.first(0) == n - 1 && (n < 3 || columns.first(1) - columns.first(0) == 1);
+    for (int y = 0; y < rows.size(); ++y) {
+      const std::uint8_t* const in = from.data + (rows.first(y) - top) * from.stride - std::ptrdiff_t{left} * channels;
+      std::uint8_t* out = to.data + y * to.row;
+      if (run) {
+        std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels, std::ptrdiff_t{n} * channels, out);
+        continue;
+      }
+      for (int x = 0; x < n; ++x, out += to.step) {
+        const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels;
+        for (int c = 0; c < channels; ++c) out[c * to.plane] = pixel[c];
+      }
+    }
+    return;
+  }
+  const int low = columns.low();
+  const std::ptrdiff_t n = std::ptrdiff_t{columns.high() - low} * channels;
+  scratch.row.resize(static_cast<std::size_t>(n));
+  std::int16_t* const row = scratch.row.data();
+  for (int y = 0; y < rows.size(); ++y) {
+    blend_rows(from.data + (rows.first(y) - top) * from.stride + std::ptrdiff_t{low - left} * channels, from.stride,
+               rows.weights(y), rows.count(y), row, n);
+    std::uint8_t* const out = to.data + y * to.row;
+    switch (channels) {
+      case 1: blend_columns<1>(row, low, columns, out, to.step, to.plane); break;
+      case 2: blend_columns<2>(row, low, columns, out, to.step, to.plane); break;
+      case 3: blend_columns<3>(row, low, columns, out, to.step, to.plane); break;
+      default: blend_columns<4>(row, low, columns, out, to.step, to.plane); break;
+    }
+  }
+}
+
+/// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with pixel 0
+/// at source column `left` and row `top`.
+inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
+  scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width, p.window.x,
+                         p.window.width, p.mirror_x, p.filter});
+  scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height, p.window.y,
+                      p.window.height, p.mirror_y, p.filter});
+}
+
+}  // namespace detail
+
+/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's channels. Within one
+/// level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every machine.
+inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
+  detail::resample_lease scratch;
+  detail::build_axes(p, 1.0, 0, 0, *scratch);
+  detail::resample(from, 0, 0, *scratch, to);
+}
+
+/// The same into a picture of its own.
+inline image resample(const picture_view& from, const plan& p) {
+  image out(p.output_width(), p.output_height(), from.channels);
+  resample(from, p, picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()));
+  return out;
+}
+
+}  // namespace wick
+
+namespace wick {
+
+/// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are called
+/// in, the pixels are those of doing each at once: what does not commute is carried out first.
+class lazy_image {
+ public:
+  static constexpr bool is_picture = true;
+
+  lazy_image() noexcept = default;
+  /// An encoded picture whose header was read; it will come out with `channels` channels.
+  lazy_image(bytes encoded, const picture_info& info, int channels) noexcept
+      : encoded_(std::move(encoded)),
+        info_(info),
+        channels_(channels),
+        out_channels_(channels),
+        plan_(plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
+  /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
+  lazy_image(image pixels) noexcept  // NOLINT: implicit on purpose
+      : decoded_(std::move(pixels)),
+        channels_(decoded_.channels()),
+        out_channels_(channels_),
+        plan_(plan::whole(decoded_.width(), decoded_.height())) {}
+
+  /// As it will come out.
+  int width() const noexcept { return plan_.output_width(); }
+  int height() const noexcept { return plan_.output_height(); }
+  int channels() const noexcept { return out_channels_; }
+  bool empty() const noexcept { return width() == 0; }
+  const plan& geometry() const noexcept { return plan_; }
+  bool normalized() const noexcept { return normal_.count != 0; }
+
+  /// Cuts `part` out. \throws wick::error when it is not inside the picture
+  void crop(const rect& part) {
+    if (!pointwise()) materialise();
+    compose_crop(plan_, part);
+  }
+  /// \throws wick::error when a side is less than 1
+  void resize(int width, int height, interpolation filter = interpolation::bilinear) {
+    if (op_count_ != 0 && (width != this->width() || height != this->height())) materialise();
+    if (compose_resize(plan_, width, height, filter)) return;
+    materialise();
+    compose_resize(plan_, width, height, filter);
+  }
+  void mirror_x() noexcept { compose_mirror_x(plan_); }
+  void mirror_y() noexcept { compose_mirror_y(plan_); }
+
+  /// Adds a colour operation. \throws wick::error after normalize
+  void apply(const pixel_op& op) {
+    refuse_normalized("colour operations");
+    if (op_count_ == ops_.size() || out_channels_ != channels_) materialise();
+    ops_[op_count_++] = op;
+  }
+  /// Grey, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
+  void make_grey(int channels) {
+    if (out_channels_ >= 3) apply({pixel_op::kind::grey});
+    out_channels_ = channels;
+  }
+  /// The picture comes out as float32, (x / 255 - mean) / deviation. Colour operations must come before.
+  /// \throws wick::error when that was said already
+  void normalize(const normalization& by) {
+    refuse_normalized("a second normalize");
+    normal_ = by;
+  }
+
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised: float32 has
+  /// no place in an image
+  image pixels() const& {
+    refuse_normalized("pixels as wick::image");
+    return render();
+  }
+  image pixels() && {
+    refuse_normalized("pixels as wick::image");
+    if (untouched()) return std::move(decoded_);
+    image out = render();
+    encoded_ = {};  // gives its memory back to the budget
+    return out;
+  }
+  /// So that a user's stage may simply take a wick::image.
+  operator image() && { return std::move(*this).pixels(); }
+
+  /// [H, W, C].
+  wick::shape extents() const { return {height(), width(), channels()}; }
+  dtype type() const noexcept { return normalized() ? dtype::float32 : dtype::uint8; }
+  /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for damaged data
+  void write_to(slot to) const {
+    if (normalized()) {
+      write_normalized(render(), normal_, to.data, to.planar);
+    } else if (out_channels_ != channels_) {
+      render().write_to(to);
+    } else {
+      render_to(to.planar ? picture_target::planar(to.data, width(), height(), channels())
+                          : picture_target::interleaved(to.data, width(), height(), channels()));
+    }
+  }
+
+ private:
+  bool untouched() const noexcept {
+    return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
+           plan_ == plan::whole(decoded_.width(), decoded_.height());
+  }
+  bool pointwise() const noexcept {
+    for (std::size_t i = 0; i < op_count_; ++i) {
+      if (!ops_[i].pointwise()) return false;
+    }
+    return true;
+  }
+  void refuse_normalized(const char* what) const {
+    if (normalized()) {
+      throw error(std::string(what) + " after normalize: the picture is float32 by then; make normalize the last picture stage");
+    }
+  }
+
+  /// Geometry and colour, in the channels the decoder gives.
+  void render_to(const picture_target& to) const {
+    detail::resample_lease lease;
+    detail::resample_scratch& scratch = *lease;
+    detail::build_axes(plan_, 1.0, 0, 0, scratch);
+    if (encoded_.empty()) {
+      detail::resample(decoded_.view(), 0, 0, scratch, to);
+    } else {
+      const decode_request request{{scratch.columns.low(), scratch.rows.low(),
+                                    scratch.columns.high() - scratch.columns.low(),
+                                    scratch.rows.high() - scratch.rows.low()},
+                                   std::min(1.0, std::max(static_cast<double>(plan_.width) / plan_.source.width,
+                                                          static_cast<double>(plan_.height) / plan_.source.height)),
+                                   channels_};
+      const decoded_picture got = info_.decoder->decode(encoded_.span(), info_, request);
+      if (got.scale == 1.0) {
+        detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
+      } else {
+        detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
+        detail::resample(got.pixels.view(), 0, 0, scratch, to);
+      }
+    }
+    for (std::size_t i = 0; i < op_count_; ++i) wick::apply(ops_[i], to);
+  }
+  /// All of it but the normalisation.
+  image render() const {
+    image out(width(), height(), channels_);
+    render_to(picture_target::interleaved(out.data(), width(), height(), channels_));
+    if (out_channels_ == channels_) return out;
+    image changed(width(), height(), out_channels_);  // grey: every colour channel is the first one
+    for (int y = 0; y < height(); ++y) {
+      const std::uint8_t* in = out.row(y);
+      std::uint8_t* to = changed.row(y);
+      for (int x = 0; x < width(); ++x, in += channels_) {
+        for (int c = 0; c < out_channels_; ++c) *to++ = in[0];
+      }
+    }
+    return changed;
+  }
+  void materialise() {
+    decoded_ = render();
+    encoded_ = {};
+    op_count_ = 0;
+    channels_ = out_channels_;
+    plan_ = plan::whole(decoded_.width(), decoded_.height());
+  }
+
+  bytes encoded_;        // empty when the pixels exist:
+  image decoded_;
+  picture_info info_;
+  int channels_ = 0;      // while geometry and colour are worked on
+  int out_channels_ = 0;  // when all is done
+  plan plan_;
+  std::array<pixel_op, 6> ops_{};
+  std::size_t op_count_ = 0;
+  normalization normal_;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+class color_jitter_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "color_jitter";
+
+  color_jitter_stage(double brightness, double contrast, double saturation, double hue)
+      : amount_{brightness, contrast, saturation, hue} {
+    constexpr std::string_view names[] = {"brightness", "contrast", "saturation"};
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (!(amount_[i] >= 0 && std::isfinite(amount_[i]))) {
+        throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) + "; give 0 or more");
+      }
+    }
+    if (!(hue >= 0 && hue <= 0.5)) {
+      throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the colour circle, 0 to 0.5");
+    }
+  }
+  lazy_image operator()(lazy_image picture, context& ctx) const {
+    random_stream& random = ctx.random();
+    std::array<std::size_t, 4> order{0, 1, 2, 3};
+    for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+    std::array<float, 4> value{};
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double low = i == 3 ? -amount_[i] : std::max(0.0, 1 - amount_[i]);
+      const double high = i == 3 ? amount_[i] : 1 + amount_[i];
+      value[i] = static_cast<float>(random.uniform(low, high));
+    }
+    constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
+                                        pixel_op::kind::saturation, pixel_op::kind::hue};
+    for (const std::size_t i : order) {
+      if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
+    }
+    return picture;
+  }
+
+ private:
+  std::array<double, 4> amount_;
+};
+static_assert(stage_of<color_jitter_stage, on_data>);
+
+/// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the hue by a part
+/// of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its uint8 tensor formulas.
+inline color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0, double hue = 0) {
+  return {brightness, contrast, saturation, hue};
+}
+
+class grayscale_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "grayscale";
+
+  explicit grayscale_stage(int channels) : channels_(channels) {
+    if (channels != 1 && channels != 3) {
+      throw error("grayscale: " + std::to_string(channels) + " channels; give 1, or 3 equal ones");
+    }
+  }
+  lazy_image operator()(lazy_image picture, context&) const {
+    picture.make_grey(channels_);
+    return picture;
+  }
+
+ private:
+  int channels_;
+};
+static_assert(stage_of<grayscale_stage, on_data>);
+
+/// Grey, as one channel or as three equal ones. torchvision.transforms.Grayscale.
+inline grayscale_stage grayscale(int channels = 1) { return grayscale_stage(channels); }
+
+class random_grayscale_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "random_grayscale";
+
+  explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  lazy_image operator()(lazy_image picture, context& ctx) const {
+    if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::grey});
+    return picture;
+  }
+
+ private:
+  double p_;
+};
+static_assert(stage_of<random_grayscale_stage, on_data>);
+
+/// Grey with probability p; the number of channels stays. torchvision.transforms.RandomGrayscale.
+inline random_grayscale_stage random_grayscale(double p = 0.1) { return random_grayscale_stage(p); }
+
+}  // namespace wick
+
+// ==== wick/image/crop.hpp
+/// \file
+/// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves yet.
+
+// ==== wick/image/pad.hpp
+/// \file
+/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried out first.
+
+namespace wick {
+
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept { return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v); }
+};
+
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill colour
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+struct pad_options {
+  fill_color fill{};
+  padding_mode mode = padding_mode::constant;
+};
+
+namespace detail {
+
+inline void require_edges(std::string_view stage, const edges& e) {
+  if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
+    throw error(std::string(stage) + ": negative padding; use center_crop or random_crop to take pixels away");
+  }
+}
+
+/// The source coordinate for each padded one; -1 where the fill goes.
+inline std::vector<int> padded_axis(int size, int before, int after, padding_mode mode) {
+  const int most = mode == padding_mode::reflect ? size - 1 : mode == padding_mode::symmetric ? size : before + after;
+  if (before > most || after > most) {
+    throw error("pad: a picture of " + std::to_string(size) + " px can be mirrored by at most " + std::to_string(most) +
+                " px, not " + std::to_string(std::max(before, after)) + "; pad less, or use padding_mode::edge");
+  }
+  std::vector<int> from(static_cast<std::size_t>(before) + static_cast<std::size_t>(size) + static_cast<std::size_t>(after));
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    int x = static_cast<int>(i) - before;
+    if (x < 0 || x >= size) {
+      const bool low = x < 0;
+      switch (mode) {
+        case padding_mode::constant: x = -1; break;
+        case padding_mode::edge: x = low ? 0 : size - 1; break;
+        case padding_mode::reflect: x = low ? -x : 2 * (size - 1) - x; break;
+        case padding_mode::symmetric: x = low ? -1 - x : 2 * size - 1 - x; break;
+      }
+    }
+    from[i] = x;
+  }
+  return from;
+}
+
+}  // namespace detail
+
+/// `picture` with a border. \throws wick::error when it is mirrored by more than it has
+inline image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode) {
+  const std::vector<int> columns = detail::padded_axis(picture.width(), by.left, by.right, mode);
+  const std::vector<int> rows = detail::padded_axis(picture.height(), by.top, by.bottom, mode);
+  const auto n = static_cast<std::size_t>(picture.channels());
+  image out(static_cast<int>(columns.size()), static_cast<int>(rows.size()), picture.channels());
+  const auto put = [n](std::uint8_t* to, const std::uint8_t* pixel) {
+    for (std::size_t c = 0; c < n; ++c) to[c] = pixel[c];
+  };
+  const auto inner = static_cast<std::size_t>(by.left), end = inner + static_cast<std::size_t>(picture.width());
+  for (std::size_t y = 0; y < rows.size(); ++y) {
+    std::uint8_t* const to = out.row(static_cast<int>(y));
+    const std::uint8_t* const in = rows[y] < 0 ? nullptr : picture.row(rows[y]);
+    for (std::size_t x = 0; x < columns.size(); ++x) {
+      if (in != nullptr && x == inner && end > inner) {
+        std::memcpy(to + inner * n, in, (end - inner) * n);
+        x = end - 1;
+        continue;
+      }
+      const int from = columns[x];
+      put(to + x * n, in == nullptr || from < 0 ? fill.levels.data() : in + static_cast<std::size_t>(from) * n);
+    }
+  }
+  return out;
+}
+
+class pad_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "pad";
+
+  pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) { detail::require_edges(name, by); }
+  lazy_image operator()(lazy_image picture, context&) const {
+    if (by_.empty()) return picture;
+    return pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode);
+  }
+
+ private:
+  edges by_;
+  pad_options options_;
+};
+static_assert(stage_of<pad_stage, on_data>);
+
+/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom. torchvision.transforms.Pad.
+inline pad_stage pad(const edges& by, const pad_options& options = {}) { return {by, options}; }
+inline pad_stage pad(int left, int top, int right, int bottom, const pad_options& options = {}) {
+  return {{left, top, right, bottom}, options};
+}
+
+}  // namespace wick
+
+namespace wick {
+
+// ---- center_crop ------------------------------------------------------------------------------------------------
+
+class center_crop_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "center_crop";
+
+  center_crop_stage(int height, int width) : height_(height), width_(width) {
+    detail::require_size(name, height, width);
+  }
+  /// \throws wick::error when the picture is smaller than the crop
+  lazy_image operator()(lazy_image picture, context&) const {
+    picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
+    return picture;
+  }
+
+ private:
+  /// Half of n as torchvision rounds it: ties to even, Python's round().
+  static int half(int n) noexcept { return n / 2 + (n % 2 != 0 ? (n / 2) & 1 : 0); }
+  int height_, width_;
+};
+static_assert(stage_of<center_crop_stage, on_data>);
+
+/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error.
+inline center_crop_stage center_crop(int height, int width) { return {height, width}; }
+inline center_crop_stage center_crop(int size) { return {size, size}; }
+
+// ---- random_crop ------------------------------------------------------------------------------------------------
+
+struct random_crop_options {
+  edges padding{};             ///< added before the crop: `.padding = 4`
+  bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
+  fill_color fill{};
+  padding_mode mode = padding_mode::constant;
+};
+
+class random_crop_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "random_crop";
+
+  random_crop_stage(int height, int width, const random_crop_options& options)
+      : height_(height), width_(width), options_(options) {
+    detail::require_size(name, height, width);
+    detail::require_edges(name, options.padding);
+  }
+  /// \throws wick::error when the picture (padded) is smaller than the crop
+  lazy_image operator()(lazy_image picture, context& ctx) const {
+    const edges& p = options_.padding;
+    edges around = p;
+    if (options_.pad_if_needed) {
+      const int across = width_ - (picture.width() + p.left + p.right);
+      const int down = height_ - (picture.height() + p.top + p.bottom);
+      if (across > 0) around.left += across, around.right += across;
+      if (down > 0) around.top += down, around.bottom += down;
+    }
+    if (!around.empty()) picture = pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode);
+    rect part{0, 0, width_, height_};
+    if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
+    if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
+    picture.crop(part);
+    return picture;
+  }
+
+ private:
+  static int below(context& ctx, int bound) noexcept {
+    return static_cast<int>(ctx.random().below(static_cast<std::uint64_t>(bound)));
+  }
+  int height_, width_;
+  random_crop_options options_;
+};
+static_assert(stage_of<random_crop_stage, on_data>);
+
+/// A rectangle of height x width px, every position equally likely. torchvision.transforms.RandomCrop.
+inline random_crop_stage random_crop(int height, int width, const random_crop_options& options = {}) {
+  return {height, width, options};
+}
+inline random_crop_stage random_crop(int size, const random_crop_options& options = {}) { return {size, size, options}; }
+
+// ---- random_resized_crop ----------------------------------------------------------------------------------------
+
+struct random_resized_crop_options {
+  std::array<double, 2> scale{0.08, 1.0};           ///< least and greatest share of the picture's area
+  std::array<double, 2> ratio{3.0 / 4.0, 4.0 / 3.0};  ///< least and greatest width / height, before the resize
+  interpolation filter = interpolation::bilinear;
+};
+
+class random_resized_crop_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "random_resized_crop";
+
+  random_resized_crop_stage(int height, int width, const random_resized_crop_options& options)
+      : height_(height), width_(width), options_(options) {
+    detail::require_size(name, height, width);
+    const auto& [least, greatest] = options.scale;
+    if (!(least > 0 && least <= greatest && std::isfinite(greatest))) {
+      throw error("random_resized_crop: scale {" + std::to_string(least) + ", " + std::to_string(greatest) +
+                  "}; give two shares of the area, the smaller first, such as {0.08, 1}");
+    }
+    const auto& [narrow, wide] = options.ratio;
+    if (!(narrow > 0 && narrow <= wide && std::isfinite(wide))) {
+      throw error("random_resized_crop: ratio {" + std::to_string(narrow) + ", " + std::to_string(wide) +
+                  "}; give two ratios of width to height, the smaller first, such as {3. / 4, 4. / 3}");
+    }
+  }
+  lazy_image operator()(lazy_image picture, context& ctx) const {
+    picture.crop(choose(picture.width(), picture.height(), ctx.random()));
+    picture.resize(width_, height_, options_.filter);
+    return picture;
+  }
+
+  /// The rectangle for a picture of this size: torchvision's RandomResizedCrop.get_params.
+  rect choose(int width, int height, random_stream& random) const noexcept {
+    const double area = static_cast<double>(width) * height;
+    const double low = std::log(options_.ratio[0]), high = std::log(options_.ratio[1]);
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      const double wanted = area * random.uniform(options_.scale[0], options_.scale[1]);
+      const double ratio = std::exp(random.uniform(low, high));
+      const double w = std::nearbyint(std::sqrt(wanted * ratio)), h = std::nearbyint(std::sqrt(wanted / ratio));
+      if (!(w >= 1 && w <= width && h >= 1 && h <= height)) continue;
+      const int wide = static_cast<int>(w), tall = static_cast<int>(h);
+      const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height - tall) + 1));
+      const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(width - wide) + 1));
+      return {x, y, wide, tall};
+    }
+    // None fitted: the middle, as large as the ratio allows.
+    const double ratio = static_cast<double>(width) / height;
+    int w = width, h = height;
+    if (ratio < options_.ratio[0]) h = at_least_one(width / options_.ratio[0], height);
+    else if (ratio > options_.ratio[1]) w = at_least_one(height * options_.ratio[1], width);
+    return {(width - w) / 2, (height - h) / 2, w, h};
+  }
+
+ private:
+  static int at_least_one(double side, int most) noexcept {
+    return static_cast<int>(std::clamp(std::nearbyint(side), 1.0, static_cast<double>(most)));
+  }
+  int height_, width_;
+  random_resized_crop_options options_;
+};
+static_assert(stage_of<random_resized_crop_stage, on_data>);
+
+/// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet training
+/// (Szegedy et al., "Going deeper with convolutions", 2015). torchvision.transforms.RandomResizedCrop.
+inline random_resized_crop_stage random_resized_crop(int height, int width,
+                                                     const random_resized_crop_options& options = {}) {
+  return {height, width, options};
+}
+inline random_resized_crop_stage random_resized_crop(int size, const random_resized_crop_options& options = {}) {
+  return {size, size, options};
+}
+
+}  // namespace wick
+
+// ==== wick/image/decode.hpp
+/// \file
+/// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the batch's slot
+/// is known.
+
+// ==== wick/image/stb.hpp
+/// \file
+/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is compiled
+/// once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
+
+#include <limits>
+
+// ==== wick/image/detail/bmp_gif_header.hpp
+/// \file
+/// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
+
+// ==== wick/image/detail/jpeg_header.hpp
+/// \file
+/// A JPEG without decoding it: the frame header, and whether the file is all there.
+
+// ==== wick/image/detail/byte_order.hpp
+/// \file
+/// Numbers in file headers: reads of either byte order that never look past the end.
+
+namespace wick::detail {
+
+/// 0 past the end: a header's reader checks the size where it matters.
+inline std::uint32_t byte_at(std::span<const std::byte> data, std::size_t at) noexcept {
+  return at < data.size() ? static_cast<std::uint32_t>(data[at]) : 0;
+}
+inline std::uint32_t big16(std::span<const std::byte> data, std::size_t at) noexcept {
+  return byte_at(data, at) << 8 | byte_at(data, at + 1);
+}
+inline std::uint32_t big32(std::span<const std::byte> data, std::size_t at) noexcept {
+  return big16(data, at) << 16 | big16(data, at + 2);
+}
+inline std::uint32_t little16(std::span<const std::byte> data, std::size_t at) noexcept {
+  return byte_at(data, at) | byte_at(data, at + 1) << 8;
+}
+inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) noexcept {
+  return little16(data, at) | little16(data, at + 2) << 16;
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+[[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size, const std::string& where) {
+  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " + where +
+              "; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
+}
+
+/// Goes from marker to marker by their lengths, so that a thumbnail inside an EXIF segment is stepped over.
+/// ITU-T T.81, annex B.
+class jpeg_markers {
+ public:
+  static constexpr unsigned end_of_image = 0xD9, start_of_scan = 0xDA, none = 0;
+
+  explicit jpeg_markers(std::span<const std::byte> encoded) noexcept : data_(encoded) {}
+
+  /// The next marker, `none` when the file ends first. Steps over what belongs to the one before.
+  unsigned next() noexcept {
+    if (marker_ == start_of_scan) skip_scan();
+    for (;;) {
+      const void* const found =
+          at_ < data_.size() ? std::memchr(data_.data() + at_, 0xFF, data_.size() - at_) : nullptr;
+      if (found == nullptr) return stop();
+      at_ = static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      while (byte_at(data_, at_) == 0xFF && at_ < data_.size()) ++at_;  // fill bytes
+      if (at_ >= data_.size()) return stop();
+      marker_ = byte_at(data_, at_++);
+      if (marker_ != 0) break;
+    }
+    payload_ = at_;
+    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8)) return marker_;  // no length
+    if (data_.size() - at_ < 2) return stop();
+    length_ = big16(data_, at_);
+    if (length_ < 2) length_ = 2;  // broken; the decoder will say so
+    if (data_.size() - at_ < length_) return stop();
+    payload_ = at_ + 2;
+    at_ += length_;
+    return marker_;
+  }
+  /// Where the marker's parameters start.
+  std::size_t payload() const noexcept { return payload_; }
+  std::size_t payload_size() const noexcept { return length_ - 2; }
+
+ private:
+  unsigned stop() noexcept {
+    at_ = data_.size();
+    return marker_ = none;
+  }
+  void skip_scan() noexcept {
+    while (at_ < data_.size()) {
+      const void* const found = std::memchr(data_.data() + at_, 0xFF, data_.size() - at_);
+      at_ = found == nullptr ? data_.size()
+                             : static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      const std::uint32_t code = byte_at(data_, at_ + 1);
+      if (code != 0 && !(code >= 0xD0 && code <= 0xD7)) return;
+      at_ += 2;
+    }
+  }
+
+  std::span<const std::byte> data_;
+  std::size_t at_ = 0, payload_ = 0, length_ = 2;
+  unsigned marker_ = none;
+};
+
+/// \throws wick::error when the file ends before its frame header
+inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
+  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return false;
+  if (encoded.size() > 2 && byte_at(encoded, 2) != 0xFF) return false;
+  info.format = "JPEG";
+  jpeg_markers markers(encoded);
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::none) throw_truncated("JPEG", encoded.size(), "inside its header");
+    if (marker == jpeg_markers::start_of_scan || marker == jpeg_markers::end_of_image) {
+      throw error("damaged JPEG: no frame header before the pixels; write the file again or remove it");
+    }
+    const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
+    if (!frame) continue;
+    if (markers.payload_size() < 6) {
+      throw error("damaged JPEG: its frame header is too short; write the file again or remove it");
+    }
+    const std::size_t at = markers.payload();
+    info.bits = static_cast<int>(byte_at(encoded, at));
+    info.height = big16(encoded, at + 1);
+    info.width = big16(encoded, at + 3);
+    info.channels = byte_at(encoded, at + 5) == 1 ? 1 : 3;  // CMYK comes out as RGB
+    return true;
+  }
+}
+
+/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business: cameras append
+/// previews and movies.
+inline void check_jpeg_complete(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  bool scans = false;
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::end_of_image) break;
+    if (marker == jpeg_markers::none) {
+      throw_truncated("JPEG", encoded.size(), scans ? "without an end-of-image marker" : "before its pixels");
+    }
+    scans = scans || marker == jpeg_markers::start_of_scan;
+  }
+  if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// \throws wick::error when the file ends inside the header
+inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, "BM") || encoded.size() < 18) return false;
+  const std::uint32_t header = little32(encoded, 14);
+  if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 && header != 124) return false;
+  info.format = "BMP";
+  if (encoded.size() < 14 + header) throw_truncated("BMP", encoded.size(), "inside its header");
+  if (header == 12) {
+    info.width = little16(encoded, 18);
+    info.height = little16(encoded, 20);
+    info.bits = static_cast<int>(little16(encoded, 24));
+  } else {
+    info.width = static_cast<std::int32_t>(little32(encoded, 18));
+    info.height = static_cast<std::int32_t>(little32(encoded, 22));
+    if (info.height < 0) info.height = -info.height;  // top row first
+    info.bits = static_cast<int>(little16(encoded, 28));
+  }
+  const bool alpha = info.bits == 32 && header >= 56 && little32(encoded, 66) != 0;
+  info.channels = alpha ? 4 : 3;
+  info.bits = 8;
+  return true;
+}
+
+/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the decoder.
+inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
+  const bool old = little32(encoded, 14) == 12;
+  const std::uint32_t compression = old ? 0 : little32(encoded, 30);
+  if (compression != 0 && compression != 3) return;
+  const std::uint64_t bits = little16(encoded, old ? 24 : 28);
+  const std::uint64_t row = (static_cast<std::uint64_t>(info.width) * bits + 31) / 32 * 4;
+  const std::uint64_t wanted = little32(encoded, 10) + row * static_cast<std::uint64_t>(info.height);
+  // The padding of the last row is often left out.
+  const std::uint64_t padding = row - (static_cast<std::uint64_t>(info.width) * bits + 7) / 8;
+  if (encoded.size() + padding < wanted) {
+    throw_truncated("BMP", encoded.size(), "of " + std::to_string(wanted));
+  }
+}
+
+/// \throws wick::error when the file ends inside the header
+inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, "GIF87a") && !starts_with(encoded, "GIF89a")) return false;
+  info.format = "GIF";
+  if (encoded.size() < 13) throw_truncated("GIF", encoded.size(), "inside its header");
+  info.width = little16(encoded, 6);
+  info.height = little16(encoded, 8);
+  info.channels = 3;
+  return true;
+}
+
+/// \throws wick::error when the file ends before its first frame does
+inline void check_gif_complete(std::span<const std::byte> encoded) {
+  const auto table = [](std::uint32_t flags) { return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0; };
+  std::size_t at = 13 + table(byte_at(encoded, 10));
+  bool frame = false;
+  while (at < encoded.size()) {
+    const std::uint32_t kind = byte_at(encoded, at);
+    if (kind == 0x21) {
+      at += 2;
+    } else if (kind == 0x2C) {
+      frame = true;
+      at += 11 + table(byte_at(encoded, at + 9));
+    } else {
+      throw error("damaged GIF: block " + std::to_string(kind) + " at " + std::to_string(at) +
+                  " where a frame should be; write the file again or remove it");
+    }
+    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
+    if (at < encoded.size() && frame) return;
+    ++at;
+  }
+  throw_truncated("GIF", encoded.size(), "inside its first frame");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/detail/png_header.hpp
+/// \file
+/// A PNG without decoding it: the header chunk, and whether all chunks are there and undamaged.
+
+namespace wick::detail {
+
+inline constexpr std::string_view png_signature{"\x89PNG\r\n\x1a\n", 8};
+
+/// Tables to take eight bytes a step: CRC-32, polynomial 0xEDB88320 (ISO 3309), "slicing by 8".
+inline constexpr auto crc_tables = [] {
+  std::array<std::array<std::uint32_t, 256>, 8> tables{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t c = i;
+    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ ((c & 1) != 0 ? 0xEDB88320u : 0u);
+    tables[0][i] = c;
+  }
+  for (std::size_t t = 1; t < 8; ++t) {
+    for (std::size_t i = 0; i < 256; ++i) tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 255];
+  }
+  return tables;
+}();
+
+inline std::uint32_t crc32(std::span<const std::byte> data) noexcept {
+  const auto& t = crc_tables;
+  std::uint32_t crc = ~0u;
+  std::size_t i = 0;
+  for (; i + 8 <= data.size(); i += 8) {
+    const std::uint32_t low = crc ^ little32(data, i), high = little32(data, i + 4);
+    crc = t[7][low & 255] ^ t[6][(low >> 8) & 255] ^ t[5][(low >> 16) & 255] ^ t[4][low >> 24] ^  //
+          t[3][high & 255] ^ t[2][(high >> 8) & 255] ^ t[1][(high >> 16) & 255] ^ t[0][high >> 24];
+  }
+  for (; i < data.size(); ++i) crc = (crc >> 8) ^ t[0][(crc ^ byte_at(data, i)) & 255];
+  return ~crc;
+}
+
+constexpr std::uint32_t chunk_type(const char (&name)[5]) noexcept {
+  std::uint32_t type = 0;
+  for (int i = 0; i < 4; ++i) type = type << 8 | static_cast<unsigned char>(name[i]);
+  return type;
+}
+
+/// \throws wick::error when the header chunk is not all there
+inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, png_signature)) return false;
+  info.format = "PNG";
+  if (encoded.size() < 33) throw_truncated("PNG", encoded.size(), "inside its header");
+  if (big32(encoded, 8) != 13 || big32(encoded, 12) != chunk_type("IHDR")) {
+    throw error("damaged PNG: its first chunk is not IHDR (Apple's CgBI variant?); convert it or remove it");
+  }
+  info.width = big32(encoded, 16);
+  info.height = big32(encoded, 20);
+  info.bits = static_cast<int>(byte_at(encoded, 24));
+  const std::uint32_t colour = byte_at(encoded, 25);
+  info.channels = colour == 0 ? 1 : colour == 4 ? 2 : colour == 6 ? 4 : 3;
+  if (info.channels == 2 || info.channels == 4) return true;
+  // A tRNS chunk before the pixels makes one colour, or palette entries, transparent.
+  for (std::uint64_t at = 33; at + 8 <= encoded.size();) {
+    const std::uint32_t type = big32(encoded, static_cast<std::size_t>(at) + 4);
+    if (type == chunk_type("tRNS")) ++info.channels;
+    if (type == chunk_type("tRNS") || type == chunk_type("IDAT") || type == chunk_type("IEND")) break;
+    at += std::uint64_t{12} + big32(encoded, static_cast<std::size_t>(at));
+  }
+  return true;
+}
+
+/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it names
+inline void check_png_complete(std::span<const std::byte> encoded) {
+  for (std::size_t at = png_signature.size();;) {
+    if (encoded.size() - at < 12) throw_truncated("PNG", encoded.size(), "without an IEND chunk");
+    const std::uint32_t length = big32(encoded, at), type = big32(encoded, at + 4);
+    std::string name;
+    for (std::size_t i = 0; i < 4; ++i) name += static_cast<char>(byte_at(encoded, at + 4 + i));
+    if (encoded.size() - at - 12 < length) {
+      throw_truncated("PNG", encoded.size(),
+                      "inside the " + printable(name) + " chunk at " + std::to_string(at) + ", which has " +
+                          std::to_string(length) + " bytes");
+    }
+    const bool critical = (type & 0x20000000u) == 0;
+    if (critical && crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
+      throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
+                  " does not match; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
+    }
+    if (type == chunk_type("IEND")) return;
+    at += std::size_t{12} + length;
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+// Defined in image/detail/stb_implementation.hpp.
+
+/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`.
+std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
+                       const char*& why) noexcept;
+
+/// Pillow's convert("L"): ITU-R 601-2 luma, rounded.
+inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size_t pixels) noexcept {
+  for (std::size_t i = 0; i < pixels; ++i, rgb += 3) {
+    grey[i] = static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+  }
+}
+
+inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
+  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) || probe_gif(encoded, info);
+}
+
+inline void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info) {
+  if (info.format == "JPEG") check_jpeg_complete(encoded);
+  if (info.format == "PNG") check_png_complete(encoded);
+  if (info.format == "BMP") check_bmp_complete(encoded, info);
+  if (info.format == "GIF") check_gif_complete(encoded);
+}
+
+inline decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
+                                  const decode_request& request) {
+  if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
+                " bytes: stb_image takes at most 2 GiB; store it in parts");
+  }
+  // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
+  const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
+  const int channels = to_grey ? 3 : request.channels;
+  int width = 0, height = 0;
+  const char* why = "";
+  std::uint8_t* const pixels =
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width, height, why);
+  if (pixels == nullptr) {
+    if (std::string_view(why) == "outofmem") throw std::bad_alloc();
+    std::string kind(info.format);
+    if (info.bits != 8) kind = std::to_string(info.bits) + "-bit " + kind;
+    throw error("damaged " + kind + ", or of a kind that stb_image does not read (it says: " + why +
+                "); write the file again, convert it, or add wick::on_error(wick::skip) to leave it out");
+  }
+  decoded_picture out;
+  out.pixels = image::adopt(pixels, width, height, channels);
+  if (width != info.width || height != info.height) {
+    throw error("damaged " + std::string(info.format) + ": the header says " + size_text(info.width, info.height) +
+                " px, the pixels are " + size_text(width, height) + "; write the file again or remove it");
+  }
+  if (to_grey) {
+    image grey(width, height, 1);
+    grey_from_rgb(out.pixels.data(), grey.data(), grey.pixels().size());
+    out.pixels = std::move(grey);
+  }
+  return out;
+}
+
+}  // namespace detail
+
+/// stb_image as a codec: decodes the whole picture at full size.
+inline constexpr codec stb_codec{"stb_image", &detail::stb_probe, &detail::stb_check_complete, &detail::stb_decode};
+
+/// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the first
+/// loader starts.
+inline codec_list& codecs() noexcept {
+  static codec_list list(stb_codec);
+  return list;
+}
+
+}  // namespace wick
+
+namespace wick {
+
+/// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped, not blended.
+enum class color : std::uint8_t { unchanged, grey, rgb, rgba };
+
+struct decode_options {
+  color mode = color::rgb;
+  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
+  bool allow_truncated = false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+};
+
+class decode_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "decode";
+
+  /// \throws wick::error when max_pixels is less than 1
+  explicit decode_stage(const decode_options& options) : options_(options) {
+    if (options.max_pixels < 1) {
+      throw error("decode: max_pixels = " + std::to_string(options.max_pixels) + " refuses every picture; give at least 1");
+    }
+  }
+
+  /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
+  lazy_image operator()(bytes encoded, context&) const {
+    const picture_info info = codecs().probe(encoded.span());
+    check_size(info, options_.max_pixels);
+    if (info.decoder->check_complete != nullptr) {
+      try {
+        info.decoder->check_complete(encoded.span(), info);
+      } catch (const error&) {
+        if (!options_.allow_truncated || info.format != "JPEG") throw;
+        encoded = with_end_of_image(encoded);
+      }
+    }
+    return lazy_image(std::move(encoded), info, channels(info));
+  }
+
+ private:
+  /// stb_image wants an end-of-image marker, wherever it comes.
+  static bytes with_end_of_image(const bytes& broken) {
+    bytes mended(broken.size() + 2);
+    std::memcpy(mended.data(), broken.data(), broken.size());
+    mended.data()[broken.size()] = std::byte{0xFF};
+    mended.data()[broken.size() + 1] = std::byte{0xD9};
+    return mended;
+  }
+  int channels(const picture_info& info) const noexcept {
+    switch (options_.mode) {
+      case color::grey: return 1;
+      case color::rgb: return 3;
+      case color::rgba: return 4;
+      default: return info.channels;
+    }
+  }
+  decode_options options_;
+};
+static_assert(stage_of<decode_stage, on_data>);
+
+/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents, 8 bits a channel.
+/// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for them.
+inline decode_stage decode(const decode_options& options = {}) { return decode_stage(options); }
+
+}  // namespace wick
+
+// ==== wick/image/flip.hpp
+/// \file
+/// Mirroring stages, sure and random. They turn a flag of the plan; the pixels are written mirrored in the first place.
+
+namespace wick {
+
+struct horizontal_flip_stage {
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "horizontal_flip";
+
+  lazy_image operator()(lazy_image picture, context&) const noexcept {
+    picture.mirror_x();
+    return picture;
+  }
+};
+static_assert(stage_of<horizontal_flip_stage, on_data>);
+
+struct vertical_flip_stage {
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "vertical_flip";
+
+  lazy_image operator()(lazy_image picture, context&) const noexcept {
+    picture.mirror_y();
+    return picture;
+  }
+};
+static_assert(stage_of<vertical_flip_stage, on_data>);
+
+class random_horizontal_flip_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "random_horizontal_flip";
+
+  explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) picture.mirror_x();
+    return picture;
+  }
+
+ private:
+  double p_;
+};
+static_assert(stage_of<random_horizontal_flip_stage, on_data>);
+
+class random_vertical_flip_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "random_vertical_flip";
+
+  explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
+  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) picture.mirror_y();
+    return picture;
+  }
+
+ private:
+  double p_;
+};
+static_assert(stage_of<random_vertical_flip_stage, on_data>);
+
+/// Left and right change places.
+inline horizontal_flip_stage horizontal_flip() noexcept { return {}; }
+/// Top and bottom change places.
+inline vertical_flip_stage vertical_flip() noexcept { return {}; }
+/// Left and right change places with probability p. torchvision.transforms.RandomHorizontalFlip.
+inline random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) { return random_horizontal_flip_stage(p); }
+/// Top and bottom change places with probability p. torchvision.transforms.RandomVerticalFlip.
+inline random_vertical_flip_stage random_vertical_flip(double p = 0.5) { return random_vertical_flip_stage(p); }
+
+}  // namespace wick
+
+// ==== wick/image/normalize.hpp
+/// \file
+/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight into the
+/// batch's slot. (After transfer() the same stage works on whole batches, on the device: see torch/.)
+
+namespace wick {
+
+/// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
+struct channel_values {
+  std::array<float, 4> values{};
+  int count = 0;
+
+  channel_values(double all) noexcept : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
+  /// \throws wick::error unless there are one to four
+  channel_values(std::initializer_list<double> each) : count(static_cast<int>(each.size())) {
+    if (each.size() < 1 || each.size() > values.size()) {
+      throw error("normalize: " + std::to_string(each.size()) + " values; give one for each channel, or one for all");
+    }
+    std::size_t i = 0;
+    for (const double v : each) values[i++] = static_cast<float>(v);
+  }
+};
+
+class normalize_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "normalize";
+
+  normalize_stage(const channel_values& mean, const channel_values& deviation)
+      : by_{mean.values, deviation.values, std::max(mean.count, deviation.count)} {
+    if (mean.count != deviation.count && mean.count != 1 && deviation.count != 1) {
+      throw error("normalize: " + std::to_string(mean.count) + " means and " + std::to_string(deviation.count) +
+                  " deviations; give as many of each");
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(by_.count); ++i) {
+      if (mean.count == 1) by_.mean[i] = mean.values[0];
+      if (deviation.count == 1) by_.deviation[i] = deviation.values[0];
+      if (!std::isfinite(by_.mean[i]) || !std::isfinite(by_.deviation[i]) || !(by_.deviation[i] > 0)) {
+        throw error("normalize: mean " + std::to_string(by_.mean[i]) + ", deviation " + std::to_string(by_.deviation[i]) +
+                    "; give finite means, and deviations above 0, for pixels in [0, 1]");
+      }
+    }
+  }
+
+  lazy_image operator()(lazy_image picture, context&) const {
+    picture.normalize(by_);
+    return picture;
+  }
+
+  /// The first count() are meant; with a count of 1 they hold for every channel.
+  const std::array<float, 4>& mean() const noexcept { return by_.mean; }
+  const std::array<float, 4>& std() const noexcept { return by_.deviation; }
+  int count() const noexcept { return by_.count; }
+
+ private:
+  normalization by_;
+};
+static_assert(stage_of<normalize_stage, on_data>);
+
+/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's Normalize after
+/// ToTensor. The last picture stage.
+inline normalize_stage normalize(const channel_values& mean, const channel_values& std) { return {mean, std}; }
+
+}  // namespace wick
+
+// ==== wick/image/resize.hpp
+/// \file
+/// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the batch's slot.
+
+namespace wick {
+
+struct resize_options {
+  int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
+  interpolation filter = interpolation::bilinear;
+};
+
+class resize_stage {
+ public:
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "resize";
+
+  resize_stage(int height, int width, const resize_options& options) : height_(height), width_(width), options_(options) {
+    detail::require_size(name, height, width);
+    if (options.max_size != 0) throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
+  }
+  resize_stage(int shorter_edge, const resize_options& options) : shorter_(shorter_edge), options_(options) {
+    detail::require_size(name, shorter_edge, shorter_edge);
+    if (options.max_size != 0 && options.max_size <= shorter_edge) {
+      throw error("resize: max_size " + std::to_string(options.max_size) + " must be larger than the shorter edge, " +
+                  std::to_string(shorter_edge));
+    }
+  }
+  lazy_image operator()(lazy_image picture, context&) const {
+    const auto [width, height] = size_for(picture.width(), picture.height());
+    picture.resize(width, height, options_.filter);
+    return picture;
+  }
+
+  /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole number, as
+  /// torchvision's int() does.
+  std::pair<int, int> size_for(int width, int height) const noexcept {
+    if (shorter_ == 0) return {width_, height_};
+    const double is_short = std::min(width, height), is_long = std::max(width, height);
+    int new_short = shorter_, new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
+    if (options_.max_size != 0 && new_long > options_.max_size) {
+      new_short = std::max(1, static_cast<int>(static_cast<double>(options_.max_size) * new_short / new_long));
+      new_long = options_.max_size;
+    }
+    return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
+  }
+
+ private:
+  int shorter_ = 0, height_ = 0, width_ = 0;
+  resize_options options_;
+};
+static_assert(stage_of<resize_stage, on_data>);
+
+/// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
+inline resize_stage resize(int height, int width, const resize_options& options = {}) { return {height, width, options}; }
+/// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
+inline resize_stage resize(int shorter_edge, const resize_options& options = {}) { return {shorter_edge, options}; }
+
+}  // namespace wick
+
+// ==== wick/read/files.hpp
+/// \file
+/// A source of files, one sample each.
+
+#include <filesystem>
+
+// ==== wick/read/detail/glob.hpp
+/// \file
+/// Patterns for many files: "shard-{000..009}.tar", "photos/*.jpg", "logs/**/*.json".
+
+#include <fnmatch.h>
+
+#include <charconv>
+
+// ==== wick/read/detail/folder.hpp
+/// \file
+/// Lists a folder without a stat for each file.
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+// ==== wick/read/detail/source_file.hpp
+/// \file
+/// What sources share: the form of their messages, and opening a file whose size is to be known.
+
+#include <system_error>
+
+// ==== wick/read/detail/file_io.hpp
+/// \file
+/// Opening and reading files: blocking, for I/O threads, and without ever blocking, for workers.
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+
+namespace wick::detail {
+
+/// A file descriptor that closes itself.
+class file_handle {
+ public:
+  file_handle() noexcept = default;
+  explicit file_handle(int fd) noexcept : fd_(fd) {}
+  file_handle(file_handle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  file_handle& operator=(file_handle&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~file_handle() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+[[noreturn]] inline void throw_io(const char* doing, int code) {
+  throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
+              (code == EMFILE ? "; raise the limit on open files (ulimit -n)" : ""));
+}
+
+/// \throws wick::error
+inline file_handle open_file(const char* path) {
+  int fd;
+  do {
+    fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) throw_io("open", errno);
+  return file_handle(fd);
+}
+
+/// \throws wick::error for what is no regular file
+inline std::uint64_t size_of_file(int fd) {
+  struct stat about;
+  if (::fstat(fd, &about) != 0) throw_io("look at", errno);
+  if (!S_ISREG(about.st_mode)) throw error(S_ISDIR(about.st_mode) ? "is a folder, not a file" : "is no regular file");
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
+/// How many of `size` bytes were read; fewer only at the end of the file.
+inline std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint64_t offset) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t n = ::pread(fd, to + done, size - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw_io("read", errno);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+/// Opens what the kernel can open from its caches alone; nothing when it would have to wait (or can't tell).
+inline file_handle open_cached(const char* path) noexcept {
+#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED)
+  static constinit std::atomic<bool> supported{true};
+  if (!supported.load(std::memory_order_relaxed)) return {};
+  struct open_how how = {};
+  how.flags = O_RDONLY | O_CLOEXEC;
+  how.resolve = RESOLVE_CACHED;
+  const long fd = ::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+  if (fd < 0 && errno != EAGAIN && errno != ENOENT && errno != EACCES) supported.store(false, std::memory_order_relaxed);
+  return file_handle(static_cast<int>(fd < 0 ? -1 : fd));
+#else
+  (void)path;
+  return {};
+#endif
+}
+
+/// Reads what lies in the page cache: all `size` bytes, or false.
+inline bool read_cached(int fd, std::byte* to, std::size_t size, std::uint64_t offset) noexcept {
+#if defined(__linux__) && defined(RWF_NOWAIT)
+  static constinit std::atomic<bool> supported{true};
+  if (!supported.load(std::memory_order_relaxed)) return false;
+  std::size_t done = 0;
+  while (done < size) {
+    const struct iovec part = {to + done, size - done};
+    const ssize_t n = ::preadv2(fd, &part, 1, static_cast<off_t>(offset + done), RWF_NOWAIT);
+    if (n > 0) {
+      done += static_cast<std::size_t>(n);
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EOPNOTSUPP) supported.store(false, std::memory_order_relaxed);
+    return false;
+  }
+  return true;
+#else
+  (void)fd, (void)to, (void)size, (void)offset;
+  return false;
+#endif
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// "No such file or directory".
+inline std::string system_text(int code) { return std::generic_category().message(code); }
+
+/// "PATH: WHO: WHAT", as every message of a source begins.
+inline error source_error(std::string_view path, std::string_view who, const std::string& what) {
+  return error(printable(path) + ": " + std::string(who) + ": " + what);
+}
+
+struct opened_file {
+  file_handle file;
+  std::uint64_t size = 0;
+};
+
+/// \throws wick::error naming the path, also for what is no regular file
+inline opened_file open_regular(const std::string& path, std::string_view who) {
+  try {
+    opened_file out{open_file(path.c_str())};
+    out.size = size_of_file(out.file.get());
+    return out;
+  } catch (const error& e) {
+    throw source_error(path, who, e.what());
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+enum class entry_kind : unsigned char {
+  file,    ///< a regular file, or a link that leads nowhere: reading it will say so
+  folder,  ///< also through a link
+  other,   ///< a device, a socket, …
+};
+
+inline entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
+  switch (entry.d_type) {
+    case DT_REG:
+      return entry_kind::file;
+    case DT_DIR:
+      return entry_kind::folder;
+    case DT_LNK:
+    case DT_UNKNOWN:
+      break;
+    default:
+      return entry_kind::other;
+  }
+  struct ::stat status {};
+  if (::fstatat(folder, entry.d_name, &status, 0) != 0 || S_ISREG(status.st_mode)) return entry_kind::file;
+  return S_ISDIR(status.st_mode) ? entry_kind::folder : entry_kind::other;
+}
+
+/// Which folder this is, whatever path led to it.
+struct folder_id {
+  ::dev_t device = 0;
+  ::ino_t inode = 0;
+  friend bool operator==(const folder_id&, const folder_id&) = default;
+};
+
+/// Calls `each(std::string_view name, entry_kind)` for all but hidden entries, in the file system's order.
+/// Returns the folder's identity. \throws wick::error when it can't be listed
+template <class Each>
+folder_id list_folder(const std::string& path, std::string_view who, Each&& each) {
+  struct closer {
+    void operator()(::DIR* d) const noexcept { ::closedir(d); }
+  };
+  const std::unique_ptr<::DIR, closer> folder(::opendir(path.c_str()));
+  struct ::stat status {};
+  if (folder == nullptr || ::fstat(::dirfd(folder.get()), &status) != 0) {
+    const int code = errno;
+    if (code == ENOENT) throw source_error(path, who, "no such folder; check the path");
+    if (code == ENOTDIR) throw source_error(path, who, "is not a folder");
+    throw source_error(path, who, "the folder cannot be listed: " + system_text(code));
+  }
+  for (;;) {
+    errno = 0;
+    const ::dirent* entry = ::readdir(folder.get());
+    if (entry == nullptr) break;
+    if (entry->d_name[0] != '.')
+      each(std::string_view(entry->d_name), kind_of(::dirfd(folder.get()), *entry));
+  }
+  if (errno != 0) throw source_error(path, who, "the folder cannot be listed: " + system_text(errno));
+  return {status.st_dev, status.st_ino};
+}
+
+/// "a" + "b" → "a/b"; "a/" + "b" → "a/b"; "" + "b" → "b".
+inline std::string join_path(std::string_view folder, std::string_view name) {
+  std::string out;
+  out.reserve(folder.size() + 1 + name.size());
+  out += folder;
+  if (!folder.empty() && folder.back() != '/') out += '/';
+  out += name;
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Numbers within names compare as numbers: "f2" before "f10". A total order.
+inline bool natural_less(std::string_view a, std::string_view b) noexcept {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (digit(a[i]) && digit(b[j])) {
+      while (i < a.size() && a[i] == '0') ++i;
+      while (j < b.size() && b[j] == '0') ++j;
+      const std::size_t first_a = i, first_b = j;
+      while (i < a.size() && digit(a[i])) ++i;
+      while (j < b.size() && digit(b[j])) ++j;
+      if (i - first_a != j - first_b) return i - first_a < j - first_b;
+      const int order = a.compare(first_a, i - first_a, b, first_b, j - first_b);
+      if (order != 0) return order < 0;
+    } else if (a[i] != b[j]) {
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+    } else {
+      ++i, ++j;
+    }
+  }
+  const std::size_t left_a = a.size() - i, left_b = b.size() - j;
+  return left_a != left_b ? left_a < left_b : a < b;
+}
+
+inline bool has_wildcard(std::string_view text) noexcept {
+  return text.find_first_of("*?[") != std::string_view::npos;
+}
+
+/// The bounds of "007..123".
+struct brace_range {
+  std::uint64_t first = 0, last = 0;
+  std::size_t width = 0;  ///< digits to pad to; 0 for none
+
+  static bool parse(std::string_view text, brace_range& out) noexcept {
+    const std::size_t dots = text.find("..");
+    if (dots == std::string_view::npos) return false;
+    const std::string_view a = text.substr(0, dots), b = text.substr(dots + 2);
+    const auto number = [](std::string_view digits, std::uint64_t& to) {
+      const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
+      return code == std::errc() && end == digits.data() + digits.size();
+    };
+    if (!number(a, out.first) || !number(b, out.last)) return false;
+    const bool padded = (a.size() > 1 && a[0] == '0') || (b.size() > 1 && b[0] == '0');
+    out.width = padded ? std::max(a.size(), b.size()) : 0;
+    return true;
+  }
+};
+
+/// As in a shell: "a{1..3}" → a1 a2 a3, "{01..10}" keeps its zeros, "{x,y}" → x y; braces may be nested.
+/// \throws wick::error past a million names
+inline std::vector<std::string> expand_braces(std::string_view pattern) {
+  constexpr std::size_t limit = 1'000'000;
+  std::vector<std::string> done,
+      open{std::string(pattern)};  // `open` is a stack: what comes first lies on top
+  while (!open.empty()) {
+    const std::string text = std::move(open.back());
+    open.pop_back();
+    std::size_t first = std::string::npos, last = 0;
+    std::vector<std::string> choices;
+    for (std::size_t at = text.find('{'); at != std::string::npos && first == std::string::npos;
+         at = text.find('{', at + 1)) {
+      std::vector<std::size_t> cuts{at};
+      std::size_t depth = 0;
+      for (last = at; last < text.size(); ++last) {
+        if (text[last] == '{') ++depth;
+        if (text[last] == ',' && depth == 1) cuts.push_back(last);
+        if (text[last] == '}' && --depth == 0) break;
+      }
+      if (last == text.size()) continue;  // never closed: an ordinary character
+      cuts.push_back(last);
+      brace_range range;
+      if (cuts.size() > 2) {
+        for (std::size_t c = 1; c < cuts.size(); ++c)
+          choices.push_back(text.substr(cuts[c - 1] + 1, cuts[c] - cuts[c - 1] - 1));
+        first = at;
+      } else if (brace_range::parse(std::string_view(text).substr(at + 1, last - at - 1), range)) {
+        const bool up = range.first <= range.last;
+        const std::uint64_t steps = up ? range.last - range.first : range.first - range.last;
+        if (steps >= limit) throw error(printable(pattern) + ": stands for more than a million names");
+        for (std::uint64_t k = 0; k <= steps; ++k) {
+          std::string number = std::to_string(up ? range.first + k : range.first - k);
+          if (number.size() < range.width) number.insert(0, range.width - number.size(), '0');
+          choices.push_back(std::move(number));
+        }
+        first = at;
+      }
+    }
+    if (first == std::string::npos) {
+      done.push_back(text);
+    } else {
+      for (std::size_t c = choices.size(); c-- > 0;) {
+        open.push_back(text.substr(0, first) + choices[c] + text.substr(last + 1));
+      }
+    }
+    if (done.size() + open.size() > limit)
+      throw error(printable(pattern) + ": stands for more than a million names");
+  }
+  return done;
+}
+
+/// Collects the files that match `pattern` from its component at `from` on, below `folder`.
+inline void glob_into(const std::string& folder, std::string_view pattern, std::string_view who,
+                      std::vector<folder_id>& above, std::vector<std::string>& out) {
+  std::string base = folder;
+  std::string_view part;
+  for (;;) {  // components without a wildcard need no listing
+    const std::size_t slash = pattern.find('/');
+    part = pattern.substr(0, slash);
+    if (slash == std::string_view::npos || has_wildcard(part)) break;
+    base = slash == 0 && base.empty() ? "/" : part.empty() ? base : join_path(base, part);
+    pattern.remove_prefix(slash + 1);
+  }
+  const bool last = part.size() == pattern.size();
+  const std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
+  if (last && !has_wildcard(part)) {
+    struct ::stat status {};
+    std::string path = join_path(base, part);
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) out.push_back(std::move(path));
+    return;
+  }
+  struct ::stat status {};
+  if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    return;  // matches nothing
+  const bool deep = part == "**" && !last;
+  const std::string glob(part);
+  std::vector<std::string> folders;
+  const folder_id self =
+      list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
+        if (!deep && ::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
+        if (kind == entry_kind::folder && !last) folders.push_back(join_path(base, name));
+        if (kind == entry_kind::file && last) out.push_back(join_path(base, name));
+      });
+  if (!deep) {
+    for (const std::string& f : folders) {
+      std::vector<folder_id> none;
+      glob_into(f, rest, who, none, out);
+    }
+    return;
+  }
+  if (std::find(above.begin(), above.end(), self) != above.end())
+    return;  // a link to a folder that we are in
+  above.push_back(self);
+  std::vector<folder_id> none;
+  glob_into(base, rest, who, none, out);
+  for (const std::string& f : folders) glob_into(f, pattern, who, above, out);
+  above.pop_back();
+}
+
+/// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
+/// of folders; hidden files match only what names them in full. \throws wick::error when a folder can't be
+/// listed
+inline std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
+  std::vector<std::string> out;
+  std::vector<folder_id> above;
+  glob_into("", pattern, who, above, out);
+  std::sort(out.begin(), out.end(),
+            [](const std::string& a, const std::string& b) { return natural_less(a, b); });
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+/// The files that `pattern` stands for: itself when such a file exists, else braces, then wildcards, are
+/// expanded. A name without wildcards is kept whether it exists or not. \throws wick::error when a wildcard
+/// matches nothing
+inline std::vector<std::string> expand_pattern(const std::string& pattern, std::string_view who) {
+  struct ::stat status {};
+  if (pattern.empty()) throw error(std::string(who) + ": the path is empty");
+  if (pattern.find("://") != std::string::npos) {
+    throw source_error(pattern, who,
+                       "is a URL, and only local files are read here; download it, or mount it");
+  }
+  if (::stat(pattern.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) return {pattern};
+  std::vector<std::string> out;
+  for (std::string& name : expand_braces(pattern)) {
+    if (!has_wildcard(name)) {
+      out.push_back(std::move(name));
+      continue;
+    }
+    std::vector<std::string> found = glob_files(name, who);
+    if (found.empty())
+      throw source_error(name, who,
+                         "matches no file; check the path, and that the pattern is not one for folders");
+    out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/location.hpp
+/// \file
+/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
+
+namespace wick {
+
+/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
+/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
+/// it in messages); else `path` is to be opened.
+struct location {
+  static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
+  const char* path = nullptr;
+  int file = -1;
+  std::uint64_t offset = 0;
+  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+};
+
+}  // namespace wick
+
+namespace wick {
+
+/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
+/// unreadable is an error of its sample when it is read.
+class files {
+ public:
+  /// These files, in this order. \throws wick::error for an empty list
+  explicit files(const std::vector<std::filesystem::path>& paths) { keep(paths); }
+  explicit files(std::initializer_list<std::filesystem::path> paths) { keep(paths); }
+
+  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
+  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
+  /// nothing matches, or a folder on the way can't be listed
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  explicit files(const Pattern& pattern) {
+    const std::string text(pattern);
+    const std::vector<std::string> found = detail::expand_pattern(text, "files");
+    struct ::stat status {};
+    if (found.size() == 1 && ::stat(found[0].c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+      throw detail::source_error(text, "files",
+                                 "is a folder; write \"" + detail::join_path(printable(text), "*") +
+                                     "\", or use wick::image_folder");
+    }
+    keep(found);
+  }
+
+  std::uint64_t size() const noexcept { return data_->offsets.size(); }
+  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
+  std::string key(std::uint64_t i) const { return printable(path(i)); }
+  /// Of the paths below the folder that all share, so that the data may move.
+  std::uint64_t fingerprint() const noexcept {
+    fingerprint_hash h;
+    for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(path(i)).substr(data_->shared_prefix));
+    return h.add(size()).value();
+  }
+
+ private:
+  struct table {
+    std::string arena;  // path NUL path NUL …
+    std::vector<std::uint64_t> offsets;
+    std::size_t shared_prefix = 0;
+  };
+
+  template <class Paths>
+  void keep(const Paths& paths) {
+    if (std::size(paths) == 0) throw error("files: the list is empty; give it at least one path");
+    auto data = std::make_shared<table>();
+    std::size_t total = 0;
+    for (const auto& p : paths) total += native(p).size() + 1;
+    data->arena.reserve(total);
+    data->offsets.reserve(std::size(paths));
+    for (const auto& p : paths) {
+      const std::string_view text = native(p);
+      if (text.empty())
+        throw error("files: path " + std::to_string(data->offsets.size()) + " of the list is empty");
+      data->offsets.push_back(data->arena.size());
+      data->arena.append(text).push_back('\0');
+    }
+    data->shared_prefix = shared_prefix(*data);
+    data_ = std::move(data);
+  }
+
+  static std::string_view native(const std::filesystem::path& p) noexcept { return p.native(); }
+  static std::string_view native(const std::string& p) noexcept { return p; }
+
+  static std::size_t shared_prefix(const table& data) noexcept {
+    const std::string_view first(data.arena.data());
+    std::size_t shared = first.rfind('/') + 1;
+    for (const std::uint64_t offset : data.offsets) {
+      const std::string_view path(data.arena.data() + offset);
+      while (shared > 0 && path.substr(0, shared) != first.substr(0, shared)) {
+        shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
+      }
+    }
+    return shared;
+  }
+
+  std::shared_ptr<const table> data_;
+};
+
+static_assert(source<files>);
+
+}  // namespace wick
+
+// ==== wick/read/idx.hpp
+/// \file
+/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
+
+// ==== wick/read/detail/idx_file.hpp
+/// \file
+/// Reads an idx file (the format of MNIST), plain or gzip-compressed, whole and checked.
+
+#include <zlib.h>
+
+// ==== wick/read/detail/endian.hpp
+/// \file
+/// Big-endian numbers, as idx files have them.
+
+namespace wick::detail {
+
+inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
+  return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
+}
+
+inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
+inline std::uint32_t reverse_bytes(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
+inline std::uint64_t reverse_bytes(std::uint64_t v) noexcept { return __builtin_bswap64(v); }
+
+template <std::unsigned_integral Word>
+void reverse_each(std::byte* data, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i, data += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, data, sizeof(Word));
+    word = reverse_bytes(word);
+    std::memcpy(data, &word, sizeof(Word));
+  }
+}
+
+/// In place, from the order of idx files to the machine's.
+inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t element_size) noexcept {
+  if constexpr (std::endian::native == std::endian::little) {
+    switch (element_size) {
+      case 2:
+        reverse_each<std::uint16_t>(data, count);
+        break;
+      case 4:
+        reverse_each<std::uint32_t>(data, count);
+        break;
+      case 8:
+        reverse_each<std::uint64_t>(data, count);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// An array [count, …] in memory, elements in the machine's byte order.
+struct idx_array {
+  std::uint64_t count = 0;
+  shape row;
+  dtype type = dtype::uint8;
+  std::unique_ptr<std::byte[]> data;
+};
+
+class idx_file {
+ public:
+  explicit idx_file(const std::string& path) : path_(path) {
+    const opened_file opened = open_regular(path, "idx");
+    unsigned char start[2] = {};
+    file_size_ = opened.size;
+    packed_ = ::pread(opened.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
+    gz_.reset(::gzopen(path.c_str(), "rbe"));
+    if (gz_ == nullptr) throw source_error(path_, "idx", "zlib can't open it: " + system_text(errno));
+    ::gzbuffer(gz_.get(), 1 << 17);
+  }
+
+  /// \throws wick::error naming the path, what was expected and what was found
+  idx_array read() {
+    idx_array out;
+    const std::uint64_t bytes = read_header(out);
+    out.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
+    const std::uint64_t got = fill(out.data.get(), bytes);
+    if (got < bytes) {
+      throw source_error(path_, "idx",
+                         "cut off: its header announces " + std::to_string(bytes) +
+                             " bytes of data, and there are " + std::to_string(got) +
+                             "; copy or download it again");
+    }
+    std::byte more;
+    if (fill(&more, 1) != 0) {
+      throw source_error(path_, "idx",
+                         "is longer than the " + std::to_string(bytes) +
+                             " bytes of data that its header announces; copy or download it again");
+    }
+    const std::size_t element = size_of(out.type);
+    big_endian_to_native(out.data.get(), static_cast<std::size_t>(bytes) / element, element);
+    return out;
+  }
+
+ private:
+  struct closer {
+    void operator()(::gzFile f) const noexcept { ::gzclose(f); }
+  };
+
+  /// 0, 0, type, rank, then each extent as 4 bytes. Returns the bytes of data that must follow.
+  std::uint64_t read_header(idx_array& out) {
+    unsigned char magic[4] = {};
+    const std::uint64_t got = fill(magic, 4);
+    const std::optional<dtype> type = type_of(magic[2]);
+    if (got < 4 || magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0) {
+      static constexpr char digits[] = "0123456789abcdef";
+      std::string found;
+      for (std::uint64_t i = 0; i < got; ++i) found += {' ', digits[magic[i] >> 4], digits[magic[i] & 15]};
+      throw source_error(path_, "idx",
+                         "is not an idx file: it starts with" + (got == 0 ? " nothing" : found) +
+                             ", and 00 00, a type (08 to 0e) and a rank were expected, such as 00 00 08 03");
+    }
+    if (magic[3] > shape::max_rank + 1) {
+      throw source_error(path_, "idx",
+                         "has " + std::to_string(magic[3]) + " dimensions, and at most 7 can be read");
+    }
+    out.type = *type;
+    // What the file can hold at most: deflate packs no better than 1032 to 1. Nothing is allocated beyond
+    // that.
+    const std::uint64_t header = 4 + 4 * std::uint64_t{magic[3]};
+    const std::uint64_t most = packed_ ? file_size_ * 1032 : file_size_ - std::min(file_size_, header);
+    std::uint64_t bytes = size_of(out.type);
+    bool too_many = false, none = false;
+    for (int d = 0; d < magic[3]; ++d) {
+      unsigned char extent[4];
+      if (fill(extent, 4) < 4)
+        throw source_error(path_, "idx", "cut off within its header; copy or download it again");
+      const std::uint64_t n = load_big_endian(extent);
+      if (d == 0)
+        out.count = n;
+      else
+        out.row.push_back(static_cast<std::int64_t>(n));
+      none |= n == 0;
+      too_many |= n != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / n;
+      if (!too_many) bytes *= n;
+    }
+    if (none) {
+      throw source_error(
+          path_, "idx",
+          "is an array of no elements: " + std::to_string(out.count) + " × " + to_string(out.row));
+    }
+    if (too_many || bytes > most) {
+      throw source_error(path_, "idx",
+                         "cut off: its header announces " + std::to_string(out.count) + " × " +
+                             to_string(out.row) + " " + std::string(name_of(out.type)) +
+                             ", which a file of " + std::to_string(file_size_) +
+                             " bytes cannot hold; copy or download it again");
+    }
+    return bytes;
+  }
+
+  static std::optional<dtype> type_of(unsigned char code) noexcept {
+    switch (code) {
+      case 0x08:
+        return dtype::uint8;
+      case 0x09:
+        return dtype::int8;
+      case 0x0B:
+        return dtype::int16;
+      case 0x0C:
+        return dtype::int32;
+      case 0x0D:
+        return dtype::float32;
+      case 0x0E:
+        return dtype::float64;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  /// Reads up to `size` bytes, fewer only at the end.
+  std::uint64_t fill(void* to, std::uint64_t size) {
+    std::uint64_t done = 0;
+    while (done < size) {
+      const auto piece = static_cast<unsigned>(std::min<std::uint64_t>(size - done, 1 << 30));
+      const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
+      if (n > 0) done += static_cast<std::uint64_t>(n);
+      if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
+      int code = Z_OK;
+      const char* text = ::gzerror(gz_.get(), &code);
+      if (code == Z_BUF_ERROR)
+        throw source_error(path_, "idx", "cut off within its gzip data; copy or download it again");
+      if (code == Z_ERRNO) throw source_error(path_, "idx", "can't read it: " + system_text(errno));
+      if (code != Z_OK) {
+        throw source_error(
+            path_, "idx", std::string("its gzip data are damaged (") + text + "); copy or download it again");
+      }
+      break;
+    }
+    return done;
+  }
+
+  const std::string& path_;
+  std::unique_ptr<::gzFile_s, closer> gz_;
+  std::uint64_t file_size_ = 0;
+  bool packed_ = false;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/read/memory.hpp
+/// \file
+/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
+/// targets.
+
+// ==== wick/read/memory_view.hpp
+/// \file
+/// A sample that already lies in memory as an array: batch() copies it into its slot, nobody decodes it.
+
+namespace wick {
+
+/// What all rows of an array in memory have in common.
+struct row_format {
+  /// \throws wick::error for an extent below 1
+  row_format(const shape& of, dtype element)
+      : extents(of), type(element), bytes(static_cast<std::size_t>(of.count()) * size_of(element)) {
+    for (const std::int64_t e : of) {
+      if (e < 1)
+        throw error("wick: a row of shape " + to_string(of) + " has no elements; extents are at least 1");
+    }
+  }
+
+  shape extents;  ///< of one row: [28, 28] in an array [60000, 28, 28]
+  dtype type;
+  std::size_t bytes;  ///< of one row
+};
+
+/// One row of an array in memory. Two pointers, both into its source, which outlives it.
+class memory_view {
+ public:
+  memory_view() noexcept = default;
+  memory_view(const std::byte* data, const row_format& format) noexcept : data_(data), format_(&format) {}
+
+  const std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return format_->bytes; }
+  const shape& extents() const noexcept { return format_->extents; }
+  dtype type() const noexcept { return format_->type; }
+  void write_to(slot to) const noexcept { std::memcpy(to.data, data_, format_->bytes); }
+
+  /// The elements as what they are. \throws wick::error when `T` is not their type
+  template <class T>
+  const T* as() const {
+    if (dtype_of<T>() != type()) {
+      throw error("wick::memory_view: elements are " + std::string(name_of(type())) + ", not " +
+                  std::string(name_of(dtype_of<T>())));
+    }
+    return reinterpret_cast<const T*>(data_);
+  }
+
+ private:
+  const std::byte* data_ = nullptr;
+  const row_format* format_ = nullptr;
+};
+
+}  // namespace wick
+
+namespace wick {
+namespace detail {
+
+/// Fetches the first KiB of a row into the cache.
+inline void prefetch_row(const void* row, std::size_t bytes) noexcept {
+  const auto* p = static_cast<const char*>(row);
+  const std::size_t near = bytes < 1024 ? bytes : 1024;
+  for (std::size_t at = 0; at < near; at += 64) __builtin_prefetch(p + at);
+  if (near != 0) __builtin_prefetch(p + near - 1);  // a row need not begin where a cache line does
+}
+
+}  // namespace detail
+
+/// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
+/// in_memory(vector).
+template <class T>
+class memory_items {
+  static_assert(!std::is_same_v<T, bool>,
+                "wick: std::vector<bool> holds no bools to refer to; use std::vector<char>");
+
+ public:
+  explicit memory_items(std::vector<T> items)
+      : items_(std::make_shared<const std::vector<T>>(std::move(items))) {
+    if (items_->empty()) throw error("in_memory: the vector is empty; give it at least one sample");
+    first_ = items_->data();
+  }
+
+  std::uint64_t size() const noexcept { return items_->size(); }
+  decltype(auto) at(std::uint64_t i) const noexcept {
+    if constexpr (std::is_trivially_copyable_v<T> && sizeof(T) <= 16) {
+      return T(first_[i]);
+    } else {
+      return static_cast<const T&>(first_[i]);
+    }
+  }
+  void prefetch(std::uint64_t i) const noexcept { detail::prefetch_row(first_ + i, sizeof(T)); }
+  /// Of the items where their bytes or characters can be hashed, else of their number.
+  std::uint64_t fingerprint() const noexcept {
+    fingerprint_hash h;
+    if constexpr (std::has_unique_object_representations_v<T> && !std::is_pointer_v<T>) {
+      h.add(items_->data(), items_->size() * sizeof(T));
+    } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+      for (const T& item : *items_) h.add(std::string_view(item));
+    }
+    return h.add(size()).value();
+  }
+
+ private:
+  std::shared_ptr<const std::vector<T>> items_;
+  const T* first_;
+};
+
+static_assert(source<memory_items<std::string>>);
+
+/// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>, ready for batch(). Made
+/// by in_memory(values, shape, targets) and by idx().
+class memory_rows {
+ public:
+  /// `owner` keeps what `data` points to alive; it holds targets.size() rows of that format.
+  memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+              std::vector<std::int64_t> targets)
+      : kept_(std::make_shared<const kept>(kept{std::move(owner), format, std::move(targets)})),
+        data_(data),
+        stride_(format.bytes),
+        format_(&kept_->format),
+        targets_(kept_->targets.data()) {
+    if (kept_->targets.empty()) throw error("in_memory: there are no targets, so no samples; give one a row");
+  }
+
+  std::uint64_t size() const noexcept { return kept_->targets.size(); }
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
+    return {memory_view(data_ + i * stride_, *format_), targets_[i]};
+  }
+  void prefetch(std::uint64_t i) const noexcept {
+    __builtin_prefetch(targets_ + i);
+    detail::prefetch_row(data_ + i * stride_, stride_);
+  }
+  const row_format& format() const noexcept { return *format_; }
+  const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
+  /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.
+  std::uint64_t fingerprint() const noexcept {
+    fingerprint_hash h;
+    h.add(name_of(format_->type));
+    for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
+    for (const std::int64_t t : targets()) h.add(static_cast<std::uint64_t>(t));
+    const std::uint64_t rows =
+        std::min(size(), (std::uint64_t{16} << 20) / std::max<std::size_t>(stride_, 1) + 1);
+    for (std::uint64_t r = 0; r < rows; ++r) h.add(data_ + r * size() / rows * stride_, stride_);
+    return h.add(size()).value();
+  }
+
+ private:
+  struct kept {
+    std::shared_ptr<const void> owner;
+    row_format format;
+    std::vector<std::int64_t> targets;
+  };
+  std::shared_ptr<const kept> kept_;
+  // What at() needs, without a way through kept_.
+  const std::byte* data_;
+  std::size_t stride_;
+  const row_format* format_;
+  const std::int64_t* targets_;
+};
+
+static_assert(source<memory_rows>);
+
+/// A source of the items of a vector, which it takes over. \throws wick::error when the vector is empty
+template <class T>
+memory_items<T> in_memory(std::vector<T> items) {
+  return memory_items<T>(std::move(items));
+}
+
+/// A source of the rows of a contiguous array [targets.size(), row…] of any arithmetic type, which it takes
+/// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
+/// wick::error when sizes disagree, or there is no row
+template <class T>
+  requires std::is_arithmetic_v<T> memory_rows in_memory(std::vector<T> values, const shape& row,
+                                                         std::vector<std::int64_t> targets) {
+    const row_format format(row, dtype_of<T>());
+    if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
+      throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
+                  std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
+                  "; check both");
+    }
+    auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+    const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+    return memory_rows(std::move(owner), data, format, std::move(targets));
+  }
+
+/// The same over memory of the caller's, who keeps it alive and unchanged.
+/// \throws wick::error when there is no row, or a null pointer
+template <class T>
+  requires std::is_arithmetic_v<T> memory_rows in_memory(const T* values, const shape& row,
+                                                         std::vector<std::int64_t> targets) {
+    if (values == nullptr) throw error("in_memory: the pointer to the values is null");
+    return memory_rows(nullptr, reinterpret_cast<const std::byte*>(values), row_format(row, dtype_of<T>()),
+                       std::move(targets));
+  }
+
+}  // namespace wick
+
+namespace wick {
+
+struct idx_options {
+  /// When not 0, every label must be in [0, classes).
+  std::int64_t classes = 0;
+};
+
+/// Two idx files, an array [N, …] and N integer labels, each plain or gzip-compressed (found by their first
+/// bytes). They are read into memory here; a sample is a view of its row, [28, 28] uint8 in MNIST, and
+/// batches without decoding. Link with zlib. Format: LeCun, Cortes, Burges, "The MNIST database of
+/// handwritten digits".
+class idx {
+ public:
+  /// \throws wick::error when a file is missing, no idx file, cut off or damaged, when the numbers of rows
+  /// differ, or a label is out of range
+  idx(const std::filesystem::path& data, const std::filesystem::path& labels, idx_options options = {})
+      : data_path_(data.native()), rows_(load(data.native(), labels.native(), options)) {}
+
+  std::uint64_t size() const noexcept { return rows_.size(); }
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return rows_.at(i); }
+  void prefetch(std::uint64_t i) const noexcept { rows_.prefetch(i); }
+  std::string key(std::uint64_t i) const { return printable(data_path_) + "[" + std::to_string(i) + "]"; }
+  std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
+  /// Shape and type of one row.
+  const row_format& format() const noexcept { return rows_.format(); }
+  const std::vector<std::int64_t>& targets() const noexcept { return rows_.targets(); }
+
+ private:
+  static memory_rows load(const std::string& data_path, const std::string& labels_path,
+                          const idx_options& options) {
+    std::vector<std::int64_t> targets = read_labels(labels_path, options);
+    detail::idx_array array = detail::idx_file(data_path).read();
+    if (array.count != targets.size()) {
+      throw error(printable(data_path) + ": idx: " + std::to_string(array.count) + " rows, but " +
+                  std::to_string(targets.size()) + " labels in " + printable(labels_path) +
+                  "; are these two of one set (train or t10k)?");
+    }
+    std::shared_ptr<const std::byte[]> owner(std::move(array.data));
+    const std::byte* first = owner.get();
+    return memory_rows(std::move(owner), first, row_format(array.row, array.type), std::move(targets));
+  }
+
+  static std::vector<std::int64_t> read_labels(const std::string& path, const idx_options& options) {
+    const detail::idx_array array = detail::idx_file(path).read();
+    if (array.row.rank() != 0) {
+      throw error(printable(path) + ": idx: labels are an array [N], found [" + std::to_string(array.count) +
+                  "] × " + to_string(array.row) + "; the order is idx(images, labels)");
+    }
+    std::vector<std::int64_t> out(static_cast<std::size_t>(array.count));
+    const auto copy = [&]<class T>(T) {
+      const std::byte* from = array.data.get();
+      for (std::int64_t& label : out) {
+        T value;
+        std::memcpy(&value, from, sizeof(T));
+        label = value;
+        from += sizeof(T);
+      }
+    };
+    switch (array.type) {
+      case dtype::uint8:
+        copy(std::uint8_t{});
+        break;
+      case dtype::int8:
+        copy(std::int8_t{});
+        break;
+      case dtype::int16:
+        copy(std::int16_t{});
+        break;
+      case dtype::int32:
+        copy(std::int32_t{});
+        break;
+      default:
+        throw error(printable(path) + ": idx: labels are integers, found " +
+                    std::string(name_of(array.type)));
+    }
+    for (std::size_t i = 0; options.classes != 0 && i < out.size(); ++i) {
+      if (out[i] < 0 || out[i] >= options.classes) {
+        throw error(printable(path) + ": idx: label " + std::to_string(i) + " is " + std::to_string(out[i]) +
+                    ", out of range for " + std::to_string(options.classes) +
+                    " classes; check the file, or set .classes");
+      }
+    }
+    return out;
+  }
+
+  std::string data_path_;
+  memory_rows rows_;
+};
+
+static_assert(source<idx>);
+
+}  // namespace wick
+
+// ==== wick/read/image_folder.hpp
+/// \file
+/// A source of pictures that lie in one sub-folder per class, as for torchvision's ImageFolder.
+
+// ==== wick/read/detail/walk.hpp
+/// \file
+/// All wanted files below a folder, in the order in which torchvision lists them.
+
+namespace wick::detail {
+
+struct folder_files {
+  std::string folder;
+  std::vector<std::string> names;  // sorted
+};
+
+/// Whether `name` ends with one of `extensions` (lower case), in any case; always when there are none.
+inline bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept {
+  const auto same = [](char a, char lower) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == lower; };
+  return extensions.empty() || std::any_of(extensions.begin(), extensions.end(), [&](std::string_view e) {
+           return name.size() >= e.size() &&
+                  std::equal(e.begin(), e.end(), name.end() - static_cast<std::ptrdiff_t>(e.size()),
+                             [&](char lower, char a) { return same(a, lower); });
+         });
+}
+
+class file_walk {
+ public:
+  file_walk(std::string_view who, const std::vector<std::string>& extensions)
+      : who_(who), extensions_(extensions) {}
+
+  /// Sorted by folder, then by name, as strings: the order of sorted(os.walk(folder)).
+  std::vector<folder_files> run(const std::string& folder) {
+    found_.clear();
+    visit(folder);
+    std::sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.folder < b.folder; });
+    return std::move(found_);
+  }
+
+ private:
+  void visit(const std::string& folder) {
+    folder_files here{folder, {}};
+    std::vector<std::string> below;
+    const folder_id self = list_folder(folder, who_, [&](std::string_view name, entry_kind kind) {
+      if (kind == entry_kind::folder) below.emplace_back(name);
+      if (kind == entry_kind::file && has_extension(name, extensions_)) here.names.emplace_back(name);
+    });
+    if (std::find(above_.begin(), above_.end(), self) != above_.end())
+      return;  // a link to a folder that we are in
+    std::sort(here.names.begin(), here.names.end());
+    if (!here.names.empty()) found_.push_back(std::move(here));
+    above_.push_back(self);
+    for (const std::string& name : below) visit(join_path(folder, name));
+    above_.pop_back();
+  }
+
+  std::string who_;
+  const std::vector<std::string>& extensions_;
+  std::vector<folder_id> above_;
+  std::vector<folder_files> found_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+struct image_folder_options {
+  /// Which files are pictures, by the end of their names, in lower or upper case; all files when empty.
+  std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
+                                         ".pgm", ".tif",  ".tiff", ".webp"};
+  /// Let a class be without pictures.
+  bool allow_empty = false;
+};
+
+/// ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of their names, and a
+/// sample's target is the index of its class. Order, targets and extensions are those of torchvision, except
+/// that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are followed; a circle of
+/// links is entered once. Files directly in ROOT are no samples.
+/// The folders are listed once, here; 8 bytes and the path are kept for each sample.
+class image_folder {
+ public:
+  /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
+  /// class has none
+  explicit image_folder(const std::filesystem::path& root, image_folder_options options = {}) {
+    std::string folder = root.native();
+    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+    for (std::string& e : options.extensions) {
+      for (char& c : e) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    auto data = std::make_shared<table>();
+    data->root_size = folder.size();
+    data->classes = list_classes(folder, options);
+    detail::file_walk walk("image_folder", options.extensions);
+    for (const std::string& name : data->classes) {
+      const std::string path = detail::join_path(folder, name);
+      if (!keep(*data, walk.run(path)) && !options.allow_empty) throw no_pictures(path, options);
+    }
+    if (data->samples.empty()) throw no_pictures(folder, options);
+    data->samples.shrink_to_fit();
+    data_ = std::move(data);
+  }
+
+  std::uint64_t size() const noexcept { return data_->samples.size(); }
+  sample<location, std::int64_t> at(std::uint64_t i) const noexcept {
+    const entry e = data_->samples[i];
+    return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
+  }
+  std::string key(std::uint64_t i) const { return printable(at(i).data.path); }
+  /// The names of the sub-folders; a target is an index into them.
+  const std::vector<std::string>& classes() const noexcept { return data_->classes; }
+  /// Of class names and of paths below the root, so that the data may move.
+  std::uint64_t fingerprint() const noexcept {
+    fingerprint_hash h;
+    for (const std::string& c : classes()) h.add(c);
+    for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(at(i).data.path + data_->root_size));
+    return h.add(size()).value();
+  }
+
+ private:
+  struct entry {
+    std::uint32_t target;
+    std::uint32_t offset;  // of the path in its class's block
+  };
+  struct table {
+    std::vector<std::string> classes;
+    std::vector<std::unique_ptr<char[]>> paths;  // a block a class: path NUL path NUL …
+    std::vector<entry> samples;
+    std::size_t root_size = 0;
+  };
+
+  static std::vector<std::string> list_classes(const std::string& root, const image_folder_options& options) {
+    std::vector<std::string> classes;
+    std::uint64_t pictures = 0;
+    detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
+      if (kind == detail::entry_kind::folder) classes.emplace_back(name);
+      if (kind == detail::entry_kind::file && detail::has_extension(name, options.extensions)) ++pictures;
+    });
+    if (classes.empty() && pictures == 0) {
+      throw detail::source_error(root, "image_folder",
+                                 "has no class sub-folders and no pictures; check the path");
+    }
+    if (classes.empty()) {
+      throw detail::source_error(
+          root, "image_folder",
+          "has no class sub-folders (" + std::to_string(pictures) +
+              " pictures lie directly in it); put them in one sub-folder per class, or use "
+              "wick::files");
+    }
+    std::sort(classes.begin(), classes.end());
+    return classes;
+  }
+
+  static error no_pictures(const std::string& folder, const image_folder_options& options) {
+    std::string wanted;
+    for (const std::string& e : options.extensions) wanted += " " + e;
+    return detail::source_error(folder, "image_folder",
+                                "has no pictures" +
+                                    (wanted.empty() ? wanted : " (wanted:" + printable(wanted) + ")") +
+                                    "; remove the folder, name other extensions, or set .allow_empty = true");
+  }
+
+  /// Adds one class. Returns whether there was a picture.
+  static bool keep(table& data, const std::vector<detail::folder_files>& found) {
+    std::uint64_t bytes = 0, count = 0;
+    for (const detail::folder_files& f : found) {
+      count += f.names.size();
+      for (const std::string& name : f.names) bytes += f.folder.size() + 1 + name.size() + 1;
+    }
+    if (bytes > std::numeric_limits<std::uint32_t>::max()) {
+      throw error("image_folder: the paths of one class take more than 4 GiB");
+    }
+    const auto target = static_cast<std::uint32_t>(data.paths.size());
+    data.paths.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+    char* const block = data.paths.back().get();
+    char* to = block;
+    const auto append = [&to](std::string_view text) {
+      std::memcpy(to, text.data(), text.size());
+      to += text.size();
+    };
+    for (const detail::folder_files& f : found) {
+      for (const std::string& name : f.names) {
+        data.samples.push_back({target, static_cast<std::uint32_t>(to - block)});
+        append(f.folder);
+        append("/");
+        append(name);
+        *to++ = '\0';
+      }
+    }
+    return count != 0;
+  }
+
+  std::shared_ptr<const table> data_;
+};
+
+static_assert(source<image_folder>);
+
+}  // namespace wick
+
+// ==== wick/read/read.hpp
+/// \file
+/// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
+
+// ==== wick/read/record.hpp
+/// \file
+/// A sample of several named members, such as KEY.jpg + KEY.json of a tar shard, before and after they are
+/// read.
+
+namespace wick {
+
+/// The members that a source was asked for: extensions in lower case without the dot. One field may name
+/// alternatives, "jpg;jpeg;png", of which the first that a sample has is taken.
+class record_fields {
+ public:
+  static constexpr std::size_t max_fields = 8;
+
+  /// \throws wick::error for no or more than 8 fields, an empty one, or an extension named twice
+  explicit record_fields(const std::vector<std::string>& wanted) {
+    if (wanted.empty() || wanted.size() > max_fields) {
+      throw error("wick: a record has 1 to 8 members, found " + std::to_string(wanted.size()));
+    }
+    for (const std::string& field : wanted) add(field);
+  }
+
+  std::size_t size() const noexcept { return alternatives_.size(); }
+  /// "jpg;jpeg;png", as it was asked for.
+  const std::string& name(std::size_t field) const noexcept { return names_[field]; }
+  const std::vector<std::string>& alternatives(std::size_t field) const noexcept {
+    return alternatives_[field];
+  }
+  std::size_t find(std::string_view extension) const noexcept { return find_alternative(extension).first; }
+
+  /// The field and the place among its alternatives; {size(), 0} when nobody asked for `extension`.
+  std::pair<std::size_t, std::size_t> find_alternative(std::string_view extension) const noexcept {
+    for (std::size_t f = 0; f < size(); ++f) {
+      for (std::size_t a = 0; a < alternatives_[f].size(); ++a) {
+        if (alternatives_[f][a] == extension) return {f, a};
+      }
+    }
+    return {size(), 0};
+  }
+
+ private:
+  void add(std::string_view field) {
+    std::vector<std::string>& list = alternatives_.emplace_back();
+    names_.emplace_back(field);
+    for (;;) {
+      const std::size_t end = field.find(';');
+      std::string extension;
+      for (const char c : field.substr(0, end)) {
+        if (c != ' ') extension += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+      }
+      if (extension.starts_with('.')) extension.erase(0, 1);
+      if (extension.empty()) {
+        throw error("wick: \"" + printable(names_.back()) +
+                    "\" names an empty extension; write \"jpg\" or \"jpg;png\"");
+      }
+      if (find(extension) != size())
+        throw error("wick: the member \"" + printable(extension) + "\" is asked for twice");
+      list.push_back(std::move(extension));
+      if (end == std::string_view::npos) return;
+      field.remove_prefix(end + 1);
+    }
+  }
+
+  std::vector<std::string> names_;
+  std::vector<std::vector<std::string>> alternatives_;
+};
+
+/// The wanted members of one sample, in the order they were asked for. `T` is location before read(), bytes
+/// after. `key` and the names of the fields lie in the source, which outlives every record.
+template <class T>
+class record {
+ public:
+  using value_type = T;
+
+  record() = default;
+  record(std::string_view of, const record_fields& fields) noexcept : key(of), fields_(&fields) {}
+  /// The same key and fields, and no members yet: push_back what became of them.
+  template <class U>
+  explicit record(const record<U>& like) noexcept : key(like.key), fields_(like.fields()) {}
+
+  std::string_view key;  ///< the member's path without its extension
+
+  std::size_t size() const noexcept { return size_; }
+  T& operator[](std::size_t i) noexcept { return members_[i]; }
+  const T& operator[](std::size_t i) const noexcept { return members_[i]; }
+  /// The member with that extension, or the field that has it among its alternatives.
+  /// \throws wick::error when nobody asked for it
+  T& at(std::string_view extension) { return members_[index(extension)]; }
+  const T& at(std::string_view extension) const { return members_[index(extension)]; }
+
+  T* begin() noexcept { return members_.data(); }
+  T* end() noexcept { return members_.data() + size_; }
+  const T* begin() const noexcept { return members_.data(); }
+  const T* end() const noexcept { return members_.data() + size_; }
+
+  /// At most 8.
+  void push_back(T member) { members_.at(size_++) = std::move(member); }
+  const record_fields* fields() const noexcept { return fields_; }
+
+ private:
+  std::size_t index(std::string_view extension) const {
+    const std::size_t i = fields_ != nullptr ? fields_->find(extension) : size_;
+    if (i < size_) return i;
+    std::string text = printable(key) + ": no member \"" + printable(extension) + "\" was asked for, only";
+    for (std::size_t f = 0; fields_ != nullptr && f < fields_->size(); ++f)
+      text += " \"" + fields_->name(f) + '"';
+    throw error(text + "; name it in the list given to wick::tar");
+  }
+
+  const record_fields* fields_ = nullptr;
+  std::size_t size_ = 0;
+  std::array<T, record_fields::max_fields> members_{};
+};
+
+template <class T>
+inline constexpr bool is_record = false;
+template <class T>
+inline constexpr bool is_record<record<T>> = true;
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// A location with a descriptor and a length.
+struct opened_location {
+  file_handle own;
+  int file = -1;
+  std::uint64_t offset = 0, length = 0;
+
+  /// Blocks. \throws wick::error
+  static opened_location open(const location& where) {
+    opened_location out;
+    out.offset = where.offset;
+    out.length = where.length;
+    out.file = where.file;
+    if (where.file < 0) {
+      out.own = open_file(where.path);
+      out.file = out.own.get();
+    }
+    if (where.length == location::whole) {
+      const std::uint64_t size = size_of_file(out.file);
+      out.length = size > where.offset ? size - where.offset : 0;
+    }
+    return out;
+  }
+
+  /// Blocks. \throws wick::error when the file ends early
+  bytes read(byte_charge charge) const {
+    bytes out(static_cast<std::size_t>(length));
+    const std::size_t n = read_up_to(file, out.data(), out.size(), offset);
+    if (n != out.size()) {
+      throw error("ends after " + std::to_string(offset + n) + " bytes, wanted were " + std::to_string(offset + length) +
+                  "; the file became shorter since it was indexed");
+    }
+    out.charge(std::move(charge));
+    return out;
+  }
+};
+
+/// What the first trip to an I/O thread brings: the bytes, or (the budget being spent) only the open file.
+struct first_trip {
+  opened_location where;
+  std::optional<bytes> got;
+};
+
+inline task<bytes> read_waiting(location where, executor* on, byte_budget* memory, std::uint64_t position,
+                                stop_token stop) {
+  auto operation = on->io().run(*on, [where, memory, stop] {
+    if (stop.stop_requested()) throw error("read: cancelled");
+    first_trip trip{opened_location::open(where), std::nullopt};
+    byte_charge charge = memory->try_acquire(static_cast<std::size_t>(trip.where.length));
+    if (charge) trip.got = trip.where.read(std::move(charge));
+    return trip;
+  });
+  first_trip trip = co_await operation;
+  if (trip.got) co_return std::move(*trip.got);
+  auto room = memory->acquire(*on, static_cast<std::size_t>(trip.where.length), position);
+  byte_charge charge = co_await room;
+  auto second = on->io().run(*on, [&trip, &charge, stop] {
+    if (stop.stop_requested()) throw error("read: cancelled");
+    return trip.where.read(std::move(charge));
+  });
+  bytes out = co_await second;
+  co_return out;
+}
+
+/// All members at once: a sample that took room for one and waited for the next could wait for ever.
+inline task<record<bytes>> read_waiting(record<location> where, executor* on, byte_budget* memory,
+                                        std::uint64_t position, stop_token stop) {
+  auto opening = on->io().run(*on, [&where, stop] {
+    if (stop.stop_requested()) throw error("read: cancelled");
+    record<opened_location> out(where);
+    for (const location& l : where) out.push_back(opened_location::open(l));
+    return out;
+  });
+  record<opened_location> opened = co_await opening;
+  std::size_t total = 0;
+  for (const opened_location& o : opened) total += static_cast<std::size_t>(o.length);
+  auto room = memory->acquire(*on, total, position);
+  byte_charge charge = co_await room;
+  auto reading = on->io().run(*on, [&opened, &charge, stop] {
+    if (stop.stop_requested()) throw error("read: cancelled");
+    record<bytes> out(opened);
+    for (const opened_location& o : opened) {
+      out.push_back(o.read(charge.split(static_cast<std::size_t>(o.length))));
+    }
+    return out;
+  });
+  record<bytes> out = co_await reading;
+  co_return out;
+}
+
+}  // namespace detail
+
+/// What read() returns: awaited, it gives the bytes. Bytes in the page cache are copied at once, without a suspension.
+template <class From, class To>
+class [[nodiscard]] read_operation {
+ public:
+  read_operation(From where, context& c) noexcept : where_(std::move(where)), context_(&c) {}
+
+  bool await_ready() {
+    if (context_->on() == nullptr || context_->memory() == nullptr) {  // no loader: a plain call
+      out_ = read_now(where_);
+      return true;
+    }
+    return try_cached(where_);
+  }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
+    slow_ = detail::read_waiting(std::move(where_), context_->on(), context_->memory(), context_->position(),
+                                 context_->stop());
+    awaiting_.emplace(slow_.operator co_await());
+    return awaiting_->await_suspend(waiter);
+  }
+  To await_resume() {
+    if (awaiting_) return awaiting_->await_resume();
+    return std::move(*out_);
+  }
+
+ private:
+  static bytes read_now(const location& where) { return detail::opened_location::open(where).read({}); }
+  static record<bytes> read_now(const record<location>& where) {
+    record<bytes> out(where);
+    for (const location& l : where) out.push_back(read_now(l));
+    return out;
+  }
+
+  bool try_cached(const location& where) {
+    detail::file_handle own;
+    int file = where.file;
+    std::uint64_t length = where.length;
+    if (file < 0) {
+      own = detail::open_cached(where.path);
+      if (!own) return false;
+      file = own.get();
+    }
+    if (length == location::whole) {
+      const std::uint64_t size = detail::size_of_file(file);
+      length = size > where.offset ? size - where.offset : 0;
+    }
+    byte_charge charge = context_->memory()->try_acquire(static_cast<std::size_t>(length));
+    if (!charge) return false;
+    bytes got(static_cast<std::size_t>(length));
+    if (!detail::read_cached(file, got.data(), got.size(), where.offset)) return false;
+    got.charge(std::move(charge));
+    out_ = std::move(got);
+    return true;
+  }
+  bool try_cached(const record<location>& where) {
+    std::size_t total = 0;
+    for (const location& l : where) {
+      if (l.file < 0 || l.length == location::whole) return false;
+      total += static_cast<std::size_t>(l.length);
+    }
+    byte_charge charge = context_->memory()->try_acquire(total);
+    if (!charge) return false;
+    record<bytes> got(where);
+    for (const location& l : where) {
+      bytes one(static_cast<std::size_t>(l.length));
+      if (!detail::read_cached(l.file, one.data(), one.size(), l.offset)) return false;
+      one.charge(charge.split(one.size()));
+      got.push_back(std::move(one));
+    }
+    out_ = std::move(got);
+    return true;
+  }
+
+  From where_;
+  context* context_;
+  std::optional<To> out_;
+  task<To> slow_;
+  std::optional<typename task<To>::awaiter> awaiting_;
+};
+
+struct read_stage {
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "read";
+  read_operation<location, bytes> operator()(location where, context& c) const { return {where, c}; }
+  read_operation<record<location>, record<bytes>> operator()(record<location> where, context& c) const {
+    return {std::move(where), c};
+  }
+};
+static_assert(stage_of<read_stage, on_data>);
+
+/// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the page cache
+/// is read by the executor's I/O threads, and what exceeds the loader's memory budget waits, lowest position first.
+/// \throws wick::error when the file can't be opened or ends early
+inline read_stage read() noexcept { return {}; }
+
+}  // namespace wick
+
+// ==== wick/read/tar.hpp
+/// \file
+/// A source of samples in tar shards, named as WebDataset names them: KEY.jpg, KEY.cls, KEY.json, …
+
+// ==== wick/read/detail/tar_index.hpp
+/// \file
+/// Which samples a set of tar shards holds, and where the wanted members of each lie. Built once, from
+/// headers alone.
+
+// ==== wick/read/detail/open_shards.hpp
+/// \file
+/// Keeps shards open as long as the process can afford the descriptors.
+
+#include <sys/resource.h>
+
+namespace wick::detail {
+
+/// A share of the descriptors that this process may have. All sources together keep a quarter of
+/// RLIMIT_NOFILE: the rest is the program's, and the reads' that open by path.
+class descriptor_share {
+ public:
+  explicit descriptor_share(std::size_t wanted) noexcept {
+    ::rlimit limit{};
+    const std::size_t most =
+        ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur / 4) : 64;
+    std::size_t used = in_use().load(std::memory_order_relaxed);
+    while (wanted <= most && used <= most - wanted) {
+      if (in_use().compare_exchange_weak(used, used + wanted, std::memory_order_relaxed)) {
+        held_ = wanted;
+        return;
+      }
+    }
+  }
+  descriptor_share(descriptor_share&& other) noexcept : held_(std::exchange(other.held_, 0)) {}
+  descriptor_share& operator=(descriptor_share&& other) noexcept {
+    std::swap(held_, other.held_);
+    return *this;
+  }
+  ~descriptor_share() { in_use().fetch_sub(held_, std::memory_order_relaxed); }
+  bool granted() const noexcept { return held_ != 0; }
+
+ private:
+  static std::atomic<std::size_t>& in_use() noexcept {
+    static std::atomic<std::size_t> count{0};
+    return count;
+  }
+  std::size_t held_ = 0;
+};
+
+/// The descriptors of a set of shards: all of them, or none.
+class open_shards {
+ public:
+  explicit open_shards(std::size_t count) noexcept : share_(count) {}
+  void keep(file_handle file) {
+    if (share_.granted()) files_.push_back(std::move(file));
+  }
+  /// -1: open it by its path.
+  int operator[](std::size_t shard) const noexcept {
+    return shard < files_.size() ? files_[shard].get() : -1;
+  }
+
+ private:
+  descriptor_share share_;
+  std::vector<file_handle> files_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/read/detail/tar_scan.hpp
+/// \file
+/// Walks the headers of a tar archive from member to member without reading what lies between.
+
+// ==== wick/read/detail/tar_header.hpp
+/// \file
+/// One header block of a tar archive: the fields of v7, ustar, GNU and star, decoded and checked.
+
+namespace wick::detail {
+
+inline constexpr std::size_t tar_block = 512;
+
+constexpr std::uint64_t round_up_to_block(std::uint64_t size) noexcept {
+  return (size + (tar_block - 1)) & ~std::uint64_t{tar_block - 1};
+}
+
+/// A view on the 512 bytes. Field offsets are those of POSIX.1-1988 (ustar).
+class tar_header {
+ public:
+  explicit tar_header(const unsigned char* block) noexcept : block_(block) {}
+
+  bool all_zero() const noexcept {
+    return block_[0] == 0 && std::memcmp(block_, block_ + 1, tar_block - 1) == 0;
+  }
+
+  /// What the header says of itself, nothing when that is no number.
+  std::optional<std::uint64_t> checksum() const noexcept { return number(148, 8); }
+  /// What it should say: the sum of all bytes, its own field counted as blanks.
+  std::uint64_t sum() const noexcept {
+    std::uint64_t s = 8 * ' ';
+    for (std::size_t i = 0; i < tar_block; ++i) s += i < 148 || i >= 156 ? block_[i] : 0;
+    return s;
+  }
+  bool checksum_holds() const noexcept {
+    const std::optional<std::uint64_t> said = checksum();
+    if (!said || *said == sum()) return said.has_value();
+    std::int64_t with_sign = 8 * ' ';  // some old writers added signed chars
+    for (std::size_t i = 0; i < tar_block; ++i)
+      with_sign += i < 148 || i >= 156 ? static_cast<signed char>(block_[i]) : 0;
+    return with_sign >= 0 && *said == static_cast<std::uint64_t>(with_sign);
+  }
+
+  std::optional<std::uint64_t> size() const noexcept { return number(124, 12); }
+  char type() const noexcept { return static_cast<char>(block_[156]); }
+  /// With ustar's prefix. GNU's headers have other things in its place.
+  std::string name() const {
+    std::string out;
+    if (std::memcmp(block_ + 257, "ustar\0", 6) == 0) {
+      const bool star = std::memcmp(block_ + 508, "tar\0", 4) == 0;
+      out = text(345, star ? 131 : 155);
+      if (!out.empty()) out += '/';
+    }
+    return out += text(0, 100);
+  }
+  /// GNU's old sparse format: another block of its map follows this header, or this block of the map.
+  bool sparse_map_goes_on() const noexcept { return block_[482] != 0; }
+  static bool sparse_map_goes_on(const unsigned char* block) noexcept { return block[504] != 0; }
+
+ private:
+  std::string_view text(std::size_t at, std::size_t width) const noexcept {
+    const auto* first = reinterpret_cast<const char*>(block_ + at);
+    return {first, ::strnlen(first, width)};
+  }
+
+  /// Octal digits between blanks and NULs, or, when the first bit is set, a big-endian binary number (GNU).
+  std::optional<std::uint64_t> number(std::size_t at, std::size_t width) const noexcept {
+    const unsigned char* p = block_ + at;
+    const unsigned char* const end = p + width;
+    std::uint64_t value = 0;
+    if (*p & 0x80) {
+      if (*p != 0x80) return std::nullopt;  // negative, or beyond 64 bits
+      for (++p; p != end; ++p) {
+        if (value >> 56) return std::nullopt;
+        value = value << 8 | *p;
+      }
+      return value;
+    }
+    while (p != end && *p == ' ') ++p;
+    for (; p != end && *p >= '0' && *p <= '7'; ++p) value = value << 3 | static_cast<std::uint64_t>(*p - '0');
+    for (; p != end; ++p) {
+      if (*p != ' ' && *p != 0) return std::nullopt;
+    }
+    return value;
+  }
+
+  const unsigned char* block_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Reads parts of a file that lie further and further on. Fetches 4 KiB where it must leap, and up to 64 KiB
+/// at a time where what is asked for lies close together.
+class forward_window {
+ public:
+  forward_window(int fd, std::uint64_t file_size) noexcept : fd_(fd), file_size_(file_size) {}
+
+  /// `size` bytes at `offset`, valid until the next call; null when the file ends before. \throws wick::error
+  const unsigned char* get(std::uint64_t offset, std::size_t size) {
+    if (offset < first_ || offset + size > first_ + filled_) {
+      const bool close = offset >= first_ && offset <= first_ + filled_ + least;
+      ahead_ = close ? std::min(2 * ahead_, most) : least;
+      const std::size_t wanted = static_cast<std::size_t>(
+          std::min<std::uint64_t>(std::max(ahead_, size), file_size_ - std::min(offset, file_size_)));
+      if (buffer_.size() < wanted) buffer_.resize(wanted);
+      filled_ = 0;
+      first_ = offset;
+      filled_ = read_up_to(fd_, buffer_.data(), wanted, offset);
+      bytes_read_ += filled_;
+      if (filled_ < size) return nullptr;
+    }
+    return reinterpret_cast<const unsigned char*>(buffer_.data()) + (offset - first_);
+  }
+  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
+
+ private:
+  static constexpr std::size_t least = 4096, most = 65536;
+  int fd_;
+  std::uint64_t file_size_, first_ = 0, bytes_read_ = 0;
+  std::size_t filled_ = 0, ahead_ = least;
+  std::vector<std::byte> buffer_;
+};
+
+struct tar_entry {
+  enum kind : unsigned char { file, sparse, link, other };
+  std::string name;
+  kind what = file;
+  std::uint64_t header = 0;  // offset of its (first) header
+  std::uint64_t offset = 0;  // of its data
+  std::uint64_t length = 0;
+};
+
+/// Reads v7, ustar, GNU and pax archives, also several in one file (cat a.tar b.tar). All that is wrong with
+/// the archive is a wick::error with the shard's path, the offset, what was expected and what was found.
+class tar_scan {
+ public:
+  tar_scan(const std::string& path, int fd, std::uint64_t size)
+      : path_(path), size_(size), window_(fd, size) {}
+
+  /// The next member, whatever it is; false at the end of the archive.
+  bool next(tar_entry& out) {
+    extended own = global_;
+    constexpr std::uint64_t none = ~std::uint64_t{0};
+    std::uint64_t first = none;  // where the headers of the member begin
+    for (;;) {
+      const std::uint64_t at = position_;
+      if (ended_ && size_ - at < tar_block) {
+        if (first != none) fail(first, "announces a member that never comes");
+        return false;
+      }
+      const tar_header header(block(at));
+      position_ += tar_block;
+      if (header.all_zero()) {
+        if (first != none) fail(first, "announces a member, and zeros follow");
+        ended_ = true;
+        continue;
+      }
+      check(header, at);
+      ended_ = false;
+      if (first == none) first = at;
+      const std::optional<std::uint64_t> size = header.size();
+      if (!size) fail(at, "has a size that is no number");
+      switch (header.type()) {
+        case 'x':
+          read_pax(own, at, *size);
+          continue;
+        case 'g':
+          read_pax(global_, at, *size);
+          own = global_;
+          first = none;
+          continue;
+        case 'L':
+          own.name = std::string(read_text(at, *size));
+          continue;
+        case 'K':
+          position_ = skip(at, *size, "a link's name");
+          continue;
+        default:
+          break;
+      }
+      out.name = own.name ? std::move(*own.name) : header.name();
+      out.header = first;
+      finish(out, header, own, at, *size);
+      return true;
+    }
+  }
+
+  /// What a small member holds.
+  std::string_view data(const tar_entry& of) {
+    return {reinterpret_cast<const char*>(bytes(of.offset, static_cast<std::size_t>(of.length))),
+            static_cast<std::size_t>(of.length)};
+  }
+  std::uint64_t bytes_read() const noexcept { return window_.bytes_read(); }
+
+ private:
+  /// What pax and GNU headers say of the member that follows.
+  struct extended {
+    std::optional<std::string> name;
+    std::optional<std::uint64_t> size;
+    bool sparse = false;
+  };
+
+  [[noreturn]] void fail(std::uint64_t header, const std::string& what) const {
+    throw source_error(path_, "tar",
+                       "the header at offset " + std::to_string(header) + " " + what +
+                           "; the archive is damaged, write or download it again");
+  }
+  [[noreturn]] void cut_off(const std::string& what, std::uint64_t needed) const {
+    throw source_error(path_, "tar",
+                       "cut off: " + what + " needs " + std::to_string(needed) +
+                           " bytes of the file, which has " + std::to_string(size_) +
+                           "; write or download it again");
+  }
+
+  const unsigned char* bytes(std::uint64_t offset, std::size_t size) {
+    const unsigned char* p = nullptr;
+    try {
+      p = window_.get(offset, size);
+    } catch (const error& e) {
+      throw source_error(path_, "tar", std::string(e.what()) + " (at offset " + std::to_string(offset) + ")");
+    }
+    if (p == nullptr) cut_off("what lies at offset " + std::to_string(offset), offset + size);
+    return p;
+  }
+
+  const unsigned char* block(std::uint64_t at) {
+    if (at == size_ && at != 0) {
+      throw source_error(path_, "tar",
+                         "ends after " + std::to_string(at) +
+                             " bytes without the blocks of zeros that end an archive, so it may be cut "
+                             "off; if it is whole, add them: truncate -s +1024 FILE");
+    }
+    if (size_ == 0) throw source_error(path_, "tar", "is empty (0 bytes), not a tar archive");
+    if (at > size_) cut_off("the member before offset " + std::to_string(at), at);
+    if (size_ - at < tar_block && (at != 0 || size_ >= 4)) {
+      if (at == 0) not_a_tar(bytes(0, 4));
+      cut_off("the header at offset " + std::to_string(at), at + tar_block);
+    }
+    return bytes(at, tar_block);
+  }
+
+  void check(const tar_header& header, std::uint64_t at) {
+    if (header.checksum_holds()) return;
+    if (at == 0) not_a_tar(bytes(0, 4));
+    if (ended_) {
+      throw source_error(path_, "tar",
+                         "has something at offset " + std::to_string(at) +
+                             ", behind the end of the archive, that is no header; cut it off, or write "
+                             "or download it again");
+    }
+    const std::optional<std::uint64_t> said = header.checksum();
+    fail(at, "has a wrong checksum (says " + (said ? std::to_string(*said) : "no number") + ", and it is " +
+                 std::to_string(header.sum()) + ")");
+  }
+
+  [[noreturn]] void not_a_tar(const unsigned char* p) const {
+    static constexpr char digits[] = "0123456789abcdef";
+    std::string start;
+    for (int i = 0; i < 4; ++i) start += {digits[p[i] >> 4], digits[p[i] & 15], ' '};
+    start.pop_back();
+    const char* packer = p[0] == 0x1F && p[1] == 0x8B                                   ? "gzip"
+                         : p[0] == 'B' && p[1] == 'Z' && p[2] == 'h'                    ? "bzip2"
+                         : p[0] == 0x28 && p[1] == 0xB5 && p[2] == 0x2F && p[3] == 0xFD ? "zstd"
+                         : p[0] == 0xFD && p[1] == '7' && p[2] == 'z' && p[3] == 'X'    ? "xz"
+                                                                                        : nullptr;
+    throw source_error(path_, "tar",
+                       packer != nullptr
+                           ? std::string("is compressed with ") + packer +
+                                 ", and members of a compressed archive cannot be reached one by one; "
+                                 "unpack it to a plain .tar"
+                           : "is not a tar archive (starts with " + start + ", and no header is there)");
+  }
+
+  /// Where the next header lies, once it is sure that the data are there.
+  std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what) const {
+    const std::uint64_t first = header + tar_block;
+    if (first > size_ || size > size_ - first) {
+      cut_off(std::string(what) + " (header at offset " + std::to_string(header) + ", " +
+                  std::to_string(size) + " bytes)",
+              size > ~first ? ~std::uint64_t{0} : first + size);
+    }
+    return first + round_up_to_block(size);
+  }
+
+  /// The contents of a header that is followed by text.
+  std::string_view read_text(std::uint64_t header, std::uint64_t size) {
+    if (size > 1 << 20) fail(header, "holds a name or attributes of more than 1 MiB");
+    position_ = skip(header, size, "a long name");
+    std::string_view text(
+        reinterpret_cast<const char*>(bytes(header + tar_block, static_cast<std::size_t>(size))),
+        static_cast<std::size_t>(size));
+    while (text.ends_with('\0')) text.remove_suffix(1);
+    return text;
+  }
+
+  /// Records "LENGTH KEY=VALUE\n" of POSIX.1-2001.
+  void read_pax(extended& into, std::uint64_t header, std::uint64_t size) {
+    std::string_view text = read_text(header, size);
+    while (!text.empty()) {
+      std::size_t length = 0;
+      const auto [digits_end, code] = std::from_chars(text.data(), text.data() + text.size(), length);
+      const std::size_t digits = static_cast<std::size_t>(digits_end - text.data());
+      if (code != std::errc() || length > text.size() || length < digits + 4 || text[digits] != ' ' ||
+          text[length - 1] != '\n') {
+        fail(header, "has a pax record that is not \"LENGTH KEY=VALUE\" (found \"" +
+                         printable(text.substr(0, 32)) + "\")");
+      }
+      const std::string_view entry = text.substr(digits + 1, length - digits - 2);
+      text.remove_prefix(length);
+      const std::size_t equals = entry.find('=');
+      if (equals == std::string_view::npos) fail(header, "has a pax record without '='");
+      const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
+      if (key == "path") {
+        into.name = std::string(value);
+        if (value.empty()) into.name.reset();  // an empty value takes back what was said before
+      } else if (key == "size" && value.empty()) {
+        into.size.reset();
+      } else if (key == "size") {
+        std::uint64_t n = 0;
+        const auto [end, wrong] = std::from_chars(value.data(), value.data() + value.size(), n);
+        if (wrong != std::errc() || end != value.data() + value.size()) {
+          fail(header, "has a pax size that is no number (\"" + printable(value.substr(0, 32)) + "\")");
+        }
+        into.size = n;
+      } else if (key.starts_with("GNU.sparse.")) {
+        into.sparse = true;
+        if (key == "GNU.sparse.name") into.name = std::string(value);
+      }
+    }
+  }
+
+  void finish(tar_entry& out, const tar_header& header, const extended& own, std::uint64_t at,
+              std::uint64_t size) {
+    if (own.size) size = *own.size;
+    out.offset = at + tar_block;
+    bool has_data = true;
+    switch (header.type()) {
+      case '\0':
+      case '0':
+      case '7':  // contiguous, which says nothing any more
+        out.what = out.name.ends_with('/') ? tar_entry::other
+                   : own.sparse            ? tar_entry::sparse
+                                           : tar_entry::file;
+        break;
+      case 'S': {
+        out.what = tar_entry::sparse;
+        bool more = header.sparse_map_goes_on();
+        while (more) {
+          more = tar_header::sparse_map_goes_on(block(out.offset));
+          out.offset += tar_block;
+        }
+        break;
+      }
+      case '1':
+      case '2':
+        out.what = tar_entry::link;
+        has_data = false;
+        break;  // some writers give hard links a size all the same
+      case '3':
+      case '4':
+      case '5':
+      case '6':
+        out.what = tar_entry::other;
+        has_data = false;
+        break;
+      case 'M':
+        throw source_error(path_, "tar",
+                           "goes on from another volume (\"" + printable(out.name) +
+                               "\"), and volumes of one archive cannot be read by themselves; write it "
+                               "without --multi-volume");
+      default:
+        out.what = tar_entry::other;
+        break;
+    }
+    if (out.name.find('\0') != std::string::npos) fail(at, "has a name with a NUL in it");
+    out.length = has_data ? size : 0;
+    position_ = skip(out.offset - tar_block, out.length, "\"" + printable(out.name) + "\"");
+  }
+
+  const std::string& path_;
+  std::uint64_t size_;
+  std::uint64_t position_ = 0;
+  bool ended_ = false;
+  extended global_;
+  forward_window window_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// What becomes of a sample that lacks a wanted member.
+enum class incomplete : unsigned char {
+  refuse,  ///< an error when the shards are indexed
+  skip,    ///< it is left out, and counted in skipped()
+};
+
+namespace detail {
+
+class tar_index {
+ public:
+  struct member {
+    std::uint64_t offset, length;
+  };
+
+  /// With `labels` the last field is an integer in decimal digits, which is read at once and not kept as a
+  /// member.
+  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, incomplete policy)
+      : fields_(std::move(fields)),
+        labels_(labels),
+        policy_(policy),
+        open_(shards.size()),
+        shards_(std::move(shards)) {
+    keys_.resize(shards_.size());
+    for (std::size_t s = 0; s < shards_.size(); ++s) {
+      try {
+        add_shard(s);
+      } catch (const error& e) {
+        throw error(std::string(e.what()) + (shards_.size() < 2
+                                                 ? std::string()
+                                                 : " (shard " + std::to_string(s + 1) + " of " +
+                                                       std::to_string(shards_.size()) + ")"));
+      }
+    }
+    if (samples_.empty()) {
+      throw source_error(shards_.front(), "tar",
+                         "no sample in " + std::to_string(shards_.size()) + " shards (" +
+                             std::to_string(skipped_) +
+                             " incomplete ones left out); members are "
+                             "named KEY.EXTENSION, and the wanted ones are" +
+                             wanted());
+    }
+    samples_.shrink_to_fit();
+    members_.shrink_to_fit();
+    targets_.shrink_to_fit();
+  }
+
+  const record_fields& fields() const noexcept { return fields_; }
+  std::uint64_t size() const noexcept { return samples_.size(); }
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  std::uint64_t skipped() const noexcept { return skipped_; }
+  const std::vector<std::string>& shards() const noexcept { return shards_; }
+
+  const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
+  int file(std::uint64_t i) const noexcept { return open_[samples_[i].shard]; }
+  std::string_view key(std::uint64_t i) const noexcept {
+    return keys_[samples_[i].shard].data() + samples_[i].key;
+  }
+  std::int64_t target(std::uint64_t i) const noexcept { return targets_[i]; }
+  /// Its members() many members.
+  const member* at(std::uint64_t i) const noexcept { return members_.data() + i * members(); }
+  std::size_t members() const noexcept { return fields_.size() - (labels_ ? 1 : 0); }
+
+  /// Of keys, sizes and targets, and of the wanted extensions; not of where the shards lie.
+  std::uint64_t fingerprint() const noexcept {
+    fingerprint_hash h;
+    for (std::size_t f = 0; f < fields_.size(); ++f) h.add(fields_.name(f));
+    for (std::uint64_t i = 0; i < size(); ++i) {
+      h.add(key(i));
+      for (std::size_t m = 0; m < members(); ++m) h.add(at(i)[m].length);
+    }
+    for (const std::int64_t t : targets_) h.add(static_cast<std::uint64_t>(t));
+    return h.add(size()).value();
+  }
+
+ private:
+  struct place {
+    std::uint32_t shard;
+    std::uint32_t key;  // within the shard's keys
+  };
+  struct found {
+    member where{};
+    std::size_t alternative = 0;
+    bool there = false;
+  };
+  /// The sample whose members are passing by.
+  struct gathered {
+    std::string key;
+    std::string all;  // its extensions, for messages
+    std::array<found, record_fields::max_fields> wanted{};
+    std::int64_t target = 0;
+  };
+
+  void add_shard(std::size_t shard) {
+    const std::string& path = shards_[shard];
+    opened_file opened = open_regular(path, "tar");
+    tar_scan scan(path, opened.file.get(), opened.size);
+    tar_entry entry;
+    gathered now;
+    bool any = false;
+    while (scan.next(entry)) {
+      if (entry.what == tar_entry::other) continue;
+      std::string_view name = entry.name;
+      while (name.starts_with("./")) name.remove_prefix(2);
+      const std::size_t base = name.rfind('/') + 1, dot = name.find('.', base);
+      // As in WebDataset: no extension, hidden, or __meta__: not a member of a sample.
+      if (dot == std::string_view::npos || dot == base || name.substr(base).starts_with("__")) continue;
+      const std::string_view key = name.substr(0, dot);
+      if (!any || key != now.key) {
+        if (any) close(shard, now);
+        now = {};
+        now.key = key;
+        any = true;
+      }
+      take(scan, entry, now, name.substr(dot + 1), path);
+    }
+    if (any) close(shard, now);
+    keys_[shard].shrink_to_fit();
+    bytes_scanned_ += scan.bytes_read();
+    open_.keep(std::move(opened.file));
+  }
+
+  void take(tar_scan& scan, const tar_entry& entry, gathered& now, std::string_view extension,
+            const std::string& path) {
+    std::string lower(extension);
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (now.all.size() < 200) now.all += (now.all.empty() ? "" : ", ") + lower;
+    const auto [field, alternative] = fields_.find_alternative(lower);
+    if (field == fields_.size()) return;
+    if (entry.what == tar_entry::link) {
+      now.all += " (a link: write the archive with tar --dereference --hard-dereference)";
+      return;
+    }
+    if (entry.what == tar_entry::sparse) {
+      throw sample_problem(path, now.key,
+                           "the member \"" + printable(entry.name) +
+                               "\" is stored as a sparse file, whose holes are left out; write the "
+                               "archive without --sparse");
+    }
+    found& f = now.wanted[field];
+    if (f.there && f.alternative == alternative) {
+      throw sample_problem(path, now.key,
+                           "two members are named \"" + printable(entry.name) + "\" (data at offsets " +
+                               std::to_string(f.where.offset) + " and " + std::to_string(entry.offset) +
+                               "); leave one out");
+    }
+    if (f.there && f.alternative < alternative) return;
+    f = {{entry.offset, entry.length}, alternative, true};
+    if (labels_ && field + 1 == fields_.size()) now.target = label(scan, entry, now.key, path);
+  }
+
+  std::int64_t label(tar_scan& scan, const tar_entry& entry, const std::string& key,
+                     const std::string& path) {
+    std::string_view text;
+    if (entry.length <= 256) text = scan.data(entry);
+    const std::string shown =
+        "\"" + printable(text.substr(0, 40)) + "\" (" + std::to_string(entry.length) + " bytes)";
+    const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+    if (text.starts_with('+')) text.remove_prefix(1);
+    std::int64_t value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || code != std::errc() || end != text.data() + text.size()) {
+      throw sample_problem(path, key,
+                           "\"" + printable(entry.name) + "\" holds " + shown +
+                               ", not a whole number; for other targets ask for the members by name: "
+                               "wick::tar(shards, {\"jpg\", \"cls\"})");
+    }
+    return value;
+  }
+
+  void close(std::size_t shard, const gathered& sample) {
+    for (std::size_t f = 0; f < fields_.size(); ++f) {
+      if (sample.wanted[f].there) continue;
+      if (policy_ == incomplete::skip) {
+        ++skipped_;
+        return;
+      }
+      throw sample_problem(
+          shards_[shard], sample.key,
+          "has no member \"" + fields_.name(f) + "\", only " + printable(sample.all) +
+              "; members of a sample must lie side by side (tar --sort=name); to leave such samples "
+              "out, set .incomplete = wick::incomplete::skip");
+    }
+    std::string& keys = keys_[shard];
+    if (keys.size() > std::numeric_limits<std::uint32_t>::max()) {
+      throw source_error(shards_[shard], "tar", "its keys take more than 4 GiB; split the shard");
+    }
+    samples_.push_back({static_cast<std::uint32_t>(shard), static_cast<std::uint32_t>(keys.size())});
+    keys.append(sample.key).push_back('\0');
+    for (std::size_t m = 0; m < members(); ++m) members_.push_back(sample.wanted[m].where);
+    if (labels_) targets_.push_back(sample.target);
+  }
+
+  static error sample_problem(const std::string& path, const std::string& key, const std::string& what) {
+    return error(printable(path) + ": " + printable(key) + ": tar: " + what);
+  }
+  std::string wanted() const {
+    std::string out;
+    for (std::size_t f = 0; f < fields_.size(); ++f) out += " \"" + fields_.name(f) + '"';
+    return out;
+  }
+
+  record_fields fields_;
+  bool labels_;
+  incomplete policy_;
+  open_shards open_;
+  std::vector<std::string> shards_;
+  std::vector<std::string> keys_;  // a shard's keys, NUL after each
+  std::vector<place> samples_;
+  std::vector<member> members_;
+  std::vector<std::int64_t> targets_;
+  std::uint64_t bytes_scanned_ = 0;
+  std::uint64_t skipped_ = 0;
+};
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick {
+
+/// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
+/// names.
+class shard_list {
+ public:
+  /// \throws wick::error when a wildcard matches nothing, or the list is empty
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::filesystem::path> shard_list(
+        const Pattern& pattern) {  // NOLINT(google-explicit-constructor)
+      add(std::filesystem::path(pattern));
+    }
+  shard_list(std::initializer_list<std::filesystem::path> patterns) : shard_list(std::vector(patterns)) {}
+  shard_list(const std::vector<std::filesystem::path>& patterns) {  // NOLINT(google-explicit-constructor)
+    for (const std::filesystem::path& p : patterns) add(p);
+    if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
+  }
+  shard_list(const std::vector<std::string>& patterns)  // NOLINT(google-explicit-constructor)
+      : shard_list(std::vector<std::filesystem::path>(patterns.begin(), patterns.end())) {}
+
+  std::vector<std::string> paths;
+
+ private:
+  void add(const std::filesystem::path& pattern) {
+    for (std::string& p : detail::expand_pattern(pattern.native(), "tar")) paths.push_back(std::move(p));
+  }
+};
+
+struct tar_options {
+  /// Samples that lack a wanted member.
+  wick::incomplete incomplete = wick::incomplete::refuse;
+};
+
+/// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
+/// KEY.cls. Made by tar(shards).
+class tar_samples {
+ public:
+  explicit tar_samples(shard_list shards, tar_options options = {})
+      : index_(std::make_shared<const detail::tar_index>(
+            std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}),
+            true, options.incomplete)) {}
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  sample<location, std::int64_t> at(std::uint64_t i) const noexcept {
+    const detail::tar_index::member& m = *index_->at(i);
+    return {{index_->path(i), index_->file(i), m.offset, m.length}, index_->target(i)};
+  }
+  std::string key(std::uint64_t i) const {
+    return printable(index_->path(i)) + ": " + printable(index_->key(i));
+  }
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  /// Bytes that were read to build the index.
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  /// Incomplete samples that were left out, as the options allowed.
+  std::uint64_t skipped() const noexcept { return index_->skipped(); }
+  /// Paths, in order.
+  const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
+
+ private:
+  std::shared_ptr<const detail::tar_index> index_;
+};
+
+static_assert(source<tar_samples>);
+
+/// The members asked for, of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
+class tar_records {
+ public:
+  tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options = {})
+      : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members),
+                                                         false, options.incomplete)) {}
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  record<location> at(std::uint64_t i) const {
+    record<location> out(index_->key(i), index_->fields());
+    const detail::tar_index::member* m = index_->at(i);
+    for (std::size_t f = 0; f < index_->members(); ++f) {
+      out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length});
+    }
+    return out;
+  }
+  std::string key(std::uint64_t i) const {
+    return printable(index_->path(i)) + ": " + printable(index_->key(i));
+  }
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  std::uint64_t skipped() const noexcept { return index_->skipped(); }
+  const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
+
+ private:
+  std::shared_ptr<const detail::tar_index> index_;
+};
+
+static_assert(source<tar_records>);
+
+/// Tar shards of pictures with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
+/// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part;
+/// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
+/// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
+/// are passed over. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted
+/// member is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
+inline tar_samples tar(shard_list shards, tar_options options = {}) {
+  return tar_samples(std::move(shards), options);
+}
+
+/// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
+/// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
+/// never read.
+inline tar_records tar(shard_list shards, const std::vector<std::string>& members, tar_options options = {}) {
+  return tar_records(std::move(shards), members, options);
+}
+
+}  // namespace wick
+
+// ==== wick/run/scope.hpp
+/// \file
+/// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
+
+namespace wick {
+
+/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they see it at
+/// stop()), all are awaited, and join rethrows it.
+///
+/// spawn: any thread, before join; also from within a task of the scope. join or wait: once, by one. The destructor
+/// asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to block a worker.
+class scope {
+ public:
+  explicit scope(executor& on) noexcept : on_(on) {}
+  scope(const scope&) = delete;
+  scope& operator=(const scope&) = delete;
+  ~scope() {
+    if (joined_) return;
+    stop_.request_stop();
+    wait_all();
+  }
+
+  stop_token stop() noexcept { return stop_.token(); }
+  void request_stop() noexcept { stop_.request_stop(); }
+  executor& on() noexcept { return on_; }
+
+  void spawn(task<void> t) {
+    const auto handle = run(this, std::move(t)).handle;
+    live_.fetch_add(1, std::memory_order_relaxed);
+    detail::resume(handle);
+  }
+
+  /// `co_await s.join();`
+  class [[nodiscard]] join_awaiter : job {
+   public:
+    explicit join_awaiter(scope& s) noexcept : scope_(s) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
+      scope_.waiter_ = this;
+      return scope_.live_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    void await_resume() { scope_.finish(); }
+
+   private:
+    scope& scope_;
+    std::coroutine_handle<> handle_;
+  };
+  join_awaiter join() noexcept { return join_awaiter(*this); }
+
+  /// Blocks the calling thread, which must not be a worker.
+  void wait() {
+    wait_all();
+    finish();
+  }
+
+ private:
+  static detail::detached run(scope* self, task<void> t) {
+    co_await self->on_.schedule();
+    try {
+      co_await t;
+    } catch (...) {
+      if (!self->failed_.exchange(true, std::memory_order_acq_rel)) {
+        self->exception_ = std::current_exception();
+        self->stop_.request_stop();
+      }
+    }
+    { const task<void> dropped = std::move(t); }  // its parameters may refer to what the waiter destroys
+    self->done_one();
+  }
+  void done_one() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (waiter_ != nullptr) on_.post(waiter_);
+    else all_done_.set();
+  }
+  void wait_all() noexcept {
+    if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) all_done_.wait();
+    joined_ = true;
+  }
+  void finish() {
+    joined_ = true;
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+  executor& on_;
+  stop_source stop_;
+  std::atomic<std::uint32_t> live_{1};  // one for the joiner
+  std::atomic<bool> failed_{false};
+  std::exception_ptr exception_;
+  job* waiter_ = nullptr;
+  detail::wake_flag all_done_;
+  bool joined_ = false;
+};
+
+}  // namespace wick
+
+// ==== wick/run/sync_wait.hpp
+/// \file
+/// From ordinary code into coroutines: start a task and sleep until it is done.
+
+namespace wick {
+
+namespace detail {
+
+template <class T>
+struct sync_state {
+  wake_flag done;
+  std::conditional_t<std::is_void_v<T>, char, std::optional<T>> value{};
+  std::exception_ptr exception;
+};
+
+template <class T>
+detached sync_run(task<T> t, sync_state<T>* state) {
+  try {
+    if constexpr (std::is_void_v<T>) {
+      co_await t;
+    } else {
+      T value = co_await t;
+      state->value.emplace(std::move(value));
+    }
+  } catch (...) {
+    state->exception = std::current_exception();
+  }
+  state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
+}
+
+}  // namespace detail
+
+/// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its value or
+/// throws its exception. Not for a worker: it would block one.
+template <class T>
+T sync_wait(task<T> t) {
+  static_assert(!std::is_reference_v<T>, "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
+  detail::sync_state<T> state;
+  detail::resume(detail::sync_run<T>(std::move(t), &state).handle);
+  state.done.wait();
+  if (state.exception) std::rethrow_exception(state.exception);
+  if constexpr (!std::is_void_v<T>) return std::move(*state.value);
+}
+
+}  // namespace wick
+
+// ==== wick/version.hpp
+/// \file
+/// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it from here.
+
+namespace wick {
+
+inline constexpr int version_major = 0;
+inline constexpr int version_minor = 1;
+inline constexpr int version_patch = 0;
+
+/// The same as "MAJOR.MINOR.PATCH".
+inline constexpr const char* version = "0.1.0";
+
+}  // namespace wick
+
+// ==== wick/torch/batch.hpp
+/// \file
+/// batch(n) with tensors: the memory that the decoder wrote becomes a tensor, without a copy.
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/from_blob.h>
+
+// ==== wick/torch/tensor.hpp
+/// \file
+/// Between wick's shapes and types and Torch's; tensors as fields of samples.
+
+#include <c10/core/ScalarType.h>
+#include <c10/core/TensorOptions.h>
+
+namespace wick {
+
+constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
+  switch (t) {
+    case dtype::uint8: return at::kByte;
+    case dtype::int8: return at::kChar;
+    case dtype::int16: return at::kShort;
+    case dtype::int32: return at::kInt;
+    case dtype::int64: return at::kLong;
+    case dtype::float16: return at::kHalf;
+    case dtype::float32: return at::kFloat;
+    case dtype::float64: return at::kDouble;
+    case dtype::boolean: return at::kBool;
+  }
+  return at::kByte;
+}
+
+/// \throws wick::error for a type that batches can't have (complex, quantised, bfloat16, …)
+inline dtype dtype_of(at::ScalarType t) {
+  switch (t) {
+    case at::kByte: return dtype::uint8;
+    case at::kChar: return dtype::int8;
+    case at::kShort: return dtype::int16;
+    case at::kInt: return dtype::int32;
+    case at::kLong: return dtype::int64;
+    case at::kHalf: return dtype::float16;
+    case at::kFloat: return dtype::float32;
+    case at::kDouble: return dtype::float64;
+    case at::kBool: return dtype::boolean;
+    default: throw error(std::string("a tensor of ") + c10::toString(t) + " can't be batched; convert it to float or int64");
+  }
+}
+
+inline shape shape_of(const at::Tensor& t) {
+  shape s;
+  for (const std::int64_t e : t.sizes()) s.push_back(e);
+  return s;
+}
+
+/// A stage may give tensors: each is copied into its slot of the batch.
+template <>
+struct field_access<at::Tensor> {
+  static shape extents(const at::Tensor& t) { return shape_of(t); }
+  static dtype type(const at::Tensor& t) { return dtype_of(t.scalar_type()); }
+  static void write_to(const at::Tensor& t, slot where) {
+    if (!t.device().is_cpu()) {
+      throw error("a tensor on " + t.device().str() + " can't be batched; keep samples on the CPU and write transfer() "
+                  "behind batch()");
+    }
+    const at::Tensor packed = t.contiguous();
+    std::memcpy(where.data, packed.data_ptr(), static_cast<std::size_t>(packed.numel()) * packed.element_size());
+  }
+};
+static_assert(batchable<at::Tensor>);
+
+namespace detail {
+
+/// Calls f(at::Tensor&) for each tensor in a batch: itself, or its fields and theirs.
+template <class Batch, class F>
+void for_each_tensor(Batch& batch, F&& f) {
+  if constexpr (std::is_same_v<Batch, at::Tensor>) {
+    f(batch);
+  } else if constexpr (composite<Batch>) {
+    with_fields(batch, [&](auto&... fields) { (for_each_tensor(fields, f), ...); });
+  }
+}
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick {
+
+struct tensor_output {
+  static at::Tensor make(slab memory, const column_description& about) {
+    const shape sizes = about.extents(), strides = about.strides();
+    std::byte* const data = memory.data();
+    slab::block* const block = memory.release();
+    return at::from_blob(
+        data, at::IntArrayRef(sizes.begin(), sizes.rank()), at::IntArrayRef(strides.begin(), strides.rank()),
+        [block](void*) { slab::give_back(block); }, at::TensorOptions().dtype(scalar_type_of(about.type)));
+  }
+};
+
+/// Batches of `size` samples: sample<Tensor, Tensor> (`batch.data`, `batch.target`) of sample<picture, label>, field by
+/// field for tuples and plain structs; [N, …] each, pictures [N, C, H, W] uint8 in channels-last memory unless the
+/// options say another layout, labels int64 [N]. The memory goes back to the loader's pool with the last tensor that
+/// uses it. With shard(), `size` counts the samples of all ranks together.
+/// \throws wick::error when size is 0
+inline batch_stage<tensor_output> batch(std::size_t size, batch_options options = {}) { return {size, options}; }
+
+}  // namespace wick
+
+// ==== wick/torch/normalize.hpp
+/// \file
+/// normalize() behind batch(): on whole tensors, on the device when transfer() came before.
+
+namespace wick {
+
+/// uint8 [N, C, H, W] (any memory layout), [N, H, W, C] or, with one mean for all, any shape → float32 of the same
+/// shape and strides, (x / 255 - mean) / std. Moving uint8 and normalising on the device is the fast order: a quarter
+/// of the bytes travel.
+/// \throws wick::error when no dimension has as many channels as there are means
+inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&) {
+  const int channels = by.count();
+  const bool bytes = t.scalar_type() == at::kByte;
+  const double scale = bytes ? 1.0 / 255.0 : 1.0;
+  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+  if (channels == 1) {
+    return out.mul_(scale / by.std()[0]).sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
+  }
+  const std::int64_t dim = t.dim() >= 2 && t.size(1) == channels ? 1 : t.dim() - 1;
+  if (t.dim() < 2 || t.size(dim) != channels) {
+    throw error("normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
+                "; give one for each channel, or one for all");
+  }
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const auto i = static_cast<std::size_t>(c);
+    const double deviation = static_cast<double>(by.std()[i]);
+    out.select(dim, c).mul_(scale / deviation).sub_(static_cast<double>(by.mean()[i]) / deviation);
+  }
+  return out;
+}
+
+}  // namespace wick
+
+// ==== wick/torch/pin.hpp
+/// \file
+/// pin(): batches are written into page-locked memory, from which a device copies without the host's help.
+
+#include <unordered_map>
+
+#include <ATen/ops/empty.h>
+
+namespace wick {
+
+/// Blocks from Torch's own page-locked allocator; ordinary memory where there is no accelerator.
+class pinned_slab_memory final : public slab_memory {
+ public:
+  pinned_slab_memory() noexcept {
+    try {
+      (void)at::empty({1}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+      pins_ = true;
+    } catch (const std::exception&) {  // Torch says so when there is no accelerator, or none that pins
+    }
+  }
+  bool pins() const noexcept { return pins_; }
+
+  std::byte* allocate(std::size_t bytes) override {
+    if (!pins_) return host_.allocate(bytes);
+    at::Tensor block =
+        at::empty({static_cast<std::int64_t>(bytes)}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+    auto* const data = static_cast<std::byte*>(block.data_ptr());
+    std::lock_guard lock(mutex_);
+    blocks_.emplace(data, std::move(block));
+    return data;
+  }
+  void release(std::byte* data, std::size_t bytes) noexcept override {
+    if (!pins_) return host_.release(data, bytes);
+    std::lock_guard lock(mutex_);
+    blocks_.erase(data);
+  }
+
+ private:
+  bool pins_ = false;
+  host_slab_memory host_;
+  std::mutex mutex_;
+  std::unordered_map<std::byte*, at::Tensor> blocks_;
+};
+
+class pin_stage {
+ public:
+  using stage_kind = on_batch;
+  static constexpr std::string_view name = "pin";
+
+  /// The loader takes the memory of its batches from here: nothing is copied to be pinned.
+  std::shared_ptr<wick::slab_memory> slab_memory() {
+    if (memory_ == nullptr) memory_ = std::make_shared<pinned_slab_memory>();
+    return memory_;
+  }
+  std::string note() const {
+    return memory_ != nullptr && !memory_->pins() ? "pin: Torch has no accelerator here; batches are in ordinary memory"
+                                                  : "";
+  }
+  template <class Batch>
+  Batch operator()(Batch batch, context&) const {
+    return batch;
+  }
+
+ private:
+  std::shared_ptr<pinned_slab_memory> memory_;
+};
+static_assert(stage_of<pin_stage, on_batch>);
+
+/// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes. Without an
+/// accelerator they stay in ordinary memory, and the report says so.
+inline pin_stage pin() { return {}; }
+
+}  // namespace wick
+
+// ==== wick/torch/tensors.hpp
+/// \file
+/// Tensors in memory as a source, as TensorDataset in Python: row i is sample i.
+
+namespace wick {
+
+namespace detail {
+
+/// The rows of a tensor [N, …], packed, on the CPU.
+class tensor_rows {
+ public:
+  tensor_rows(const at::Tensor& t, const char* what) {
+    if (!t.defined() || t.dim() == 0) {
+      throw error(std::string("tensors: ") + what + " has no first dimension to take samples from");
+    }
+    if (!t.device().is_cpu()) {
+      throw error(std::string("tensors: ") + what + " is on " + t.device().str() + "; the source reads from the CPU, "
+                  "transfer() takes batches to the device");
+    }
+    tensor_ = t.contiguous();
+    count_ = static_cast<std::uint64_t>(tensor_.size(0));
+    shape row;
+    for (std::int64_t d = 1; d < tensor_.dim(); ++d) row.push_back(tensor_.size(d));
+    format_ = std::make_shared<const row_format>(row, dtype_of(tensor_.scalar_type()));
+    data_ = static_cast<const std::byte*>(tensor_.data_ptr());
+    bytes_ = format_->bytes;
+  }
+  std::uint64_t size() const noexcept { return count_; }
+  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * bytes_, *format_}; }
+  void prefetch(std::uint64_t i) const noexcept {
+    const std::byte* const row = data_ + i * bytes_;
+    for (std::size_t o = 0; o < bytes_ && o < 1024; o += 64) __builtin_prefetch(row + o, 0, 0);
+  }
+  const std::int64_t* integers() const noexcept { return reinterpret_cast<const std::int64_t*>(data_); }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash h;
+    h.add(count_).add(static_cast<std::uint64_t>(format_->type));
+    for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
+    h.add(std::string_view(reinterpret_cast<const char*>(data_), std::min<std::size_t>(count_ * bytes_, 1 << 16)));
+    return h.value();
+  }
+
+ private:
+  at::Tensor tensor_;
+  std::shared_ptr<const row_format> format_;
+  const std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace detail
+
+/// Source of sample<memory_view, std::int64_t>: rows of `data` [N, …] with labels [N] of any integer type.
+class labelled_tensors {
+ public:
+  labelled_tensors(const at::Tensor& data, const at::Tensor& targets)
+      : data_(data, "the first"), targets_(targets.to(at::kLong), "the second") {
+    if (targets.dim() != 1 || c10::isFloatingType(targets.scalar_type())) {
+      throw error("tensors: labels are integers of shape [N], found " + std::string(c10::toString(targets.scalar_type())) +
+                  " of " + to_string(shape_of(targets)) + "; use tensor_pairs() for targets of another kind");
+    }
+    if (data_.size() != targets_.size()) {
+      throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " + std::to_string(targets_.size()) +
+                  " labels; there must be one for each");
+    }
+  }
+  std::uint64_t size() const noexcept { return data_.size(); }
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
+    return {data_.at(i), targets_.integers()[i]};
+  }
+  void prefetch(std::uint64_t i) const noexcept {
+    data_.prefetch(i);
+    __builtin_prefetch(targets_.integers() + i);
+  }
+  std::uint64_t fingerprint() const {
+    return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
+  }
+
+ private:
+  detail::tensor_rows data_, targets_;
+};
+static_assert(source<labelled_tensors>);
+
+/// Source of sample<memory_view, memory_view>: rows of two tensors with the same first dimension.
+class paired_tensors {
+ public:
+  paired_tensors(const at::Tensor& data, const at::Tensor& targets)
+      : data_(data, "the first"), targets_(targets, "the second") {
+    if (data_.size() != targets_.size()) {
+      throw error("tensor_pairs: " + std::to_string(data_.size()) + " rows of data and " +
+                  std::to_string(targets_.size()) + " of targets; there must be one for each");
+    }
+  }
+  std::uint64_t size() const noexcept { return data_.size(); }
+  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept { return {data_.at(i), targets_.at(i)}; }
+  void prefetch(std::uint64_t i) const noexcept {
+    data_.prefetch(i);
+    targets_.prefetch(i);
+  }
+  std::uint64_t fingerprint() const {
+    return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
+  }
+
+ private:
+  detail::tensor_rows data_, targets_;
+};
+static_assert(source<paired_tensors>);
+
+/// Tensors in memory as a source: `data` [N, …], integer labels `targets` [N]. Nothing is copied before batch(), which
+/// writes each row into its slot.
+/// \throws wick::error when the numbers of rows differ or a tensor is not on the CPU
+inline labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
+/// The same with targets of any type and shape, [N, …].
+inline paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
+
+}  // namespace wick
+
+// ==== wick/torch/transfer.hpp
+/// \file
+/// transfer(): batches go to the device on a stream of their own, while the model computes on its.
+
+#include <c10/core/Device.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+namespace wick {
+
+/// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training loop
+/// takes the batch, its current stream waits for that event. No host thread ever waits for the device, except the
+/// destructor, for copies that are still under way.
+/// All through c10's device-generic interface: CUDA, ROCm, XPU or a device of the user's own are the same to it.
+class transfer_stage {
+ public:
+  using stage_kind = on_batch;
+  static constexpr std::string_view name = "transfer";
+
+  explicit transfer_stage(c10::Device to) : to_(to) {
+    if (to.is_cpu()) {
+      note_ = "transfer: to the CPU there is nothing to do";
+    } else if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
+               c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
+      note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";
+    } else {
+      const c10::impl::VirtualGuardImpl guard(to.type());
+      if (!to_.has_index()) to_ = guard.getDevice();
+      shared_ = std::make_unique<shared>(guard.getStreamFromGlobalPool(to_));
+    }
+  }
+  transfer_stage(transfer_stage&&) noexcept = default;
+  transfer_stage(const transfer_stage& other) : transfer_stage(other.to_) {}
+  ~transfer_stage() {
+    if (shared_ == nullptr) return;
+    std::lock_guard lock(shared_->mutex);
+    for (const copy& c : shared_->copies) {
+      while (!c.done->query()) std::this_thread::yield();
+    }
+  }
+
+  c10::Device device() const noexcept { return shared_ != nullptr ? to_ : c10::Device(c10::kCPU); }
+  std::string note() const { return note_; }
+
+  template <class Batch>
+  Batch operator()(Batch batch, context&) const {
+    return batch;
+  }
+  /// On a worker: starts the copies, lets `rest` (the stages behind this one) put its kernels on the same stream, and
+  /// records when all that will be done.
+  template <class Batch, class Rest>
+  auto around(Batch batch, Rest&& rest) const {
+    if (shared_ == nullptr) return rest(std::move(batch));
+    copy started;
+    const c10::StreamGuard guard(shared_->stream);
+    detail::for_each_tensor(batch, [&](at::Tensor& t) {
+      at::Tensor there = t.to(to_, /*non_blocking=*/true, /*copy=*/false);
+      started.from.push_back(std::exchange(t, std::move(there)));
+    });
+    auto result = rest(std::move(batch));
+    detail::for_each_tensor(result, [&](at::Tensor& t) {
+      if (started.key == nullptr) started.key = t.unsafeGetTensorImpl();
+    });
+    started.done = std::make_shared<c10::Event>(to_.type());
+    started.done->record(shared_->stream);
+    std::vector<copy> finished;  // dropped outside the lock: their memory goes back to the pool
+    std::lock_guard lock(shared_->mutex);
+    take_finished(finished);
+    shared_->copies.push_back(std::move(started));
+    return result;
+  }
+
+  /// On the consumer's thread, when it takes the batch: its stream waits, it does not.
+  template <class Batch>
+  void deliver(Batch& batch) const {
+    if (shared_ == nullptr) return;
+    const c10::impl::VirtualGuardImpl guard(to_.type());
+    const c10::Stream current = guard.getStream(to_);
+    c10::TensorImpl* key = nullptr;
+    detail::for_each_tensor(batch, [&](at::Tensor& t) {
+      if (key == nullptr) key = t.unsafeGetTensorImpl();
+      // The memory was allocated on the side stream: it must not be used again before this one is done with it.
+      if (t.has_storage()) guard.recordDataPtrOnStream(t.storage().data_ptr(), current);
+    });
+    std::vector<copy> finished;
+    std::lock_guard lock(shared_->mutex);
+    const auto found = std::find_if(shared_->copies.begin(), shared_->copies.end(),
+                                    [&](const copy& c) { return c.key == key; });
+    if (found != shared_->copies.end()) {
+      found->done->block(current);
+      found->key = nullptr;
+    }
+    take_finished(finished);
+  }
+
+ private:
+  struct copy {
+    c10::TensorImpl* key = nullptr;  // of the batch, until it is delivered
+    std::vector<at::Tensor> from;    // must stay until the device has read it
+    std::shared_ptr<c10::Event> done;
+  };
+  struct shared {
+    explicit shared(c10::Stream s) : stream(s) {}
+    c10::Stream stream;
+    std::mutex mutex;
+    std::vector<copy> copies;
+  };
+
+  void take_finished(std::vector<copy>& out) const {
+    std::vector<copy>& all = shared_->copies;
+    for (std::size_t i = 0; i < all.size();) {
+      if (!all[i].from.empty() && all[i].done->query()) {
+        out.push_back({nullptr, std::exchange(all[i].from, {}), nullptr});
+      }
+      if (all[i].from.empty() && all[i].key == nullptr) {
+        all[i] = std::move(all.back());
+        all.pop_back();
+      } else {
+        ++i;
+      }
+    }
+  }
+
+  c10::Device to_;
+  std::string note_;
+  std::unique_ptr<shared> shared_;
+};
+static_assert(stage_of<transfer_stage, on_batch>);
+
+/// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it. Where Torch
+/// has no such device they stay on the CPU, and the report says so.
+inline transfer_stage transfer(c10::Device to) { return transfer_stage(to); }
+
+}  // namespace wick
+
+#ifdef WICK_IMPLEMENTATION
+// ==== wick/image/detail/stb_implementation.hpp
+/// \file
+/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along; elsewhere in the
+/// one that defines WICK_IMPLEMENTATION.
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wuseless-cast"
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wcast-align"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+#pragma GCC diagnostic ignored "-Wduplicated-branches"
+#pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+
+#define STB_IMAGE_STATIC
+#define STB_IMAGE_IMPLEMENTATION
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_PNG
+#define STBI_ONLY_BMP
+#define STBI_ONLY_GIF
+#define STBI_NO_STDIO
+#define STBI_NO_LINEAR
+#define STBI_ASSERT(x) ((void)0)  // damaged files reach them
+#define STBI_MALLOC(size) ::wick::detail::allocate_block(size)
+#define STBI_REALLOC(data, size) ::wick::detail::resize_block(data, size)
+#define STBI_FREE(data) ::wick::detail::release_block(data)
+#if defined(__ARM_NEON) || defined(__aarch64__)
+#define STBI_NEON
+#endif
+#if __has_include(<stb_image.h>)
+#include <stb_image.h>
+#else
+#include <stb/stb_image.h>
+#endif
+#ifndef STBI_THREAD_LOCAL
+#error "wick: stb_image before 2.26 keeps its failure reason in a plain global; install a newer libstb-dev"
+#endif
+#undef STB_IMAGE_IMPLEMENTATION
+#undef STB_IMAGE_STATIC
+
+namespace wick::detail {
+
+std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
+                       const char*& why) noexcept {
+  int stored = 0;
+  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width, &height,
+                                                &stored, channels);
+  if (pixels == nullptr) {
+    const char* const reason = stbi_failure_reason();
+    why = reason != nullptr ? reason : "no reason";
+  }
+  return pixels;
+}
+
+}  // namespace wick::detail
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#endif

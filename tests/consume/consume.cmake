@@ -1,0 +1,37 @@
+# Configures, builds and runs the consumer project tests/consume/${WAY} in ${SCRATCH}, from nothing.
+function(run what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message("$ ${command}\n${output}")
+    message(FATAL_ERROR "consume/${WAY}: ${what} failed (${result})")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE "${SCRATCH}")
+set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")
+set(options -G "${GENERATOR}"
+  "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${COMPILER}"
+  "-DCMAKE_BUILD_TYPE=Debug" "-DWICK_CHECKOUT=${WICK}")
+if(NOT WAY STREQUAL "find_package_core" AND NOT TORCH_ROOT STREQUAL "/usr" AND NOT TORCH_ROOT STREQUAL "")
+  list(APPEND options "-DLibTorch_ROOT=${TORCH_ROOT}")
+endif()
+if(WAY MATCHES "^find_package")
+  run("installing wick" "${CMAKE_COMMAND}" --install "${WICK_BUILD}" --config "${CONFIG}" --prefix "${SCRATCH}/prefix")
+  list(APPEND options "-Dwick_ROOT=${SCRATCH}/prefix")
+endif()
+
+# A consumer of the core alone must not need LibTorch, even where there is one: it is not even looked for.
+if(WAY STREQUAL "find_package_core")
+  list(APPEND options -DCMAKE_DISABLE_FIND_PACKAGE_LibTorch=ON)
+endif()
+run("configuring" "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/${WAY}" -B "${SCRATCH}/build" ${options})
+run("building" "${CMAKE_COMMAND}" --build "${SCRATCH}/build" --config Debug)
+find_program(program consumer PATHS "${SCRATCH}/build" "${SCRATCH}/build/Debug" NO_DEFAULT_PATH REQUIRED)
+run("running" "${program}")
+if(NOT output MATCHES "1000 samples in 8 batches")
+  message("${output}")
+  message(FATAL_ERROR "consume/${WAY}: the consumer printed something else than \"1000 samples in 8 batches\"")
+endif()
+message("${output}")

@@ -1,0 +1,204 @@
+#include "support/doctest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/flow/batch.hpp>
+#include <wick/flow/loader.hpp>
+#include <wick/flow/order.hpp>
+
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
+
+using wick_test::cell;
+using wick_test::contains;
+using wick_test::message_of;
+using wick_test::numbers;
+using wick_test::targets_of;
+
+namespace {
+
+template <class Loader>
+std::vector<std::size_t> sizes_of(Loader& l) {
+  std::vector<std::size_t> out;
+  for (auto& batch : l.epoch(0)) {
+    if constexpr (requires { batch.size(); }) out.push_back(batch.size());
+    else out.push_back(static_cast<std::size_t>(batch.target.extents()[0]));
+  }
+  return out;
+}
+
+std::vector<int> digits(cell c) { return std::vector<int>(static_cast<std::size_t>(c.target % 4), 7); }
+
+/// Not yet made, as a picture that is not yet decoded.
+struct unmade {
+  using materialized_type = std::string;
+  std::int64_t number;
+  std::shared_ptr<std::atomic<int>> made;
+  std::string materialize() && {
+    ++*made;
+    return "made " + std::to_string(number);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a batch has its size of samples, the last what is left, none when it would be empty") {
+  for (const std::uint64_t n : {1, 7, 8, 9, 16, 17}) {
+    wick::loader l(numbers{n} | wick::array_batch(8), {.workers = 2});
+    const auto sizes = sizes_of(l);
+    CHECK(sizes.size() == (n + 7) / 8);
+    CHECK(l.batches() == sizes.size());
+    CHECK(sizes.back() == (n % 8 == 0 ? 8 : n % 8));
+    for (std::size_t i = 0; i + 1 < sizes.size(); ++i) CHECK(sizes[i] == 8);
+  }
+}
+
+TEST_CASE("drop_last leaves out the batch that is not full, and no other") {
+  for (const std::uint64_t n : {8, 9, 15, 16, 17}) {
+    wick::loader l(numbers{n} | wick::array_batch(8, {.drop_last = true}), {.workers = 2});
+    CHECK(sizes_of(l) == std::vector<std::size_t>(n / 8, 8));
+  }
+}
+
+TEST_CASE("position p has slot p mod n of batch p / n") {
+  wick::loader l(numbers{100} | wick::array_batch(7), {.workers = 4});
+  const auto all = targets_of(l, 0);
+  for (std::size_t p = 0; p < 100; ++p) CHECK(all[p / 7][p % 7] == static_cast<std::int64_t>(p));
+}
+
+TEST_CASE("a batch of one is a batch") {
+  wick::loader l(numbers{3} | wick::array_batch(1), {.workers = 1});
+  CHECK(targets_of(l, 0) == std::vector<std::vector<std::int64_t>>{{0}, {1}, {2}});
+}
+
+TEST_CASE("a batch larger than the data is all of it") {
+  wick::loader l(numbers{3} | wick::array_batch(1000), {.workers = 2});
+  CHECK(targets_of(l, 0) == std::vector<std::vector<std::int64_t>>{{0, 1, 2}});
+}
+
+TEST_CASE("a batch of nothing is refused") {
+  CHECK(contains(message_of([] { return wick::array_batch(0); }), "batch(0)", "at least one sample"));
+  CHECK(contains(message_of([] { return wick::group(0); }), "group(0)", "at least one sample"));
+}
+
+TEST_CASE("an array says its element type when it is taken for another") {
+  wick::loader l(numbers{3} | wick::array_batch(3), {.workers = 1});
+  const auto batch = l.next();
+  REQUIRE(batch);
+  CHECK(contains(message_of([&] { return batch->target.as<float>(); }), "as<float32>", "an array of int64"));
+  CHECK(batch->data.as<std::uint8_t>() != nullptr);
+}
+
+TEST_CASE("an empty array has no data and no bytes beyond those of a scalar's shape") {
+  const wick::array none;
+  CHECK(none.data() == nullptr);
+  CHECK(none.extents().rank() == 0);
+}
+
+TEST_CASE("copies of an array share its memory, which goes back to the pool with the last of them") {
+  auto pool = std::make_shared<wick::slab_pool>(std::make_shared<wick::host_slab_memory>(), 4);
+  wick::column_description about;
+  about.count = 10;
+  auto a = std::make_unique<wick::array>(pool->acquire(10), about);
+  const auto b = std::make_unique<wick::array>(*a);
+  CHECK(a->data() == b->data());
+  std::byte* const was = a->data();
+  a.reset();
+  CHECK(pool->acquire(10).data() != was);
+  wick::array last = *b;
+  *b = wick::array();
+  last = wick::array();
+  CHECK(pool->acquire(10).data() == was);
+}
+
+TEST_CASE("a batch outlives its loader") {
+  std::optional<wick::sample<wick::array, wick::array>> kept;
+  {
+    wick::loader l(numbers{100} | wick::array_batch(10), {.workers = 2});
+    l.next();
+    kept = l.next();
+  }
+  REQUIRE(kept);
+  for (int i = 0; i < 10; ++i) CHECK(kept->target.as<std::int64_t>()[i] == 10 + i);
+}
+
+TEST_CASE("batches that are kept keep their values while others are made") {
+  wick::loader l(numbers{200} | wick::array_batch(10), {.workers = 4});
+  std::vector<wick::sample<wick::array, wick::array>> kept;
+  for (auto& batch : l.epoch(0)) kept.push_back(batch);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    for (std::size_t k = 0; k < 10; ++k) {
+      CHECK(kept[i].target.as<std::int64_t>()[k] == static_cast<std::int64_t>(10 * i + k));
+    }
+  }
+}
+
+TEST_CASE("group makes vectors of samples that have no shape, in order") {
+  wick::loader l(numbers{22} | digits | wick::group(5), {.workers = 4});
+  static_assert(std::is_same_v<decltype(l)::value_type, std::vector<std::vector<int>>>);
+  std::size_t n = 0;
+  for (auto& group : l.epoch(0)) {
+    for (const auto& sample : group) CHECK(sample.size() == n++ % 4);
+  }
+  CHECK(n == 22);
+  CHECK(sizes_of(l) == std::vector<std::size_t>{5, 5, 5, 5, 2});
+}
+
+TEST_CASE("group drops the last as batch does, and shares among ranks as batch does") {
+  wick::loader dropped(numbers{22} | digits | wick::group(5, {.drop_last = true}), {.workers = 1});
+  CHECK(sizes_of(dropped) == std::vector<std::size_t>{5, 5, 5, 5});
+  wick::loader first(numbers{22} | wick::shard(0, 2) | digits | wick::group(6), {.workers = 1});
+  wick::loader second(numbers{22} | wick::shard(1, 2) | digits | wick::group(6), {.workers = 1});
+  CHECK(sizes_of(first) == std::vector<std::size_t>{3, 3, 3, 2});
+  CHECK(sizes_of(second) == std::vector<std::size_t>{3, 3, 3, 2});
+}
+
+TEST_CASE("group takes what can only be moved") {
+  wick::loader l(wick::from(numbers{10}) | [](cell c) { return std::make_unique<std::int64_t>(c.target); } | wick::group(4),
+                 {.workers = 2});
+  std::int64_t n = 0;
+  for (auto& group : l.epoch(0)) {
+    for (const auto& p : group) CHECK(*p == n++);
+  }
+  CHECK(n == 10);
+}
+
+TEST_CASE("group makes what was put off, as batch does: the training loop gets no undecoded picture") {
+  const auto made = std::make_shared<std::atomic<int>>(0);
+  wick::loader l(wick::from(numbers{10}) | [made](cell c) { return wick::sample<unmade>{{c.target, made}, c.target}; } | wick::group(4),
+                 {.workers = 2});
+  static_assert(std::is_same_v<decltype(l)::value_type, std::vector<wick::sample<std::string>>>);
+  const auto group = l.next();
+  REQUIRE(group);
+  CHECK(*made >= 4);
+  CHECK((*group)[3].data == "made 3");
+}
+
+TEST_CASE("a stage behind group takes the vector") {
+  wick::loader l(numbers{12} | digits | wick::group(4) | [](std::vector<std::vector<int>> g) {
+    std::size_t longest = 0;
+    for (const auto& sample : g) longest = std::max(longest, sample.size());
+    return longest;
+  }, {.workers = 2});
+  for (auto& longest : l.epoch(0)) CHECK(longest == 3);
+}
+
+TEST_CASE("the last rank of a short last batch may get nothing, in the shape of the others") {
+  wick::loader l(numbers{9} | wick::shard(0, 2) | wick::array_batch(8), {.workers = 1});
+  wick::loader r(numbers{9} | wick::shard(1, 2) | wick::array_batch(8), {.workers = 1});
+  std::vector<wick::shape> left, right;
+  for (auto& b : l.epoch(0)) left.push_back(b.data.extents());
+  for (auto& b : r.epoch(0)) right.push_back(b.data.extents());
+  CHECK(left == std::vector<wick::shape>{{4, 8}, {0, 8}});
+  CHECK(right == std::vector<wick::shape>{{4, 8}, {1, 8}});
+}

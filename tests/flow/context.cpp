@@ -1,0 +1,82 @@
+#include "support/doctest.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <wick/flow/context.hpp>
+
+namespace {
+
+std::vector<std::uint32_t> draws(wick::context& c, int n) {
+  std::vector<std::uint32_t> out;
+  for (int i = 0; i < n; ++i) out.push_back(c.random()());
+  return out;
+}
+
+constexpr wick::place here{.seed = 1, .epoch = 2, .position = 3, .index = 4};
+
+}  // namespace
+
+TEST_CASE("a context says where its sample stands") {
+  wick::context c(here);
+  CHECK(c.seed() == 1);
+  CHECK(c.epoch() == 2);
+  CHECK(c.position() == 3);
+  CHECK(c.index() == 4);
+}
+
+TEST_CASE("the random stream is that of seed, epoch, position and stage") {
+  wick::context c(here);
+  c.enter(5);
+  wick::random_stream expected(1, 2, 3, 5);
+  for (const std::uint32_t drawn : draws(c, 20)) CHECK(drawn == expected());
+}
+
+TEST_CASE("the random stream does not depend on the index: another order of the data keeps the augmentations apart") {
+  wick::place other = here;
+  other.index = 99;
+  wick::context a(here), b(other);
+  CHECK(draws(a, 10) == draws(b, 10));
+}
+
+TEST_CASE("a stage's stream goes on from call to call, and what another stage draws doesn't change it") {
+  wick::context drawn(here), alone(here);
+  drawn.enter(1);
+  draws(drawn, 7);
+  drawn.enter(2);
+  alone.enter(2);
+  const auto first = draws(drawn, 3), second = draws(drawn, 3);
+  CHECK(first != second);
+  CHECK(first == draws(alone, 3));
+  CHECK(second == draws(alone, 3));
+}
+
+TEST_CASE("on the next sample every stage has a new stream, the same as in a new context") {
+  wick::context c(here);
+  c.enter(1);
+  const auto before = draws(c, 4);
+  const wick::place next{.seed = 1, .epoch = 2, .position = 4, .index = 0};
+  c.move_to(next);
+  const auto after = draws(c, 4);
+  CHECK(after != before);
+  wick::context fresh(next);
+  fresh.enter(1);
+  CHECK(after == draws(fresh, 4));
+  c.move_to(here);
+  CHECK(draws(c, 4) == before);
+}
+
+TEST_CASE("a context made by hand has no executor, no budget and is never asked to stop") {
+  wick::context c(here);
+  CHECK(c.on() == nullptr);
+  CHECK(c.memory() == nullptr);
+  CHECK(!c.stop().stop_requested());
+}
+
+TEST_CASE("a context is asked to stop with its loader's source") {
+  wick::stop_source source;
+  wick::context c(here, nullptr, nullptr, source.token());
+  CHECK(!c.stop().stop_requested());
+  source.request_stop();
+  CHECK(c.stop().stop_requested());
+}

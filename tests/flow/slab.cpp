@@ -1,0 +1,202 @@
+#include "support/doctest.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include <wick/flow/slab.hpp>
+
+using wick::slab;
+using wick::slab_pool;
+
+namespace {
+
+/// Knows every block that is out, and can refuse.
+class counted_memory final : public wick::slab_memory {
+ public:
+  std::byte* allocate(std::size_t bytes) override {
+    if (refuse) throw std::bad_alloc();
+    live += bytes;
+    ++blocks;
+    return host_.allocate(bytes);
+  }
+  void release(std::byte* data, std::size_t bytes) noexcept override {
+    live -= bytes;
+    --blocks;
+    host_.release(data, bytes);
+  }
+  std::atomic<std::size_t> live{0};
+  std::atomic<int> blocks{0};
+  std::atomic<bool> refuse{false};
+
+ private:
+  wick::host_slab_memory host_;
+};
+
+struct rig {
+  std::shared_ptr<counted_memory> memory = std::make_shared<counted_memory>();
+  std::shared_ptr<slab_pool> pool;
+  explicit rig(std::size_t keep) : pool(std::make_shared<slab_pool>(memory, keep)) {}
+};
+
+}  // namespace
+
+TEST_CASE("a block has the size asked for and is aligned to cache lines") {
+  rig r(4);
+  for (const std::size_t bytes : {1, 63, 64, 65, 100'000}) {
+    const slab s = r.pool->acquire(bytes);
+    CHECK(s.capacity() >= bytes);
+    CHECK(reinterpret_cast<std::uintptr_t>(s.data()) % 64 == 0);
+    std::memset(s.data(), 0x5A, bytes);
+  }
+  CHECK(r.pool->acquire(0).data() != nullptr);
+}
+
+TEST_CASE("a block that is given back is used again, the last one first") {
+  rig r(4);
+  slab a = r.pool->acquire(1000), b = r.pool->acquire(1000), c = r.pool->acquire(1000);
+  std::byte* const was_a = a.data();
+  std::byte* const was_c = c.data();
+  c.reset();
+  b.reset();
+  a.reset();
+  CHECK(!a);
+  const slab first = r.pool->acquire(1000), second = r.pool->acquire(1000), third = r.pool->acquire(1000);
+  CHECK(first.data() == was_a);
+  CHECK(third.data() == was_c);
+  CHECK(r.pool->allocations() == 3);
+}
+
+TEST_CASE("a kept block serves what fits it, and is not spent on what needs less than half of it") {
+  rig r(4);
+  r.pool->acquire(1000).reset();
+  CHECK(r.pool->acquire(500).capacity() == 1000);
+  CHECK(r.pool->allocations() == 1);
+  const slab small = r.pool->acquire(499);
+  CHECK(small.capacity() == 499);
+  const slab large = r.pool->acquire(1001);
+  CHECK(large.capacity() == 1001);
+  CHECK(r.pool->allocations() == 3);
+}
+
+TEST_CASE("no more free blocks are kept than the pool was told, the oldest go") {
+  rig r(3);
+  std::vector<slab> out;
+  for (std::size_t i = 1; i <= 10; ++i) out.push_back(r.pool->acquire(i << 10));
+  CHECK(r.memory->blocks == 10);
+  for (slab& s : out) s.reset();
+  CHECK(r.memory->blocks == 3);
+  CHECK(r.pool->bytes() == r.memory->live);
+  CHECK(r.pool->bytes() == (8 + 9 + 10) << 10);
+  rig none(0);
+  none.pool->acquire(10).reset();
+  CHECK(none.memory->blocks == 0);
+  CHECK(none.pool->bytes() == 0);
+}
+
+TEST_CASE("a block outlives the owner of the pool and is freed when it is dropped") {
+  rig r(4);
+  slab s = r.pool->acquire(100);
+  r.pool->acquire(5000).reset();
+  const std::weak_ptr<slab_pool> pool = r.pool;
+  r.pool.reset();
+  CHECK(!pool.expired());
+  std::memset(s.data(), 1, 100);
+  s.reset();
+  CHECK(pool.expired());
+  CHECK(r.memory->blocks == 0);
+}
+
+TEST_CASE("a free block does not keep its pool alive") {
+  rig r(4);
+  r.pool->acquire(100).reset();
+  const std::weak_ptr<slab_pool> pool = r.pool;
+  r.pool.reset();
+  CHECK(pool.expired());
+  CHECK(r.memory->blocks == 0);
+}
+
+TEST_CASE("a slab is moved, not shared: one owner gives it back once") {
+  rig r(4);
+  slab a = r.pool->acquire(10);
+  std::byte* const data = a.data();
+  slab b(std::move(a));
+  CHECK(!a);
+  CHECK(b.data() == data);
+  slab c;
+  CHECK(c.data() == nullptr);
+  CHECK(c.capacity() == 0);
+  c = std::move(b);
+  CHECK(c.data() == data);
+  c.reset();
+  c.reset();
+  CHECK(r.pool->acquire(10).data() == data);
+}
+
+TEST_CASE("a slab that is assigned over goes back at once") {
+  rig r(4);
+  slab a = r.pool->acquire(10), b = r.pool->acquire(10);
+  std::byte* const was_a = a.data();
+  a = std::move(b);
+  CHECK(r.pool->acquire(10).data() == was_a);
+}
+
+TEST_CASE("an owner that keeps a plain pointer gives the block back as dropping would") {
+  rig r(4);
+  slab s = r.pool->acquire(10);
+  std::byte* const data = s.data();
+  slab::block* const block = s.release();
+  CHECK(!s);
+  slab::give_back(block);
+  CHECK(r.pool->acquire(10).data() == data);
+  CHECK(r.pool->allocations() == 1);
+}
+
+TEST_CASE("memory that runs out is reported and leaves the pool as it was") {
+  rig r(4);
+  r.memory->refuse = true;
+  CHECK_THROWS_AS(r.pool->acquire(10), std::bad_alloc);
+  CHECK(r.pool->allocations() == 0);
+  CHECK(r.pool->bytes() == 0);
+  r.memory->refuse = false;
+  CHECK(r.pool->acquire(10));
+}
+
+TEST_CASE("many threads take and give back, blocks of one thread to another, and no two have the same") {
+  rig r(8);
+  constexpr int threads = 8, rounds = 2000;
+  std::atomic<slab::block*> shelf[4] = {};
+  std::atomic<int> torn{0};
+  {
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t) {
+      all.emplace_back([&, t] {
+        for (int i = 0; i < rounds; ++i) {
+          slab s = r.pool->acquire(64u << (i + t) % 3);
+          std::memset(s.data(), t, 64);
+          if (i % 16 == 0) std::this_thread::yield();
+          for (int b = 0; b < 64; ++b) torn += s.data()[b] != static_cast<std::byte>(t);
+          // Half of the blocks are dropped by whoever comes next.
+          if (i % 2 == 0) {
+            if (slab::block* const other = shelf[i % 4].exchange(s.release())) slab::give_back(other);
+          }
+        }
+      });
+    }
+    for (auto& t : all) t.join();
+  }
+  for (auto& place : shelf) {
+    if (slab::block* const b = place.exchange(nullptr)) slab::give_back(b);
+  }
+  CHECK(torn == 0);
+  CHECK(r.memory->blocks <= 8);
+  CHECK(r.pool->bytes() == r.memory->live);
+  r.pool.reset();
+  CHECK(r.memory->blocks == 0);
+}

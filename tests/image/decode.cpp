@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <string>
+
+#include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
+#include "../support/picture.hpp"
+#include <wick/image/decode.hpp>
+
+using namespace wick_test;
+using wick::color;
+
+namespace {
+
+wick::lazy_image run(const wick::decode_stage& stage, const std::string& encoded) {
+  wick::context ctx = context_at(0);
+  return stage(as_bytes(encoded), ctx);
+}
+
+}  // namespace
+
+TEST_CASE("decode gives the channels asked for, whatever the file has") {
+  for (int channels = 1; channels <= 4; ++channels) {
+    const std::string file = encode_png(photo(19, 11, channels));
+    CHECK(run(wick::decode(), file).extents() == wick::shape{11, 19, 3});
+    CHECK(run(wick::decode({.mode = color::grey}), file).extents() == wick::shape{11, 19, 1});
+    CHECK(run(wick::decode({.mode = color::rgba}), file).pixels().channels() == 4);
+    CHECK(run(wick::decode({.mode = color::unchanged}), file).pixels() == photo(19, 11, channels));
+  }
+}
+
+TEST_CASE("decode refuses a bomb before it takes memory for it") {
+  const std::string bomb = make_png({.width = 100'000, .height = 100'000});
+  CHECK(contains(message_of([&] { return run(wick::decode(), bomb); }), "100000 x 100000", "max_pixels"));
+  const std::string large = with_jpeg_size(encode_jpeg(photo(16, 16)), 65535, 65535);
+  CHECK(contains(message_of([&] { return run(wick::decode(), large); }), "65535 x 65535"));
+  const std::string small = encode_png(photo(10, 10));
+  CHECK(contains(message_of([&] { return run(wick::decode({.max_pixels = 99}), small); }), "10 x 10", "99"));
+  CHECK(run(wick::decode({.max_pixels = 100}), small).width() == 10);
+}
+
+TEST_CASE("a file that breaks off is refused by decode itself, before the batch") {
+  const std::string jpeg = encode_jpeg(photo(64, 48)), png = encode_png(photo(64, 48));
+  CHECK(contains(message_of([&] { return run(wick::decode(), jpeg.substr(0, jpeg.size() / 2)); }),
+                 "truncated JPEG"));
+  CHECK(contains(message_of([&] { return run(wick::decode(), png.substr(0, png.size() / 2)); }),
+                 "truncated PNG"));
+  CHECK(contains(message_of([&] { return run(wick::decode(), ""); }), "0 bytes"));
+}
+
+TEST_CASE("a JPEG that breaks off can be taken as it is, on request") {
+  const std::string jpeg = encode_jpeg(photo(64, 48));
+  const std::string half = jpeg.substr(0, jpeg.size() / 2);
+  const wick::image whole = run(wick::decode(), jpeg).pixels();
+  wick::image got;
+  const std::string text = message_of([&] {
+    got = run(wick::decode({.allow_truncated = true}), half).pixels();
+    return 0;
+  });
+  CHECK(text.empty());
+  REQUIRE(got.height() == 48);
+  CHECK(std::equal(got.row(0), got.row(8), whole.row(0)));
+  CHECK_FALSE(got == whole);
+}
+
+TEST_CASE("decode refuses a limit that refuses everything") {
+  CHECK(contains(message_of([] { return wick::decode({.max_pixels = 0}); }), "max_pixels = 0"));
+}

@@ -1,0 +1,42 @@
+#include <utility>
+
+#include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
+#include "../support/picture.hpp"
+#include <wick/image/resize.hpp>
+
+using namespace wick_test;
+using size = std::pair<int, int>;
+
+TEST_CASE("resize by the shorter edge cuts the longer one off to a whole number, as torchvision does") {
+  CHECK(wick::resize(256).size_for(500, 375) == size{341, 256});
+  CHECK(wick::resize(256).size_for(375, 500) == size{256, 341});
+  CHECK(wick::resize(256).size_for(300, 300) == size{256, 256});
+  CHECK(wick::resize(8).size_for(1, 1000) == size{8, 8000});
+  CHECK(wick::resize(232).size_for(3, 1) == size{696, 232});
+  for (int longer = 375; longer < 2000; ++longer) {
+    CHECK(wick::resize(224).size_for(longer, 375).first == 224 * longer / 375);
+  }
+}
+
+TEST_CASE("max_size limits the longer edge and shrinks the shorter one with it") {
+  CHECK(wick::resize(256, {.max_size = 300}).size_for(500, 375) == size{300, 225});
+  CHECK(wick::resize(256, {.max_size = 342}).size_for(500, 375) == size{341, 256});
+  CHECK(wick::resize(4, {.max_size = 5}).size_for(1, 1000) == size{1, 5});
+}
+
+TEST_CASE("resize to a height and width gives just that") {
+  wick::context ctx = context_at(0);
+  CHECK(wick::resize(20, 30)(wick::lazy_image(photo(64, 48)), ctx).extents() == wick::shape{20, 30, 3});
+  CHECK(wick::resize(20, 30).size_for(7, 9) == size{30, 20});
+  const auto nearest = wick::resize(24, 32, {.filter = wick::interpolation::nearest});
+  const wick::image p = nearest(wick::lazy_image(photo(64, 48)), ctx).pixels();
+  CHECK(p.row(0)[0] == photo(64, 48).row(1)[3]);  // the pixel under the centre
+}
+
+TEST_CASE("sizes that leave no picture are refused when the stage is made") {
+  CHECK(contains(message_of([] { return wick::resize(0); }), "resize", "at least 1"));
+  CHECK(contains(message_of([] { return wick::resize(5, -2); }), "-2 x 5"));
+  CHECK(contains(message_of([] { return wick::resize(256, {.max_size = 256}); }), "max_size 256", "256"));
+  CHECK(contains(message_of([] { return wick::resize(256, 256, {.max_size = 300}); }), "max_size"));
+}

@@ -1,0 +1,18 @@
+// A stage that works on batches stands where single samples pass.
+#include <string_view>
+#include <vector>
+
+#include <wick/core.hpp>
+
+// expect: wick: this stage works on batches, and what came is a single sample; write batch(n) before it
+// expect: to_device
+struct to_device {
+  using stage_kind = wick::on_batch;
+  static constexpr std::string_view name = "to_device";
+  wick::sample<wick::array, wick::array> operator()(wick::sample<wick::array, wick::array> b) { return b; }
+};
+
+int main() {
+  wick::loader train(std::vector<wick::sample<float>>(10) | wick::shuffle() | to_device{} | wick::array_batch(4));
+  for (auto& batch : train.epoch(0)) static_cast<void>(batch.data);
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Compiles one file that misuses wick and judges what the compiler says.
+
+check.py CASE.cpp -- COMPILER FLAG…
+
+The file must not compile; its output must contain every text that a line `// expect: TEXT` of the file names, exactly
+one failed static assertion, and no more than three lines with `error:` in all: one readable message, not a page.
+A file whose name starts with an underscore must compile: it shows that the mistakes in the others are what fails.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+MAX_ERRORS = 3
+
+
+def main() -> int:
+    split = sys.argv.index("--")
+    case = Path(sys.argv[1:split][0])
+    command = sys.argv[split + 1 :] + [str(case)]
+    run = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    output = run.stdout
+    errors = [line for line in output.splitlines() if re.search(r"\berror:", line)]
+    expected = re.findall(r"^\s*// expect: (.*\S)\s*$", case.read_text(encoding="utf-8"), re.MULTILINE)
+
+    faults = []
+    if case.stem.startswith("_"):
+        if run.returncode != 0:
+            faults.append("does not compile, and should")
+    else:
+        if run.returncode == 0:
+            faults.append("compiles, and should not")
+        if not expected:
+            faults.append("has no `// expect: TEXT` line")
+        for text in expected:
+            if text not in output:
+                faults.append(f"the compiler does not say: {text}")
+        if run.returncode != 0:
+            asserts = [e for e in errors if re.search(r"static assertion failed|static_assert", e)]
+            if len(asserts) != 1:
+                faults.append(f"{len(asserts)} failed static assertions instead of 1")
+            if len(errors) > MAX_ERRORS:
+                faults.append(f"{len(errors)} errors; at most {MAX_ERRORS} can be read")
+
+    for fault in faults:
+        print(f"{case.name}: {fault}")
+    if faults:
+        print(f"$ {' '.join(command)}\n{output}")
+        return 1
+    print(f"{case.name}: {errors[0] if errors else 'compiles'}")
+    return 0
+
+
+sys.exit(main())

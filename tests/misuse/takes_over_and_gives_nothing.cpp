@@ -1,0 +1,16 @@
+// A stage takes the item over and gives nothing back: nothing would be left to go on.
+#include <string>
+#include <vector>
+
+#include <wick/core.hpp>
+
+// expect: wick: this stage does not take what the stage before it gives
+// expect: what gives nothing back must take its item by reference or as a copy
+struct text {
+  std::string words;
+};
+
+int main() {
+  wick::loader train(wick::from(std::vector<text>(10)) | [](text&&) {} | [](const text&) { return 1; } | wick::array_batch(2));
+  for (auto& batch : train.epoch(0)) static_cast<void>(batch);
+}

@@ -1,0 +1,65 @@
+#include <wick/observe/stage_clock.hpp>
+
+#include <cstdint>
+#include <thread>
+
+#include "../support/doctest.hpp"
+
+using wick::stage_clock;
+
+TEST_CASE("a new clock shows nothing") {
+  const stage_clock c;
+  CHECK(c.count() == 0);
+  CHECK(c.timed() == 0);
+  CHECK(c.timed_ticks() == 0);
+  CHECK(c.waited_ticks() == 0);
+}
+
+TEST_CASE("runs, timed runs and waits add up, each for itself") {
+  stage_clock c;
+  c.ran(32);
+  c.ran(10);
+  c.worked(1, 500);
+  c.worked(2, 700);
+  c.waited(9);
+  c.waited(1);
+  CHECK(c.count() == 42);
+  CHECK(c.timed() == 3);
+  CHECK(c.timed_ticks() == 1200);
+  CHECK(c.waited_ticks() == 10);
+}
+
+TEST_CASE("the time of all runs follows from the timed ones") {
+  // What reports do: one of eight was timed, and took 100 ticks; all eight took about 800.
+  stage_clock c;
+  c.ran(8);
+  c.worked(1, 100);
+  CHECK(static_cast<double>(c.timed_ticks()) * static_cast<double>(c.count()) / static_cast<double>(c.timed()) == 800.0);
+}
+
+TEST_CASE("another thread may read while the worker writes, and never sees a number fall") {
+  stage_clock c;
+  constexpr std::uint64_t n = 100'000;
+  std::thread writer([&] {
+    for (std::uint64_t i = 0; i < n; ++i) {
+      c.ran(1);
+      c.worked(1, 3);
+      c.waited(2);
+    }
+  });
+  std::uint64_t count = 0, ticks = 0, waited = 0;
+  bool fell = false;
+  while (count < n || waited < 2 * n) {
+    const std::uint64_t now_count = c.count(), now_ticks = c.timed_ticks(), now_waited = c.waited_ticks();
+    fell = fell || now_count < count || now_ticks < ticks || now_waited < waited;
+    count = now_count;
+    ticks = now_ticks;
+    waited = now_waited;
+    std::this_thread::yield();
+  }
+  writer.join();
+  CHECK_FALSE(fell);
+  CHECK(c.count() == n);
+  CHECK(c.timed_ticks() == 3 * n);
+  CHECK(c.waited_ticks() == 2 * n);
+}

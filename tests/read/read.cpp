@@ -1,0 +1,158 @@
+#include "support/doctest.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <wick/flow/batch.hpp>
+#include <wick/flow/loader.hpp>
+#include <wick/flow/order.hpp>
+#include <wick/read/files.hpp>
+#include <wick/read/image_folder.hpp>
+#include <wick/read/read.hpp>
+#include <wick/read/tar.hpp>
+
+#include "support/message_of.hpp"
+#include "support/tar_writer.hpp"
+#include "support/temp_dir.hpp"
+
+using wick_test::contains;
+
+namespace {
+
+/// Asks the kernel to forget a file, so that reading it has to wait.
+void evict(const std::filesystem::path& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(fd >= 0);
+  ::fdatasync(fd);
+  ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+  ::close(fd);
+}
+
+std::string content_of(std::size_t i) { return std::string(100 + i * 37 % 5000, static_cast<char>('a' + i % 26)); }
+
+}  // namespace
+
+TEST_CASE("the bytes of a file are the file, cached or not, in a loader or by a plain call") {
+  const wick_test::temp_dir dir;
+  std::vector<std::filesystem::path> paths;
+  for (std::size_t i = 0; i < 40; ++i) paths.push_back(dir.write("f" + std::to_string(i), content_of(i)));
+  wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return std::string(b.text()); },
+                 {.workers = 2, .prefetch_next_epoch = false});
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    if (epoch % 2 == 0) {
+      for (const auto& p : paths) evict(p);
+    }
+    std::size_t i = 0;
+    for (auto& text : l.epoch(epoch)) CHECK(text == content_of(i++));
+    CHECK(i == 40);
+  }
+  wick::context plain({});
+  auto operation = wick::read()(wick::location{paths[3].c_str()}, plain);
+  REQUIRE(operation.await_ready());
+  CHECK(operation.await_resume().text() == content_of(3));
+}
+
+TEST_CASE("a missing file, a folder, and one that became shorter are errors with the path and the reason") {
+  const wick_test::temp_dir dir;
+  const auto error_of = [&](const std::filesystem::path& path) {
+    wick::loader l(wick::files({path}) | wick::read(), {.workers = 1});
+    return wick_test::message_of([&] { return l.next(); });
+  };
+  CHECK(contains(error_of(dir / "gone.jpg"), "gone.jpg: read: can't open it: No such file"));
+  std::filesystem::create_directory(dir.path() / "folder");
+  CHECK(contains(error_of(dir / "folder"), "folder: read: is a folder, not a file"));
+
+  wick_test::tar_writer writer;
+  writer.add("a.jpg", std::string(4000, 'x')).add("a.cls", "1");
+  const auto shard = dir.write("shard.tar", writer.done());
+  auto source = wick::tar(shard.string());
+  std::filesystem::resize_file(shard, 2000);
+  wick::loader l(std::move(source) | wick::read(), {.workers = 1});
+  CHECK(contains(wick_test::message_of([&] { return l.next(); }), "a: read: ends after 2000 bytes", "became shorter"));
+}
+
+TEST_CASE("a file that may not be opened says so") {
+  if (::geteuid() == 0) return;  // root may open anything
+  const wick_test::temp_dir dir;
+  const auto path = dir.write("secret", "x");
+  std::filesystem::permissions(path, std::filesystem::perms::none);
+  wick::loader l(wick::files({path}) | wick::read(), {.workers = 1});
+  CHECK(contains(wick_test::message_of([&] { return l.next(); }), "secret: read: can't open it: Permission denied"));
+}
+
+TEST_CASE("the members of a record are read together, and only those that were asked for") {
+  const wick_test::temp_dir dir;
+  wick_test::tar_writer writer;
+  for (int i = 0; i < 50; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    writer.add(key + ".jpg", std::string(10'000, 'j')).add(key + ".json", "{\"i\": " + std::to_string(i) + "}");
+    writer.add(key + ".txt", "text " + std::to_string(i));
+  }
+  const auto shard = dir.write("shard.tar", writer.done());
+  for (const bool cold : {true, false}) {
+    if (cold) evict(shard);
+    wick::loader l(wick::tar(shard.string(), {"txt", "json"}) | wick::read() |
+                       [](wick::record<wick::bytes> r) { return std::string(r.at("json").text()) + std::string(r[0].text()); },
+                   {.workers = 2, .prefetch_next_epoch = false});
+    int i = 0;
+    for (auto& text : l.epoch(0)) {
+      CHECK(text == "{\"i\": " + std::to_string(i) + "}text " + std::to_string(i));
+      ++i;
+    }
+    CHECK(i == 50);
+    CHECK(l.peak_bytes_in_flight() < 50 * 100);
+  }
+}
+
+TEST_CASE("what is read stays within the memory budget, and a file larger than it still passes") {
+  const wick_test::temp_dir dir;
+  std::vector<std::filesystem::path> paths;
+  for (std::size_t i = 0; i < 200; ++i) {
+    paths.push_back(dir.write("f" + std::to_string(i), std::string(i == 77 ? 9000 : 700, 'x')));
+  }
+  wick::loader l(wick::files(paths) | wick::shuffle() | wick::read() |
+                     wick::map("wait",
+                               [](wick::bytes b, wick::context& c) -> wick::task<wick::bytes> {
+                                 co_await c.on()->schedule();
+                                 co_return b;
+                               }) |
+                     [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } | wick::array_batch(20),
+                 {.workers = 4, .memory = 4096});
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    for (const auto& p : paths) evict(p);
+    std::int64_t sum = 0;
+    for (auto& sizes : l.epoch(epoch)) {
+      for (std::int64_t i = 0; i < sizes.extents()[0]; ++i) sum += sizes.as<std::int64_t>()[i];
+    }
+    CHECK(sum == 199 * 700 + 9000);
+  }
+  CHECK(l.peak_bytes_in_flight() <= 9000);
+}
+
+TEST_CASE("a loader that is destroyed while it reads leaves no descriptor open") {
+  const wick_test::temp_dir dir;
+  std::vector<std::filesystem::path> paths;
+  for (std::size_t i = 0; i < 100; ++i) paths.push_back(dir.write("f" + std::to_string(i), content_of(i)));
+  const auto open_now = [] {
+    std::size_t n = 0;
+    for ([[maybe_unused]] const auto& e : std::filesystem::directory_iterator("/proc/self/fd")) ++n;
+    return n;
+  };
+  const std::size_t before = open_now();
+  for (int round = 0; round < 20; ++round) {
+    for (const auto& p : paths) evict(p);
+    wick::loader l(wick::files(paths) | wick::read(), {.workers = 2});
+    l.epoch(0);
+    if (round % 2 != 0) (void)l.next();
+  }
+  CHECK(open_now() == before);
+}

@@ -1,0 +1,504 @@
+#include <wick/run/executor.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <wick/run/scope.hpp>
+#include <wick/run/sync_wait.hpp>
+
+#ifdef __linux__
+#include <pthread.h>
+#endif
+
+#include "../support/doctest.hpp"
+#include "support.hpp"
+
+using wick::executor;
+using wick::task;
+using wick_test::call;
+using wick_test::countdown;
+using wick_test::gate;
+using wick_test::rounds;
+
+namespace {
+
+/// Jobs that each count how often they ran.
+class crowd {
+ public:
+  explicit crowd(std::size_t n) : ran_(n), done(n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      jobs_.emplace_back([this, i] {
+        ran_[i].fetch_add(1);
+        done.down();
+      });
+    }
+  }
+  wick::job& operator[](std::size_t i) { return jobs_[i]; }
+  std::size_t size() const { return jobs_.size(); }
+  bool each_once() const {
+    std::size_t once = 0;
+    for (const auto& n : ran_) once += n.load() == 1;
+    return once == jobs_.size();
+  }
+
+ private:
+  std::deque<call> jobs_;
+  std::vector<std::atomic<int>> ran_;
+
+ public:
+  countdown done;
+};
+
+/// Runs f on a worker of ex and waits for it.
+template <class F>
+void on_a_worker(executor& ex, F f) {
+  gate done;
+  call j([&] {
+    f();
+    done.open();
+  });
+  ex.post(&j);
+  REQUIRE(done.wait());
+}
+
+}  // namespace
+
+TEST_CASE("every job from outside runs exactly once, at any number of workers and any queue capacity") {
+  for (const std::size_t workers : {1u, 2u, 4u, 16u}) {
+    for (const std::size_t capacity : {1u, 2u, 256u}) {
+      CAPTURE(workers);
+      CAPTURE(capacity);
+      executor ex({.workers = workers, .queue_capacity = capacity});
+      CHECK(ex.workers() == workers);
+      crowd c(2000);
+      for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);
+      REQUIRE(c.done.wait());
+      CHECK(c.each_once());
+    }
+  }
+}
+
+TEST_CASE("every job that jobs post runs exactly once, at any number of workers and any queue capacity") {
+  for (const std::size_t workers : {1u, 2u, 4u, 16u}) {
+    for (const std::size_t capacity : {1u, 2u, 256u}) {
+      CAPTURE(workers);
+      CAPTURE(capacity);
+      executor ex({.workers = workers, .queue_capacity = capacity});
+      crowd c(2000);
+      std::deque<call> posters;
+      for (std::size_t p = 0; p < 20; ++p) {
+        posters.emplace_back([&, p] {
+          for (std::size_t i = 0; i < 100; ++i) ex.post(&c[p * 100 + i]);
+        });
+      }
+      for (call& p : posters) ex.post(&p);
+      REQUIRE(c.done.wait());
+      CHECK(c.each_once());
+    }
+  }
+}
+
+TEST_CASE("what a blocked worker has in its queue is taken by the others") {
+  executor ex({.workers = 3, .queue_capacity = 256});
+  crowd c(200);
+  gate finished;
+  bool others_did_all = false;
+  call blocked([&] {
+    for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);  // into this worker's own queue
+    others_did_all = c.done.wait();
+    finished.open();
+  });
+  ex.post(&blocked);
+  REQUIRE(finished.wait());
+  CHECK(others_did_all);
+  CHECK(c.each_once());
+  CHECK(ex.stolen() == c.size());
+}
+
+TEST_CASE("what does not fit in a blocked worker's queue is taken by the others too") {
+  executor ex({.workers = 2, .queue_capacity = 2});
+  crowd c(200);
+  gate finished;
+  bool others_did_all = false;
+  call blocked([&] {
+    for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);
+    others_did_all = c.done.wait();
+    finished.open();
+  });
+  ex.post(&blocked);
+  REQUIRE(finished.wait());
+  CHECK(others_did_all);
+  CHECK(c.each_once());
+  CHECK(ex.stolen() >= 1);
+}
+
+TEST_CASE("a job from outside gets its turn while a worker feeds itself without end") {
+  executor ex(1);
+  std::atomic<bool> stop{false};
+  gate ended;
+  std::unique_ptr<call> feeder;
+  feeder = std::make_unique<call>([&] { stop.load() ? ended.open() : ex.post(feeder.get()); });
+  ex.post(feeder.get());
+  for (int i = 0; i < 100; ++i) on_a_worker(ex, [] {});
+  stop = true;
+  REQUIRE(ended.wait());
+}
+
+TEST_CASE("a worker's own jobs get their turn while others flood it from outside") {
+  executor ex(1), outside(1);
+  std::atomic<bool> stop{false};
+  countdown floods(20);
+  // Each, run by a worker of `ex`, comes back by way of the other executor: the shared queue is never empty for long.
+  // (Lambdas in default member initialisers would be shorter, but clang 16 takes two of a local class for one.)
+  std::deque<call> here, there;
+  for (std::size_t i = 0; i < 20; ++i) {
+    here.emplace_back([&, i] { stop.load() ? floods.down() : outside.post(&there[i]); });
+    there.emplace_back([&, i] { ex.post(&here[i]); });
+  }
+  for (call& j : here) ex.post(&j);
+  int steps = 0;
+  gate own_done;
+  std::unique_ptr<call> own;
+  own = std::make_unique<call>([&] { ++steps == 1000 ? own_done.open() : ex.post(own.get()); });
+  ex.post(own.get());
+  REQUIRE(own_done.wait());
+  CHECK(steps == 1000);
+  stop = true;
+  REQUIRE(floods.wait());
+}
+
+TEST_CASE("one worker runs what comes from outside in its order") {
+  executor ex(1);
+  std::vector<int> order;
+  countdown done(1000);
+  std::deque<call> jobs;
+  for (int i = 0; i < 1000; ++i) {
+    jobs.emplace_back([&, i] {
+      order.push_back(i);
+      done.down();
+    });
+  }
+  for (call& j : jobs) ex.post(&j);
+  REQUIRE(done.wait());
+  bool sorted = order.size() == 1000;
+  for (std::size_t i = 0; i < order.size(); ++i) sorted = sorted && order[i] == static_cast<int>(i);
+  CHECK(sorted);
+}
+
+TEST_CASE("one worker runs what it posts itself in its order, as long as it fits in its queue") {
+  executor ex({.workers = 1, .queue_capacity = 256});
+  std::vector<int> order;
+  countdown done(256);
+  std::deque<call> jobs;
+  for (int i = 0; i < 256; ++i) {
+    jobs.emplace_back([&, i] {
+      order.push_back(i);
+      done.down();
+    });
+  }
+  on_a_worker(ex, [&] {
+    for (call& j : jobs) ex.post(&j);
+  });
+  REQUIRE(done.wait());
+  bool sorted = order.size() == 256;
+  for (std::size_t i = 0; i < order.size(); ++i) sorted = sorted && order[i] == static_cast<int>(i);
+  CHECK(sorted);
+}
+
+TEST_CASE("workers that have nothing to do fall asleep") {
+  executor ex(4);
+  CHECK(wick_test::eventually([&] { return ex.asleep() == 4; }));
+  crowd c(1000);
+  for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);
+  REQUIRE(c.done.wait());
+  CHECK(wick_test::eventually([&] { return ex.asleep() == 4; }));
+}
+
+TEST_CASE("workers that have nothing to do take no processor time") {
+  executor ex({.workers = 4, .io_threads = 4});
+  on_a_worker(ex, [] {});
+  REQUIRE(wick_test::eventually([&] { return ex.asleep() == 4; }));
+  std::mutex mutex;
+  std::condition_variable never;
+  std::unique_lock lock(mutex);
+  const std::clock_t before = std::clock();  // of all threads of this process
+  never.wait_for(lock, std::chrono::milliseconds(200), [] { return false; });
+  const double used = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
+  // Four that spin would take 0.2 s on one processor and 0.8 s on four; four that sleep take none.
+  CHECK(used < 0.05);
+}
+
+TEST_CASE("no wake-up is lost when jobs come one by one to sleeping workers") {
+  for (const std::size_t workers : {1u, 2u, 4u}) {
+    CAPTURE(workers);
+    executor ex(workers);
+    std::atomic<int> ran{0};
+    call j([&] { ran.fetch_add(1); });
+    const int n = rounds(4'000, 800);
+    bool all = true;
+    for (int i = 0; i < n && all; ++i) {
+      if (i % 8 == 0) all = wick_test::eventually([&] { return ex.asleep() == workers; });
+      ex.post(&j);
+      all = all && wick_test::eventually([&] { return ran.load() == i + 1; });
+    }
+    CHECK(all);
+  }
+}
+
+TEST_CASE("no job is lost when several threads post in bursts and jobs post more") {
+  executor ex({.workers = 4, .queue_capacity = 4});
+  constexpr std::size_t threads = 4;
+  const auto each = static_cast<std::size_t>(rounds(20'000, 2'000));
+  crowd c(threads * each * 2);
+  // Each outside job posts one of its own.
+  std::deque<call> outside;
+  for (std::size_t i = 0; i < threads * each; ++i) {
+    outside.emplace_back([&, i] {
+      ex.post(&c[2 * i]);
+      ex.post(&c[2 * i + 1]);
+    });
+  }
+  std::vector<std::thread> posters;
+  for (std::size_t t = 0; t < threads; ++t) {
+    posters.emplace_back([&, t] {
+      auto random = static_cast<std::uint32_t>(t + 1);
+      for (std::size_t i = 0; i < each; ++i) {
+        ex.post(&outside[t * each + i]);
+        random = random * 1664525u + 1013904223u;
+        if (random >> 25 == 0) std::this_thread::yield();
+        if (random >> 20 == 0) (void)wick_test::eventually([&] { return ex.asleep() > 0; });
+      }
+    });
+  }
+  for (std::thread& t : posters) t.join();
+  REQUIRE(c.done.wait());
+  CHECK(c.each_once());
+  CHECK(wick_test::eventually([&] { return ex.asleep() == 4; }));
+}
+
+TEST_CASE("the destructor runs what is queued") {
+  for (const std::size_t workers : {1u, 3u}) {
+    CAPTURE(workers);
+    crowd c(1000);
+    gate block;
+    call blocked([&] { (void)block.wait(); });
+    std::thread opener;
+    {
+      executor ex({.workers = workers, .queue_capacity = 2});
+      ex.post(&blocked);
+      for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);
+      opener = std::thread([&] { block.open(); });
+    }
+    CHECK(c.each_once());
+    opener.join();
+  }
+}
+
+TEST_CASE("the destructor runs what the queued jobs post in turn") {
+  for (int round = 0; round < 50; ++round) {
+    int steps = 0;
+    std::unique_ptr<call> next;
+    {
+      executor ex(2);
+      next = std::make_unique<call>([&] {
+        if (++steps < 1000) ex.post(next.get());
+      });
+      ex.post(next.get());
+    }
+    CHECK(steps == 1000);
+  }
+}
+
+TEST_CASE("the destructor finishes blocking calls under way and what continues after them") {
+  for (int round = 0; round < rounds(50, 10); ++round) {
+    std::atomic<int> ended{0};
+    {
+      executor ex({.workers = 2, .io_threads = 2});
+      const auto read = [](executor* on, std::atomic<int>* n) -> wick::detail::detached {
+        auto operation = on->io().run(*on, [] { return 1; });
+        const int one = co_await operation;
+        co_await on->schedule();
+        n->fetch_add(one);
+      };
+      for (int i = 0; i < 20; ++i) wick::detail::resume(read(&ex, &ended).handle);
+    }
+    CHECK(ended.load() == 20);
+  }
+}
+
+TEST_CASE("a blocking call that begins while the executor is destroyed is refused with an exception, not lost") {
+  std::atomic<int> refused{0}, done{0};
+  std::thread opener;
+  gate block;
+  call blocked([&] { (void)block.wait(); });
+  {
+    executor ex({.workers = 1, .io_threads = 2});
+    const auto read = [](executor* on, std::atomic<int>* no, std::atomic<int>* yes) -> wick::detail::detached {
+      co_await on->schedule();
+      try {
+        for (;;) {  // until the destructor is there
+          auto operation = on->io().run(*on, [] {});
+          co_await operation;
+          yes->fetch_add(1);
+        }
+      } catch (const std::logic_error&) {
+        no->fetch_add(1);
+      }
+    };
+    ex.post(&blocked);
+    for (int i = 0; i < 20; ++i) wick::detail::resume(read(&ex, &refused, &done).handle);
+    opener = std::thread([&] { block.open(); });
+  }
+  CHECK(refused.load() == 20);
+  opener.join();
+}
+
+TEST_CASE("executors come and go without a trace") {
+  for (int round = 0; round < rounds(100, 20); ++round) {
+    executor ex(static_cast<std::size_t>(1 + round % 16));
+    if (round % 2 == 0) on_a_worker(ex, [] {});
+  }
+}
+
+TEST_CASE("schedule continues on a worker") {
+  executor ex(2);
+  const auto where = [](executor* on) -> task<std::size_t> {
+    co_await on->schedule();
+    co_return on->this_slot();
+  };
+  CHECK(wick::sync_wait(where(&ex)) < ex.workers());
+}
+
+TEST_CASE("a coroutine may hop between executors") {
+  executor a(2), b(2);
+  const auto hop = [](executor* x, executor* y) -> task<int> {
+    int right = 0;
+    for (int i = 0; i < 200; ++i) {
+      co_await x->schedule();
+      if (x->this_slot() < x->workers() && y->this_slot() == executor::none) ++right;
+      co_await y->schedule();
+      if (y->this_slot() < y->workers() && x->this_slot() == executor::none) ++right;
+    }
+    co_return right;
+  };
+  CHECK(wick::sync_wait(hop(&a, &b)) == 400);
+}
+
+TEST_CASE("a foreign thread has no slot") {
+  const executor ex(1);
+  CHECK(ex.this_slot() == executor::none);
+}
+
+TEST_CASE("a helper lends a slot behind the workers' and takes it back") {
+  executor ex(2);
+  {
+    const executor::helper h(ex);
+    REQUIRE(h);
+    CHECK(ex.this_slot() >= ex.workers());
+    CHECK(ex.this_slot() < ex.slots());
+  }
+  CHECK(ex.this_slot() == executor::none);
+}
+
+TEST_CASE("helpers on several threads have different slots, and when all are lent there is none") {
+  executor ex(1);
+  const std::size_t places = ex.slots() - ex.workers();
+  std::vector<std::size_t> slots(places, executor::none);
+  countdown all(places);
+  gate end;
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < places; ++t) {
+    threads.emplace_back([&, t] {
+      const executor::helper h(ex);
+      if (h) slots[t] = ex.this_slot();
+      all.down();
+      (void)end.wait();
+    });
+  }
+  REQUIRE(all.wait());
+  {
+    const executor::helper one_too_many(ex);
+    CHECK_FALSE(one_too_many);
+    CHECK(ex.this_slot() == executor::none);
+  }
+  end.open();
+  for (std::thread& t : threads) t.join();
+  std::vector<bool> used(ex.slots());
+  for (const std::size_t s : slots) {
+    REQUIRE(s >= ex.workers());
+    REQUIRE(s < ex.slots());
+    CHECK_FALSE(used[s]);
+    used[s] = true;
+  }
+  const executor::helper again(ex);
+  CHECK(again);
+}
+
+TEST_CASE("a helper within another executor's helper gives the outer slot back") {
+  executor a(1), b(1);
+  const executor::helper outer(a);
+  const std::size_t slot = a.this_slot();
+  {
+    const executor::helper inner(b);
+    CHECK(b.this_slot() != executor::none);
+    CHECK(a.this_slot() == executor::none);
+  }
+  CHECK(a.this_slot() == slot);
+  CHECK(b.this_slot() == executor::none);
+}
+
+TEST_CASE("what a helper posts is run by the workers") {
+  executor ex(2);
+  const executor::helper h(ex);
+  crowd c(500);
+  for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);
+  REQUIRE(c.done.wait());
+  CHECK(c.each_once());
+}
+
+TEST_CASE("helper slots are handed from thread to thread without a race") {
+  executor ex(1);
+  std::vector<int> scratch(ex.slots(), 0);  // plain: only the holder of a slot touches its own
+  std::atomic<int> lent{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < rounds(5'000, 1'000); ++i) {
+        const executor::helper h(ex);
+        if (!h) continue;
+        ++scratch[ex.this_slot()];
+        lent.fetch_add(1);
+      }
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  int sum = 0;
+  for (const int n : scratch) sum += n;
+  CHECK(sum == lent.load());
+}
+
+TEST_CASE("the defaults are one worker a processor") {
+  const executor ex;
+  CHECK(ex.workers() == wick::available_cpus());
+  CHECK(ex.slots() > ex.workers());
+}
+
+#ifdef __linux__
+TEST_CASE("workers bear the executor's name and their number") {
+  executor ex({.workers = 1, .name = "fuel"});
+  std::array<char, 16> text{};
+  on_a_worker(ex, [&] { ::pthread_getname_np(::pthread_self(), text.data(), text.size()); });
+  CHECK(std::string(text.data()) == "fuel-0");
+}
+#endif

@@ -1,0 +1,251 @@
+#include <wick/run/scope.hpp>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <wick/run/sync_wait.hpp>
+
+#include "../support/doctest.hpp"
+#include "support.hpp"
+
+using wick::sync_wait;
+using wick::task;
+using wick_test::counted;
+using wick_test::rounds;
+
+namespace {
+
+task<void> add(std::atomic<int>* to, int n) {
+  to->fetch_add(n);
+  co_return;
+}
+
+task<void> fail(std::string text) {
+  throw std::runtime_error(text);
+  co_return;
+}
+
+/// Hops from worker to worker until it is asked to stop.
+task<void> until_stopped(wick::scope* in, std::atomic<int>* stopped) {
+  while (!in->stop().stop_requested()) co_await in->on().schedule();
+  stopped->fetch_add(1);
+}
+
+}  // namespace
+
+TEST_CASE("all that was spawned has ended when wait returns") {
+  wick::executor ex(4);
+  std::atomic<int> sum{0};
+  wick::scope s(ex);
+  const int n = rounds(10'000, 2'000);
+  for (int i = 0; i < n; ++i) s.spawn(add(&sum, 1));
+  s.wait();
+  CHECK(sum.load() == n);
+}
+
+TEST_CASE("all that was spawned has ended when join goes on") {
+  wick::executor ex(4);
+  const auto run = [](wick::executor* on) -> task<int> {
+    std::atomic<int> sum{0};
+    wick::scope s(*on);
+    for (int i = 0; i < 1000; ++i) s.spawn(add(&sum, 1));
+    co_await s.join();
+    co_return sum.load();
+  };
+  for (int i = 0; i < 10; ++i) CHECK(sync_wait(run(&ex)) == 1000);
+}
+
+TEST_CASE("joining a scope in which nothing was spawned goes on at once") {
+  wick::executor ex(1);
+  const auto run = [](wick::executor* on) -> task<std::thread::id> {
+    wick::scope s(*on);
+    co_await s.join();
+    co_return wick_test::this_thread();
+  };
+  CHECK(sync_wait(run(&ex)) == wick_test::this_thread());
+  wick::scope s(ex);
+  s.wait();
+}
+
+TEST_CASE("what is spawned runs on the executor's workers") {
+  wick::executor ex(2);
+  std::atomic<bool> elsewhere{false};
+  const auto where = [](wick::executor* on, std::atomic<bool>* foreign) -> task<void> {
+    if (on->this_slot() >= on->workers()) *foreign = true;
+    co_return;
+  };
+  wick::scope s(ex);
+  for (int i = 0; i < 100; ++i) s.spawn(where(&ex, &elsewhere));
+  s.wait();
+  CHECK_FALSE(elsewhere.load());
+}
+
+TEST_CASE("the first exception stops the siblings, which are all awaited, and wait throws it") {
+  wick::executor ex(2);
+  std::atomic<int> stopped{0};
+  wick::scope s(ex);
+  for (int i = 0; i < 20; ++i) s.spawn(until_stopped(&s, &stopped));
+  s.spawn(fail("photo 17"));
+  CHECK_THROWS_WITH_AS(s.wait(), "photo 17", std::runtime_error);
+  CHECK(stopped.load() == 20);
+}
+
+TEST_CASE("the first exception stops the siblings, which are all awaited, and join throws it") {
+  wick::executor ex(2);
+  const auto run = [](wick::executor* on, std::atomic<int>* stopped) -> task<std::string> {
+    std::string text;
+    wick::scope s(*on);
+    for (int i = 0; i < 20; ++i) s.spawn(until_stopped(&s, stopped));
+    s.spawn(fail("photo 18"));
+    try {
+      co_await s.join();
+    } catch (const std::runtime_error& e) {
+      text = e.what();
+    }
+    co_return text;
+  };
+  std::atomic<int> stopped{0};
+  CHECK(sync_wait(run(&ex, &stopped)) == "photo 18");
+  CHECK(stopped.load() == 20);
+}
+
+TEST_CASE("of many exceptions exactly one is thrown, and no sibling is lost") {
+  wick::executor ex(4);
+  for (int round = 0; round < rounds(200, 50); ++round) {
+    std::atomic<int> sum{0};
+    wick::scope s(ex);
+    for (int i = 0; i < 10; ++i) {
+      s.spawn(fail("one of many"));
+      s.spawn(add(&sum, 1));
+    }
+    CHECK_THROWS_WITH_AS(s.wait(), "one of many", std::runtime_error);
+    CHECK(sum.load() == 10);
+  }
+}
+
+TEST_CASE("a stop callback of a sibling is called when another fails") {
+  wick::executor ex(2);
+  wick::scope s(ex);
+  std::atomic<int> called{0};
+  const wick::stop_callback on_stop(s.stop(), [&] { called.fetch_add(1); });
+  s.spawn(fail("x"));
+  CHECK_THROWS_AS(s.wait(), std::runtime_error);
+  CHECK(called.load() == 1);
+}
+
+TEST_CASE("a task of the scope may spawn more into it") {
+  struct tree {
+    static task<void> grow(wick::scope* in, std::atomic<int>* leaves, int depth) {
+      if (depth == 0) {
+        leaves->fetch_add(1);
+        co_return;
+      }
+      in->spawn(grow(in, leaves, depth - 1));
+      in->spawn(grow(in, leaves, depth - 1));
+    }
+  };
+  wick::executor ex(4);
+  std::atomic<int> leaves{0};
+  wick::scope s(ex);
+  s.spawn(tree::grow(&s, &leaves, 10));
+  s.wait();
+  CHECK(leaves.load() == 1024);
+}
+
+TEST_CASE("several threads may spawn at once") {
+  wick::executor ex(2);
+  std::atomic<int> sum{0};
+  wick::scope s(ex);
+  {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 500; ++i) s.spawn(add(&sum, 1));
+      });
+    }
+    for (std::thread& t : threads) t.join();
+  }
+  s.wait();
+  CHECK(sum.load() == 2000);
+}
+
+TEST_CASE("the destructor asks the tasks to stop and waits for them") {
+  wick::executor ex(2);
+  std::atomic<int> stopped{0};
+  {
+    wick::scope s(ex);
+    for (int i = 0; i < 10; ++i) s.spawn(until_stopped(&s, &stopped));
+  }
+  CHECK(stopped.load() == 10);
+}
+
+TEST_CASE("the destructor drops an exception that nobody asked for") {
+  wick::executor ex(2);
+  std::atomic<int> sum{0};
+  {
+    wick::scope s(ex);
+    s.spawn(fail("unheard"));
+    s.spawn(add(&sum, 1));
+  }
+  CHECK(sum.load() == 1);
+}
+
+TEST_CASE("request_stop reaches the tasks and is no error") {
+  wick::executor ex(2);
+  std::atomic<int> stopped{0};
+  wick::scope s(ex);
+  for (int i = 0; i < 10; ++i) s.spawn(until_stopped(&s, &stopped));
+  s.request_stop();
+  s.wait();
+  CHECK(stopped.load() == 10);
+}
+
+TEST_CASE("the frames of the tasks, their parameters too, are gone when wait returns") {
+  wick::executor ex(2);
+  const auto hold = [](counted) -> task<void> { co_return; };
+  int left = 0;
+  for (int i = 0; i < rounds(5'000, 500); ++i) {
+    const auto alive = std::make_unique<std::atomic<int>>(0);
+    wick::scope s(ex);
+    s.spawn(hold(counted(*alive)));
+    s.spawn(hold(counted(*alive)));
+    s.wait();
+    left += alive->load();
+  }
+  CHECK(left == 0);
+}
+
+TEST_CASE("a scope may be destroyed as soon as its join goes on") {
+  wick::executor ex(4);
+  const auto run = [](wick::executor* on) -> task<int> {
+    std::atomic<int> sum{0};
+    auto s = std::make_unique<wick::scope>(*on);
+    for (int i = 0; i < 4; ++i) s->spawn(add(&sum, 1));
+    co_await s->join();
+    s.reset();
+    co_return sum.load();
+  };
+  int sum = 0;
+  const int n = rounds(5'000, 500);
+  for (int i = 0; i < n; ++i) sum += sync_wait(run(&ex));
+  CHECK(sum == 4 * n);
+}
+
+TEST_CASE("a scope in a task of a scope passes its failure up") {
+  wick::executor ex(2);
+  const auto inner = [](wick::executor* on) -> task<void> {
+    wick::scope s(*on);
+    s.spawn(fail("from below"));
+    co_await s.join();
+  };
+  std::atomic<int> stopped{0};
+  wick::scope outer(ex);
+  outer.spawn(until_stopped(&outer, &stopped));
+  outer.spawn(inner(&ex));
+  CHECK_THROWS_WITH_AS(outer.wait(), "from below", std::runtime_error);
+  CHECK(stopped.load() == 1);
+}

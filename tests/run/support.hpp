@@ -1,0 +1,124 @@
+/// \file
+/// What the tests of the engine share: jobs out of callables, waits that give up instead of hanging, counted objects.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <wick/run/job.hpp>
+
+namespace wick_test {
+
+/// How long a test waits for what must happen. Only a failing test ever waits so long.
+inline constexpr std::chrono::seconds patience{60};
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool sanitized = true;
+#elif defined(__has_feature)
+inline constexpr bool sanitized = __has_feature(thread_sanitizer) || __has_feature(address_sanitizer);
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+/// Fewer rounds under a sanitizer, which makes each ten times dearer.
+inline constexpr int rounds(int plain, int under_sanitizer) { return sanitized ? under_sanitizer : plain; }
+
+/// A job that calls a callable each time it is run.
+class call : public wick::job {
+ public:
+  explicit call(std::function<void()> f) : f_(std::move(f)) {
+    execute = [](wick::job* j) noexcept { static_cast<call*>(j)->f_(); };
+  }
+  call(const call&) = delete;
+  call& operator=(const call&) = delete;
+
+ private:
+  std::function<void()> f_;
+};
+
+/// Events that are counted down to zero by any thread.
+class countdown {
+ public:
+  explicit countdown(std::size_t n) : left_(n) {}
+  void down() noexcept {
+    std::lock_guard lock(mutex_);  // told under the lock: whoever waited may destroy this at once
+    if (--left_ == 0) zero_.notify_all();
+  }
+  /// False when it took longer than a test's patience.
+  [[nodiscard]] bool wait() {
+    std::unique_lock lock(mutex_);
+    return zero_.wait_for(lock, patience, [&] { return left_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable zero_;
+  std::size_t left_;
+};
+
+/// One event that threads wait for.
+class gate : countdown {
+ public:
+  gate() : countdown(1) {}
+  void open() noexcept { down(); }
+  using countdown::wait;
+};
+
+/// The calling thread. In a coroutine use this one: clang 14 takes std::this_thread::get_id() from before a suspension for
+/// that after it.
+[[gnu::noinline]] inline std::thread::id this_thread() noexcept { return std::this_thread::get_id(); }
+
+/// Looks again and again, giving way to others, until `holds()` does.
+template <class Predicate>
+[[nodiscard]] bool eventually(Predicate holds) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// Counts itself: a parameter or local of a coroutine tells by it whether the frame is still there.
+class counted {
+ public:
+  explicit counted(std::atomic<int>& alive) noexcept : alive_(&alive) { alive_->fetch_add(1); }
+  counted(const counted& other) noexcept : counted(*other.alive_) {}
+  counted& operator=(const counted&) = delete;
+  ~counted() { alive_->fetch_sub(1); }
+
+ private:
+  std::atomic<int>* alive_;
+};
+
+/// How much stack the calls of touch() spanned, the worst thread's.
+class stack_span {
+ public:
+  [[gnu::noinline]] void touch() noexcept {
+    thread_local const void* of = nullptr;
+    thread_local std::uintptr_t low = 0, high = 0;
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    if (std::exchange(of, this) != this) low = high = here;
+    if (here < low) low = here;
+    if (here > high) high = here;
+    std::size_t seen = span_.load(std::memory_order_relaxed);
+    while (seen < high - low && !span_.compare_exchange_weak(seen, high - low, std::memory_order_relaxed)) {
+    }
+  }
+  std::size_t bytes() const noexcept { return span_.load(std::memory_order_relaxed); }
+
+  /// Far more than a bounded nesting needs at -O0 under a sanitizer, far less than 10^4 nested calls.
+  static constexpr std::size_t bounded = 384 * 1024;
+
+ private:
+  std::atomic<std::size_t> span_{0};
+};
+
+}  // namespace wick_test

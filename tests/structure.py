@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Checks the shape of the house: which header may include which, and what each must be. A line per violation.
+
+structure.py ROOT
+
+The arrows run one way (DESIGN: torch, read, image -> flow -> run), there is no circle, only torch/ and wick.hpp see
+LibTorch, the engine's headers stay cheap to include, a header is at most 500 lines, and every public header has a test.
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+# The rooms that a room's headers may include, beside itself.
+ARROWS = {
+    "run": {"observe"},
+    "observe": {"run"},
+    "flow": {"run", "observe"},
+    "read": {"flow", "run", "observe"},
+    "image": {"flow", "run", "observe"},
+    "torch": {"flow", "run", "observe", "read", "image"},
+}
+# Headers at the top that any room may include, and those that gather the rooms.
+SHARED = {"fwd.hpp", "version.hpp"}
+GATHERING = {"wick.hpp", "core.hpp"}
+COSTLY = {"ranges", "iostream", "functional", "future", "regex"}
+TORCH = re.compile(r"(torch|ATen|c10)/")
+MAX_LINES = 500
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def without_comments(text: str) -> str:
+    return re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.DOTALL)
+
+
+def room_of(path: str) -> str:
+    return path.split("/")[0] if "/" in path else ""
+
+
+def circles(graph: dict) -> list:
+    """The include circles, each once, starting from its alphabetically first header."""
+    found, state = set(), {}
+
+    def visit(node, trail):
+        state[node] = "open"
+        for following in graph.get(node, []):
+            if state.get(following) == "open":
+                ring = trail[trail.index(following) :] if following in trail else [following]
+                least = ring.index(min(ring))
+                found.add(tuple(ring[least:] + ring[:least]))
+            elif following not in state:
+                visit(following, trail + [following])
+        state[node] = "done"
+
+    for node in sorted(graph):
+        if node not in state:
+            visit(node, [node])
+    return sorted(found)
+
+
+def main() -> int:
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
+    base = root / "include" / "wick"
+    headers = sorted(p.relative_to(base).as_posix() for p in base.rglob("*.hpp"))
+    faults, graph = [], {}
+
+    for header in headers:
+        text = (base / header).read_text(encoding="utf-8")
+        room = room_of(header)
+        name = f"include/wick/{header}"
+        say = lambda fault: faults.append(f"{name}: {fault}")
+
+        lines = text.count("\n")
+        if lines > MAX_LINES:
+            say(f"{lines} lines; at {MAX_LINES} a header is two headers")
+        if "#pragma once" not in text:
+            say("has no #pragma once")
+        if room and room not in ARROWS:
+            say(f"there is no room {room}/")
+            continue
+
+        graph[header] = []
+        for quote, target in INCLUDE.findall(without_comments(text)):
+            if quote == '"':
+                say(f'includes "{target}"; write <wick/…>')
+            if target.startswith("wick/"):
+                inner = target[len("wick/") :]
+                graph[header].append(inner)
+                if inner not in headers:
+                    say(f"includes <{target}>, which does not exist")
+                other = room_of(inner)
+                if header in GATHERING:
+                    if header == "core.hpp" and (other == "torch" or inner == "wick.hpp"):
+                        say(f"includes <{target}>; core.hpp is what does without LibTorch")
+                elif other == room or inner in SHARED:
+                    pass
+                elif not other:
+                    say(f"includes <{target}>, which gathers the rooms; include the one header that is needed")
+                elif other not in ARROWS.get(room, set()):
+                    say(f"includes <{target}>; {room or 'it'}/ may include only {', '.join(sorted(ARROWS.get(room, set()) | {room}))}")
+            elif TORCH.match(target) and room != "torch" and header != "wick.hpp":
+                say(f"includes <{target}>; only torch/ and wick.hpp may include LibTorch")
+            elif target in COSTLY and room != "torch" and header != "wick.hpp":
+                say(f"includes <{target}>, which is too costly for a core header")
+
+        public = room and "detail" not in Path(header).parts and not header.endswith("_implementation.hpp")
+        test = root / "tests" / Path(header).with_suffix(".cpp")
+        if public and not test.is_file():
+            say(f"has no test tests/{Path(header).with_suffix('.cpp').as_posix()}")
+
+    for ring in circles(graph):
+        faults.append("include circle: " + " -> ".join(ring + ring[:1]))
+
+    version = re.search(r'version = "([^"]+)"', (base / "version.hpp").read_text(encoding="utf-8")).group(1)
+    port = json.loads((root / "ports" / "wick" / "vcpkg.json").read_text(encoding="utf-8"))
+    if port["version-semver"] != version:
+        faults.append(f"ports/wick/vcpkg.json: version {port['version-semver']}; include/wick/version.hpp says {version}")
+
+    for fault in faults:
+        print(fault)
+    print(f"{len(headers)} headers, {len(faults)} violations")
+    return 1 if faults or not headers else 0
+
+
+sys.exit(main())

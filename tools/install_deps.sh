@@ -1,0 +1,242 @@
+# Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
+#
+#   wick_require build tests torch data clang     what of these is missing is named, then installed (apt-get)
+#
+# WICK_INSTALL=no only names it, and ends the script with 1. Sets PATH and CXX when the distribution's own cmake, compiler
+# or LibTorch is too old and another one was installed.
+
+wick_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+wick_logs=$wick_root/build/logs
+wick_venv=$wick_root/build/venv
+wick_clangs="19 18 17 16 15"
+wick_cmake_minimum=3.25
+wick_torch_minimum=1.13
+wick_prefixes="$(tr ':;' '  ' <<<"${CMAKE_PREFIX_PATH:-}") /usr /usr/local"
+
+wick_say() { printf 'wick: %s\n' "$*"; }
+wick_die() {
+  printf 'wick: %s\n' "$*" >&2
+  exit 1
+}
+
+# ---- what is there already
+
+wick_compiles() { # wick_compiles COMPILER: knows C++20's coroutines, is g++ 12, clang 14 or newer
+  command -v "$1" >/dev/null 2>&1 && "$1" -std=c++20 -x c++ -fsyntax-only - >/dev/null 2>&1 <<'END'
+#include <coroutine>
+#if defined(__clang__) ? __clang_major__ < 14 : __GNUC__ < 12
+#error too old
+#endif
+END
+}
+
+wick_has_header() {
+  local folder compiler=${CXX:-c++}
+  for folder in $wick_prefixes; do
+    [[ -e $folder/include/$1 ]] && return
+  done
+  command -v "$compiler" >/dev/null 2>&1 && printf '#include <%s>\n' "$1" | "$compiler" -x c++ -E - >/dev/null 2>&1
+}
+
+wick_version_at_least() { [[ $(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1) == "$2" ]]; }
+
+wick_has_cmake() {
+  command -v cmake >/dev/null 2>&1 &&
+    wick_version_at_least "$(cmake --version | sed -n 's/^cmake version //p')" "$wick_cmake_minimum"
+}
+
+# Which LibTorch is taken is cmake/FindLibTorch.cmake's business; here it's enough that there is one.
+wick_has_torch() {
+  [[ -n ${Torch_DIR:-}${Torch_ROOT:-}${LibTorch_ROOT:-} ]] && return
+  local folder
+  for folder in $wick_prefixes; do
+    [[ -e ${folder%/share/cmake}/include/torch/csrc/api/include/torch/version.h ]] && return
+  done
+  (cd / && python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)') >/dev/null 2>&1
+}
+
+wick_sanitizing_clang() { # prints the newest clang++ that has its sanitizers' runtime
+  local version file
+  for version in $wick_clangs; do
+    command -v "clang++-$version" >/dev/null 2>&1 || continue
+    for file in libclang_rt.tsan.a "libclang_rt.tsan-$(uname -m).a"; do
+      if [[ -e $("clang++-$version" --print-file-name="$file") ]]; then
+        echo "clang++-$version"
+        return
+      fi
+    done
+  done
+  return 1
+}
+
+# ---- apt
+
+wick_as_root() {
+  if [[ $(id -u) == 0 ]]; then
+    "$@"
+  else
+    sudo ${CI:+-n} "$@"
+  fi
+}
+
+wick_apt() { # wick_apt LOG ARGUMENT…
+  local log=$1
+  shift
+  wick_as_root env DEBIAN_FRONTEND=noninteractive apt-get -y -q "$@" >>"$log" 2>&1
+}
+
+wick_update_apt() { # once, and only when something is missing
+  [[ -n ${wick_updated:-} ]] && return
+  wick_updated=yes
+  wick_say "apt-get update"
+  wick_apt "$wick_logs/apt.log" update || {
+    tail -n 5 "$wick_logs/apt.log" >&2
+    wick_die "apt-get update failed; the whole of it is in $wick_logs/apt.log"
+  }
+}
+
+wick_candidate() { # the version that apt-get would install, without epoch and Debian's suffix; nothing when there is none
+  LC_ALL=C apt-cache policy "$1" 2>/dev/null | sed -n '/(none)/d; s/^ *Candidate: *//p' | sed 's/^[0-9]*://; s/[-+].*//'
+}
+
+wick_clang_packages() { # the newest clang of the list that apt-get has, with its sanitizers' runtime
+  local version
+  for version in $wick_clangs; do
+    if [[ -n $(wick_candidate "libclang-rt-$version-dev") ]]; then
+      echo "clang-$version libclang-rt-$version-dev"
+      return
+    fi
+  done
+  echo "clang-16 libclang-rt-16-dev"
+}
+
+wick_install_packages() {
+  wick_say "installing by apt-get: $*"
+  wick_apt "$wick_logs/apt.log" install --no-install-recommends "$@" && return
+  # Old lists name packages that are gone.
+  wick_update_apt
+  wick_apt "$wick_logs/apt.log" install --no-install-recommends "$@" && return
+  tail -n 15 "$wick_logs/apt.log" >&2
+  wick_die "apt-get install failed; the whole of it is in $wick_logs/apt.log"
+}
+
+wick_pip() { # for what the distribution has too old: into a virtual environment under build/
+  wick_say "installing by pip into ${wick_venv#"$wick_root"/}: $*"
+  if [[ ! -x $wick_venv/bin/pip ]]; then
+    rm -rf "$wick_venv"
+    python3 -m venv "$wick_venv" >>"$wick_logs/pip.log" 2>&1 || wick_install_packages python3-venv
+    [[ -x $wick_venv/bin/pip ]] || python3 -m venv "$wick_venv" >>"$wick_logs/pip.log" 2>&1
+  fi
+  "$wick_venv/bin/pip" install "$@" >>"$wick_logs/pip.log" 2>&1 || {
+    tail -n 5 "$wick_logs/pip.log" >&2
+    wick_die "pip install $* failed; the whole of it is in $wick_logs/pip.log"
+  }
+}
+
+# ---- all together
+
+wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing, one a line
+  local group
+  for group in "$@"; do
+    case $group in
+      build)
+        wick_compiles "${CXX:-c++}" || echo g++
+        wick_has_cmake || echo cmake
+        command -v ninja >/dev/null 2>&1 || echo ninja-build
+        command -v python3 >/dev/null 2>&1 || echo python3
+        wick_has_header zlib.h || echo zlib1g-dev
+        wick_has_header stb/stb_image.h || wick_has_header stb_image.h || echo libstb-dev
+        ;;
+      tests) wick_has_header doctest/doctest.h || echo doctest-dev ;;
+      torch) wick_has_torch || echo libtorch-dev ;;
+      data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
+      clang) wick_sanitizing_clang >/dev/null || echo clang ;;
+      *) wick_die "wick_require: no group $group" ;;
+    esac
+  done
+}
+
+wick_require() {
+  # What an earlier run put there, if it did.
+  [[ -d $wick_venv/bin ]] && PATH=$wick_venv/bin:$PATH
+  if ! wick_compiles "${CXX:-c++}"; then
+    local version
+    for version in 14 13 12; do
+      if wick_compiles "g++-$version"; then
+        export CXX=g++-$version
+        break
+      fi
+    done
+  fi
+
+  local missing package version
+  missing=$(wick_missing "$@" | tr '\n' ' ')
+  missing=${missing% }
+  [[ -z $missing ]] && return
+  local command="apt-get install --no-install-recommends $missing"
+  [[ " $missing " == *" clang "* ]] && command=${command/ clang/ $(wick_clang_packages)}
+  wick_say "missing here: $missing"
+  [[ ${WICK_INSTALL:-yes} == no ]] && wick_die "to install it: $command"
+  command -v apt-get >/dev/null 2>&1 ||
+    wick_die "no apt-get here: install what Debian calls $missing, then run this again"
+  if [[ $(id -u) != 0 ]] && ! command -v sudo >/dev/null 2>&1; then
+    wick_die "not root, and no sudo here: have root run: $command"
+  fi
+  mkdir -p "$wick_logs"
+  compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || wick_update_apt
+
+  local packages=() pip=()
+  for package in $missing; do
+    case $package in
+      g++)
+        packages+=(g++)
+        version=$(wick_candidate g++)
+        wick_version_at_least "${version:-0}" 12 || packages+=(g++-12)
+        ;;
+      cmake)
+        version=$(wick_candidate cmake)
+        if wick_version_at_least "${version:-0}" "$wick_cmake_minimum"; then packages+=(cmake); else pip+=(cmake); fi
+        ;;
+      libtorch-dev)
+        version=$(wick_candidate libtorch-dev)
+        if wick_version_at_least "${version:-0}" "$wick_torch_minimum"; then
+          packages+=(libtorch-dev)
+        else
+          wick_say "libtorch-dev is ${version:-not} there, $wick_torch_minimum is needed: PyPI's torch instead (some GB, with CUDA)"
+          pip+=(torch)
+        fi
+        ;;
+      clang) packages+=($(wick_clang_packages)) ;;
+      *) packages+=("$package") ;;
+    esac
+  done
+  ((${#packages[@]})) && wick_install_packages "${packages[@]}"
+  ((${#pip[@]})) && wick_pip "${pip[@]}" && PATH=$wick_venv/bin:$PATH
+
+  if ! wick_compiles "${CXX:-c++}" && wick_compiles g++-12; then
+    export CXX=g++-12
+  fi
+  hash -r
+  missing=$(wick_missing "$@" | tr '\n' ' ')
+  [[ -z $missing ]] || wick_die "installed, and yet not usable: $missing"
+}
+
+# ---- for the scripts that build
+
+# wick_step NAME COMMAND…: runs it with its output in build/logs/NAME.log, and here no more than how far it is, what CMake
+# says in wick's name, and on failure the errors.
+wick_step() {
+  local name=$1 log=$wick_logs/$1.log start=$SECONDS terminal=0
+  shift
+  mkdir -p "$wick_logs"
+  [[ -t 1 && -z ${CI:-} ]] && terminal=1
+  if "$@" 2>&1 | tee "$log" | awk -v terminal="$terminal" '
+      /^-- wick: /             { sub(/^-- /, ""); print; fflush() }
+      terminal && /^\[[0-9]+\// { printf "\r\033[K%s", substr($0, 1, 100); fflush() }
+      END                      { if (terminal) printf "\r\033[K" }'; then
+    wick_say "$name: $((SECONDS - start)) s"
+  else
+    grep -E -A 12 'error:|CMake Error|FAILED:|undefined reference|Error [0-9]' "$log" | awk 'NR <= 60' >&2 || tail -n 30 "$log" >&2
+    wick_die "$name failed; the whole of it is in build/logs/$name.log"
+  fi
+}
