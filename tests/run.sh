@@ -15,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 
 presets=(default)
-needs=(build tests torch)
+needs=(build tests torch data)
 quick=()
 ctest_arguments=()
 while (($#)); do

@@ -92,7 +92,7 @@ int run(const wick_bench::options& o) {
   // The same pixels first.
   {
     std::vector<std::uint64_t> wanted(batch_size);
-    wick_bench::bare_decode(first, o.workers, [&](std::size_t i, const stbi_uc* pixels, int width, int height) {
+    wick_bench::bare_decode(first, o.workers, [&](std::size_t i, const std::uint8_t* pixels, int width, int height) {
       wanted[i] = wick_bench::hash_of(pixels, static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
     });
     auto loader = make_loader(folder, o.workers);
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   try {
     return run(wick_bench::options::parse(
         argc, argv, "From the last batch of an epoch to the first of the next, and to the first batch of a fresh loader",
-        {{"--folder", "DIR", "pictures of yours, all of one size, a class a sub-folder"}}));
+        {wick_bench::options::folder_option}));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "epoch: %s\n", e.what());
     return 1;

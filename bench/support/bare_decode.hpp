@@ -47,9 +47,18 @@ inline std::uint64_t hash_of(const std::uint8_t* data, std::size_t size) noexcep
   return h;
 }
 
+/// stb_image as this file has it.
+struct own_stb {
+  static std::uint8_t* load(const std::uint8_t* encoded, int size, int& width, int& height) {
+    int channels = 0;
+    return stbi_load_from_memory(encoded, size, &width, &height, &channels, 3);
+  }
+  static void drop(std::uint8_t* pixels) { stbi_image_free(pixels); }
+};
+
 /// Decodes `files` on `threads` threads, each taking the next one: reads it into a buffer that is kept, decodes it to RGB.
 /// `each(i, pixels, width, height)` is called on the thread that decoded file i. Ends the program when one can't be read.
-template <class Each>
+template <class Decoder = own_stb, class Each>
 void bare_decode(std::span<const std::string> files, std::size_t threads, Each each) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
@@ -61,14 +70,14 @@ void bare_decode(std::span<const std::string> files, std::size_t threads, Each e
       encoded.resize(static_cast<std::size_t>(about.st_size));
       if (::read(file, encoded.data(), encoded.size()) != about.st_size) std::perror(files[i].c_str()), std::exit(1);
       ::close(file);
-      int width = 0, height = 0, channels = 0;
-      stbi_uc* const pixels = stbi_load_from_memory(encoded.data(), static_cast<int>(encoded.size()), &width, &height, &channels, 3);
+      int width = 0, height = 0;
+      std::uint8_t* const pixels = Decoder::load(encoded.data(), static_cast<int>(encoded.size()), width, height);
       if (pixels == nullptr) {
-        std::fprintf(stderr, "%s: %s\n", files[i].c_str(), stbi_failure_reason());
+        std::fprintf(stderr, "%s: stb_image can't decode it\n", files[i].c_str());
         std::exit(1);
       }
       each(i, pixels, width, height);
-      stbi_image_free(pixels);
+      Decoder::drop(pixels);
     }
   };
   std::vector<std::thread> others;
@@ -76,8 +85,9 @@ void bare_decode(std::span<const std::string> files, std::size_t threads, Each e
   work();
   for (std::thread& t : others) t.join();
 }
-inline void bare_decode(std::span<const std::string> files, std::size_t threads) {
-  bare_decode(files, threads, [](std::size_t, const stbi_uc*, int, int) {});
+template <class Decoder = own_stb>
+void bare_decode(std::span<const std::string> files, std::size_t threads) {
+  bare_decode<Decoder>(files, threads, [](std::size_t, const std::uint8_t*, int, int) {});
 }
 
 }  // namespace wick_bench

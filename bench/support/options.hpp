@@ -21,6 +21,8 @@ struct options {
     std::string_view name;  // "--folder"
     std::string_view value, about;
   };
+  static constexpr extra only_option{"--only", "TEXT", "only sides whose name begins with TEXT, and no RESULT: for a profiler"};
+  static constexpr extra folder_option{"--folder", "DIR", "pictures of yours, all of one size, a class a sub-folder"};
 
   /// Reads the command line; --help and mistakes end the program. `extras` are the options beyond the common ones.
   static options parse(int argc, char** argv, std::string_view about, const std::vector<extra>& extras = {}) {
@@ -52,7 +54,6 @@ struct options {
         std::printf("  --rounds N    rounds, of which medians are taken (9)\n");
         std::printf("  --quick       few and short rounds: only to see that it runs and that results are equal\n");
         std::printf("  --workers N   threads of each side (2)\n");
-        std::printf("  --only TEXT   only sides whose name begins with TEXT, and no RESULT: for a profiler\n");
         for (const extra& e : extras) {
           const std::string left = std::string(e.name) + " " + std::string(e.value);
           std::printf("  %-12s  %.*s\n", left.c_str(), static_cast<int>(e.about.size()), e.about.data());
@@ -65,7 +66,7 @@ struct options {
         o.quick = true;
       } else if (name == "--workers") {
         o.workers = static_cast<std::size_t>(count());
-      } else if (name == "--only") {
+      } else if (name == "--only" && has(name)) {
         o.only = value();
       } else if (name == "--folder" && has(name)) {
         o.folder = value();

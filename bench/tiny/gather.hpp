@@ -3,12 +3,10 @@
 /// to hand batches to; the order is worked out beforehand.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <thread>
 #include <vector>
 
@@ -21,13 +19,15 @@ using order = std::vector<std::uint32_t>;
 
 class gather {
  public:
-  gather(const data_set& data, std::size_t threads)
+  /// \param ring slabs a thread, used in turns. Two stay in the core's own cache; a loader that has batches ready ahead
+  /// of its consumer needs more, and pays for it.
+  gather(const data_set& data, std::size_t threads, std::size_t ring)
       : pixels_(static_cast<const std::uint8_t*>(data.pixels.data_ptr())),
         targets_(static_cast<const std::int64_t*>(data.targets.data_ptr())),
-        slabs_(threads) {}
+        slabs_(threads, std::vector<slab>(ring)) {}
 
-  /// `epochs` times through the orders, in turns: each thread takes the next batch, fills one of its slabs, and looks
-  /// at it as a training loop would.
+  /// `epochs` times through the orders, in turns: each thread takes the next batch, fills one of its slabs, and
+  /// looks at it as a training loop would.
   seen run(const std::vector<order>& orders, std::uint64_t epochs) {
     const std::uint64_t end = epochs * batches;
     std::atomic<std::uint64_t> next{0};
@@ -37,7 +37,7 @@ class gather {
       for (std::uint64_t k = 0;; ++k) {
         const std::uint64_t b = next.fetch_add(1, std::memory_order_relaxed);
         if (b >= end) break;
-        slab& to = (*slabs_[t].memory)[k % ring];
+        slab& to = slabs_[t][k % slabs_[t].size()];
         const std::uint64_t n = fill(orders[(b / batches) % orders.size()], b % batches, to);
         mine.batch(to.pixels, to.targets, n);
       }
@@ -55,7 +55,7 @@ class gather {
   /// One epoch in order, for comparison.
   digest check(const order& in) {
     digest d;
-    slab& to = (*slabs_[0].memory)[0];
+    slab& to = slabs_[0][0];
     for (std::uint64_t b = 0; b < batches; ++b) {
       const std::uint64_t n = fill(in, b, to);
       d.batch(to.pixels, to.targets, n);
@@ -64,17 +64,12 @@ class gather {
   }
 
  private:
-  static constexpr std::size_t ring = 2;
-  static constexpr std::uint64_t ahead = 12;  // rows; 8 to 16 are equally good
+  static constexpr std::uint64_t ahead = 12;  // rows; 8 to 16 are much the same
 
   struct slab {
     alignas(64) std::uint8_t pixels[batch_size * row];
     alignas(64) std::int64_t targets[batch_size];
   };
-  struct alignas(64) slabs {
-    std::unique_ptr<std::array<slab, ring>> memory = std::make_unique<std::array<slab, ring>>();
-  };
-
   std::uint64_t fill(const order& in, std::uint64_t b, slab& to) const noexcept {
     const std::uint32_t* const index = in.data() + b * batch_size;
     const std::uint64_t n = b + 1 < batches ? batch_size : samples - b * batch_size;
@@ -96,7 +91,7 @@ class gather {
 
   const std::uint8_t* pixels_;
   const std::int64_t* targets_;
-  std::vector<slabs> slabs_;
+  std::vector<std::vector<slab>> slabs_;
 };
 
 }  // namespace tiny

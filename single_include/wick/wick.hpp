@@ -45,6 +45,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 // ==== wick/flow/collate.hpp
 /// \file
@@ -56,7 +57,6 @@
 #include <mutex>
 #include <optional>
 #include <tuple>
-#include <vector>
 
 // ==== wick/flow/error.hpp
 /// \file
@@ -71,6 +71,17 @@ namespace wick {
 class error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known. Messages name
+/// the stage that it belongs to.
+class late_error : public error {
+ public:
+  late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
+  const std::string& stage() const noexcept { return stage_; }
+
+ private:
+  std::string stage_;
 };
 
 /// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own exception is
@@ -164,7 +175,7 @@ inline std::size_t parse_cpu_max(const char* text) noexcept {
   const long long quota = std::strtoll(text, &end, 10);
   if (end == text || quota <= 0) return 0;
   const long long period = std::strtoll(end, nullptr, 10);
-  return period <= 0 ? 0 : static_cast<std::size_t>((quota + period - 1) / period);
+  return period <= 0 ? 0 : static_cast<std::size_t>(quota / period + (quota % period != 0 ? 1 : 0));
 }
 
 }  // namespace detail
@@ -202,9 +213,12 @@ inline std::size_t available_cpus() noexcept {
 
 namespace wick {
 
+/// Derive from it, set `execute`, hand it to a queue (executor::post, io_pool::post). It lives at least until it is
+/// executed, is in one queue at a time, and is executed once for each time it was handed over. From then on the queue
+/// touches it no more: `execute` may free the job, reuse it, or hand it over again.
 struct job {
-  void (*execute)(job*) noexcept = nullptr;
-  job* next = nullptr;  ///< belongs to the queue that holds the job
+  void (*execute)(job*) noexcept = nullptr;  ///< gets the job itself; must not throw
+  job* next = nullptr;                       ///< belongs to the queue that holds the job
 };
 
 }  // namespace wick
@@ -410,7 +424,9 @@ namespace wick {
 /// look sees the item; if the worker's is first, the producer sees it sleeping and hands it a permit. A producer that
 /// sees a searcher leaves it to that one: a searcher looks again after its own touch.
 ///
-/// Any thread may call any member.
+/// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the order
+/// begin_search, then found or retire, after retire either cancel or sleep, which both make it a searcher again. When
+/// it is destroyed nobody may sleep: notify_all, and join those who did.
 class event_count {
  public:
   /// An item was published. Wakes one sleeper unless someone searches already.
@@ -443,9 +459,16 @@ class event_count {
   /// A worker begins to look in other places than its own queue.
   void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
 
-  /// A searcher found something. Since producers relied on it, the last one to stop searching wakes a successor.
+  /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks once more
+  /// after its touch, `more()`, and wakes a successor when there is anything: a producer that touched before has
+  /// published what is looked for, one that touches later sees that nobody searches.
+  template <class Look>
+  void found(Look&& more) noexcept {
+    if (searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more()) notify();
+  }
+  /// The same without a look: wakes a successor in any case, which costs a wake-up for nothing when there is nothing.
   void found() noexcept {
-    if (searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1) notify();
+    found([] { return true; });
   }
 
   /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then either
@@ -508,7 +531,10 @@ inline void post_to(executor& on, job* j) noexcept;
 }
 
 /// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)` runs
-/// f() on one of them and continues on a worker of `ex` with what it returned or threw.
+/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written before the
+/// call is visible to f, and what f wrote to who continues.
+///
+/// The threads are no workers: this_slot() and worker_local know nothing of them. The destructor is stop().
 class io_pool {
  public:
   explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads) {}
@@ -518,10 +544,15 @@ class io_pool {
 
   std::size_t threads() const noexcept { return count_; }
 
-  /// Any thread. \throws std::system_error when the threads can't be started
+  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop(): nobody
+  /// would run the job any more.
   void post(job* j) {
     {
       std::lock_guard lock(mutex_);
+      if (stopping_) {
+        throw std::logic_error(
+            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks end before");
+      }
       if (threads_.empty()) start();
       j->next = nullptr;
       *last_ = j;
@@ -530,7 +561,7 @@ class io_pool {
     wake_.notify_one();
   }
 
-  /// Does what is queued, then ends the threads. For the executor.
+  /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at a time.
   void stop() noexcept {
     {
       std::lock_guard lock(mutex_);
@@ -580,7 +611,8 @@ class io_pool {
     std::exception_ptr exception_;
   };
 
-  /// Any coroutine. `f` is moved into its frame and called once, on another thread.
+  /// Any coroutine. `f` is moved into its frame and called once, on another thread, when the result is awaited; it
+  /// returns a value or nothing. Awaiting throws what f threw, and what post throws.
   template <class F>
   run_awaiter<F> run(executor& on, F f) {
     return {*this, on, std::move(f)};
@@ -632,8 +664,8 @@ namespace wick {
 /// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because batches
 /// leave in order and the oldest sample holds up all others.
 ///
-/// push: only the owner. pop, empty: any thread. The queue does not own what it holds; it must be empty (or its
-/// content accounted for elsewhere) when it is destroyed.
+/// push: only the owner. pop, empty, size: any thread. What the owner wrote before push is visible to who pops. The
+/// queue does not own what it holds; it must be empty (or its content accounted for elsewhere) when it is destroyed.
 template <class T>
 class steal_queue {
  public:
@@ -671,6 +703,7 @@ class steal_queue {
   bool empty() const noexcept {
     return head_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_acquire);
   }
+  /// Of a moment that is over; while others push and pop it may be off by what they did meanwhile.
   std::size_t size() const noexcept {
     const std::uint64_t head = head_.load(std::memory_order_acquire), tail = tail_.load(std::memory_order_acquire);
     return tail > head ? static_cast<std::size_t>(tail - head) : 0;
@@ -697,8 +730,14 @@ struct executor_options {
 /// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
 /// which every worker looks at between any two jobs. A worker must not block: what waits suspends (see io()).
 ///
-/// post and schedule: any thread. The destructor runs what is queued and joins; loaders and tasks that use the
-/// executor must be gone by then. It is neither copied nor moved: workers point into it.
+/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
+/// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between
+/// workers, there is no order.
+///
+/// The destructor runs what is queued, what that posts, and what io() has under way; a blocking call that begins
+/// after it has is refused with an exception. Loaders and scopes that use the executor must be gone before, and calls
+/// of post from other threads must have returned. Not on a worker. It is neither copied nor moved: workers point into
+/// it.
 class executor {
  public:
   explicit executor(executor_options options = {});
@@ -743,7 +782,9 @@ class executor {
     return me.of == this ? me.slot : none;
   }
 
-  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are lent.
+  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are
+  /// lent. Made and destroyed on the same thread, nested like scopes; who gets the slot next sees what was done in
+  /// it. What a helper posts goes to the shared queue.
   class helper {
    public:
     explicit helper(executor& ex) noexcept;
@@ -765,7 +806,7 @@ class executor {
     for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
     return n;
   }
-  /// Workers asleep at this moment.
+  /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return idle_.sleepers(); }
 
  private:
@@ -895,7 +936,7 @@ inline void executor::work(std::size_t number) noexcept {
           idle_.sleep();
         }
       }
-      idle_.found();
+      idle_.found([this] { return anything(); });
     }
     j->execute(j);
   }
@@ -938,8 +979,21 @@ inline executor::helper::~helper() {
 
 namespace wick::detail {
 
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool frames_from_heap = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool frames_from_heap = true;
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+
 /// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of the last
 /// ones is warm and needs no lock. Frames that move between threads move between lists; each list is bounded.
+/// Under AddressSanitizer each frame goes back to the heap, so that the use of one that is gone is seen.
 class frame_pool {
  public:
   static void* allocate(std::size_t size) {
@@ -958,7 +1012,7 @@ class frame_pool {
 
   static void release(void* memory, std::size_t size) noexcept {
     const std::size_t c = size_class(size);
-    if (c < classes) {
+    if (c < classes && !frames_from_heap) {
       frame_pool& pool = of_this_thread();
       if (pool.count_[c] < kept && !pool.closed_) {
         auto* n = ::new (memory) node{pool.free_[c]};
@@ -981,7 +1035,7 @@ class frame_pool {
   static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
 
   constexpr frame_pool() noexcept = default;
-  ~frame_pool() {
+  void close() noexcept {
     closed_ = true;
     for (node*& list : free_) {
       while (list != nullptr) {
@@ -991,8 +1045,14 @@ class frame_pool {
       }
     }
   }
+  struct at_thread_end {
+    frame_pool& pool;
+    ~at_thread_end() { pool.close(); }
+  };
   [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
+    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone already.
     thread_local frame_pool pool;
+    thread_local const at_thread_end closer{pool};
     return pool;
   }
 
@@ -1062,7 +1122,7 @@ class task_promise final : public task_promise_base {
  public:
   inline task<T> get_return_object() noexcept;
   void unhandled_exception() noexcept { exception_ = std::current_exception(); }
-  template <class U>
+  template <class U = T>
     requires std::convertible_to<U&&, T>
   void return_value(U&& value) {
     if constexpr (std::is_reference_v<T>) value_ = std::addressof(value);
@@ -1099,7 +1159,12 @@ class task_promise<void> final : public task_promise_base {
 /// A lazy coroutine. Await it once: `auto x = co_await std::move(t);`, in a statement of its own. Parameters of the
 /// coroutine go by value; a lambda coroutine has no captures (its frame outlives them).
 /// Awaiting a task that does not suspend costs a call; a chain of any length takes a bounded stack.
-/// Dropping a task that was not started drops its frame; one that was started is always awaited to its end.
+/// Dropping a task that was not started drops its frame with the parameters in it; one that was started is always
+/// awaited to its end. A default or moved-from task is empty and must not be awaited.
+///
+/// It belongs to one thread at a time, not always the same: what a child wrote is visible to its parent, wherever
+/// each of them was resumed. The locals of a child are gone when it ends, its parameters and its result when the task
+/// object is.
 template <class T>
 class [[nodiscard]] task {
  public:
@@ -1108,8 +1173,10 @@ class [[nodiscard]] task {
 
   task() noexcept = default;
   task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  /// Drops what this held, at once.
   task& operator=(task&& other) noexcept {
-    std::swap(handle_, other.handle_);
+    task old(std::move(other));
+    std::swap(handle_, old.handle_);
     return *this;
   }
   ~task() {
@@ -1186,9 +1253,11 @@ class [[nodiscard]] byte_charge {
   byte_charge() noexcept = default;
   byte_charge(byte_charge&& other) noexcept
       : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  /// Gives back what this held, at once.
   byte_charge& operator=(byte_charge&& other) noexcept {
-    std::swap(budget_, other.budget_);
-    std::swap(bytes_, other.bytes_);
+    byte_charge old(std::move(other));
+    std::swap(budget_, old.budget_);
+    std::swap(bytes_, old.bytes_);
     return *this;
   }
   ~byte_charge() { reset(); }
@@ -1213,6 +1282,10 @@ class [[nodiscard]] byte_charge {
 /// first, since an ordered consumer waits for that one. Something larger than the whole budget is let through when
 /// nothing else is out, so a small budget makes a pipeline slow and never stuck.
 /// A sample takes once and holds until it is done: nobody waits here while holding, so no circle can form.
+///
+/// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns, and
+/// they go on on their executor. The budget must outlive its charges, and be destroyed when nobody waits. A cancelled
+/// waiter is not taken out of the queue: its turn comes, and it gives the bytes back at once.
 class byte_budget {
  public:
   explicit byte_budget(std::size_t limit) noexcept : limit_(limit) {}
@@ -1220,6 +1293,7 @@ class byte_budget {
   byte_budget& operator=(const byte_budget&) = delete;
 
   std::size_t limit() const noexcept { return limit_; }
+  /// Bytes out at this moment, for reports: it may be old when it is looked at.
   std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
   /// The most that was ever out at one time.
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
@@ -1242,7 +1316,8 @@ class byte_budget {
       waiter_ = waiter;
       execute = [](job* j) noexcept { detail::resume(static_cast<acquire_awaiter*>(j)->waiter_); };
       std::lock_guard lock(budget_->mutex_);
-      if (budget_->waiting_.empty() && budget_->fits(bytes_)) {
+      // Who comes before all that wait has its turn now, not at the next release: the consumer waits for the lowest.
+      if ((budget_->waiting_.empty() || later(budget_->waiting_.front(), this)) && budget_->fits(bytes_)) {
         budget_->take(bytes_);
         charge_ = byte_charge(budget_, bytes_);
         return false;
@@ -1354,9 +1429,10 @@ class bytes {
         size_(std::exchange(other.size_, 0)),
         charge_(std::move(other.charge_)) {}
   bytes& operator=(bytes&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(charge_, other.charge_);
+    bytes taken(std::move(other));  // what this held is dropped here, not with `other`
+    std::swap(data_, taken.data_);
+    std::swap(size_, taken.size_);
+    std::swap(charge_, taken.charge_);
     return *this;
   }
   ~bytes() { std::free(data_); }
@@ -1410,7 +1486,8 @@ constexpr std::string_view name_of(dtype t) noexcept {
 /// The element type of an arithmetic C++ type.
 template <class T>
 constexpr dtype dtype_of() noexcept {
-  static_assert(std::is_arithmetic_v<T>, "wick: only arithmetic types have a dtype");
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
+                "wick: only arithmetic types of up to 8 bytes have a dtype; convert a long double to double");
   if constexpr (std::is_same_v<T, bool>) return dtype::boolean;
   else if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? dtype::float32 : dtype::float64;
   else if constexpr (sizeof(T) == 1) return std::is_unsigned_v<T> ? dtype::uint8 : dtype::int8;
@@ -1419,18 +1496,19 @@ constexpr dtype dtype_of() noexcept {
   else return dtype::int64;
 }
 
-/// Up to six extents, outermost first; a value type without allocation.
+/// Up to six extents of a sample, seven of a batch of them, outermost first; a value type without allocation.
 class shape {
  public:
+  /// Of a sample.
   static constexpr std::size_t max_rank = 6;
 
   constexpr shape() noexcept = default;
   constexpr shape(std::initializer_list<std::int64_t> extents) {
     for (const std::int64_t e : extents) push_back(e);
   }
-  /// \throws wick::error past six dimensions
+  /// \throws wick::error past seven dimensions
   constexpr void push_back(std::int64_t extent) {
-    if (rank_ == max_rank) throw error("wick: a sample has at most 6 dimensions");
+    if (rank_ == max_rank + 1) throw error("a sample has at most 6 dimensions, a batch 7; join some of them");
     extents_[rank_++] = extent;
   }
   constexpr std::size_t rank() const noexcept { return rank_; }
@@ -1452,7 +1530,7 @@ class shape {
   }
 
  private:
-  std::array<std::int64_t, max_rank> extents_{};
+  std::array<std::int64_t, max_rank + 1> extents_{};
   std::size_t rank_ = 0;
 };
 
@@ -1519,22 +1597,29 @@ inline constexpr bool is_picture<T> = T::is_picture;
 
 namespace detail {
 
-/// The element and the extents of (nested) std::arrays of numbers.
+/// The element and the extents of (nested) arrays of numbers.
 template <class T>
 struct fixed_array {
   using element = T;
-  static constexpr bool value = std::is_arithmetic_v<T>;
+  static constexpr bool value = std::is_arithmetic_v<T> && sizeof(T) <= 8;
   static void append(shape&) {}
 };
 template <class T, std::size_t N>
-struct fixed_array<std::array<T, N>> {
+struct fixed_array<T[N]> {
   using element = typename fixed_array<T>::element;
-  static constexpr bool value = fixed_array<T>::value;
+  static constexpr bool value = N > 0 && fixed_array<T>::value;
   static void append(shape& s) {
     s.push_back(static_cast<std::int64_t>(N));
     fixed_array<T>::append(s);
   }
 };
+template <class T, std::size_t N>
+struct fixed_array<std::array<T, N>> : fixed_array<T[N]> {};
+template <class T>
+struct fixed_array<std::array<T, 0>> : std::false_type {};
+
+template <class T>
+concept leaf = batchable<T> || fixed_array<T>::value || std::same_as<T, std::string>;
 
 template <class T>
 inline constexpr bool is_tuple_like = false;
@@ -1542,29 +1627,48 @@ template <class... T>
 inline constexpr bool is_tuple_like<std::tuple<T...>> = true;
 template <class A, class B>
 inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
+template <class T, std::size_t N>
+inline constexpr bool is_tuple_like<std::array<T, N>> = N > 0 && !leaf<std::array<T, N>>;
 
-template <class T>
-concept leaf = batchable<T> || fixed_array<T>::value || std::same_as<T, std::string>;
-
-// The number of fields of an aggregate: the most initialisers that its braces take.
+// The number of fields of an aggregate: the most initialisers that its braces take. Empty braces count a C array as
+// one; only where a field has no default, whole values are tried.
+inline constexpr std::size_t max_fields = 8;
 struct anything {
   template <class T>
   operator T() const;
+};
+template <class T>
+struct any_base_of {
+  template <class B>
+    requires(std::is_base_of_v<B, T> && !std::same_as<B, T>)
+  operator B() const;
 };
 template <class T, std::size_t... I>
 consteval bool takes_fields(std::index_sequence<I...>) {
   return requires { T{(static_cast<void>(I), anything{})...}; };
 }
-template <class T, std::size_t N = 8>
+template <class T, std::size_t N = max_fields + 1>
 consteval std::size_t field_count() {
-  if constexpr (N == 0) return 0;
-  else if constexpr (takes_fields<T>(std::make_index_sequence<N>{})) return N;
-  else return field_count<T, N - 1>();
+  if constexpr (!requires { T{}; }) {
+    if constexpr (N == 0) return 0;
+    else if constexpr (takes_fields<T>(std::make_index_sequence<N>{})) return N;
+    else return field_count<T, N - 1>();
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 9;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; }) return 8;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; }) return 7;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; }) return 6;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}}; }) return 5;
+  else if constexpr (requires { T{{}, {}, {}, {}}; }) return 4;
+  else if constexpr (requires { T{{}, {}, {}}; }) return 3;
+  else if constexpr (requires { T{{}, {}}; }) return 2;
+  else if constexpr (requires { T{{}}; }) return 1;
+  else return 0;
 }
 
+/// A plain struct of 1 to 8 fields, all its own.
 template <class T>
-concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_tuple_like<T> && !is_sample<T> &&
-                      (field_count<T>() > 0);
+concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_sample<T> &&
+                      !requires { std::tuple_size<T>::value; } && (field_count<T>() > 0) && (field_count<T>() <= max_fields) && !requires { T{any_base_of<T>{}}; };
 
 /// The fields of an aggregate as a tuple of references.
 template <class T>
@@ -1611,9 +1715,9 @@ concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
 /// The field types of a composite, decayed, as a std::tuple.
 template <class T>
 struct field_types {
-  using type = decltype(with_fields(std::declval<T&>(), [](auto&... f) {
-    return std::tuple<std::remove_cvref_t<decltype(f)>...>{std::move(f)...};
-  }));
+  using type = typename decltype(with_fields(std::declval<T&>(), [](auto&... f) {
+    return std::type_identity<std::tuple<std::remove_cvref_t<decltype(f)>...>>{};
+  }))::type;
 };
 template <class D, class T>
 struct field_types<sample<D, T>> {
@@ -1673,7 +1777,8 @@ class slab {
   slab() noexcept = default;
   slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   slab& operator=(slab&& other) noexcept {
-    std::swap(block_, other.block_);
+    slab taken(std::move(other));  // what this held goes back here, not with `other`
+    std::swap(block_, taken.block_);
     return *this;
   }
   ~slab() { reset(); }
@@ -1697,16 +1802,19 @@ class slab {
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most
-  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep)
-      : memory_(std::move(memory)), keep_(keep) {
+  /// \param ahead how many blocks are allocated when a user asks for a size for the first time: as many as it will have
+  ///   out at a time, so that nothing is allocated later
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1)
+      : memory_(std::move(memory)), keep_(keep), ahead_(ahead) {
     free_.reserve(keep_);
   }
   slab_pool(const slab_pool&) = delete;
   slab_pool& operator=(const slab_pool&) = delete;
   inline ~slab_pool();
 
+  /// `user` tells apart who asks (the columns of a batch), since each will have as many blocks out.
   /// \throws std::bad_alloc
-  inline slab acquire(std::size_t bytes);
+  inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm.
   std::uint64_t allocations() const noexcept {
     std::lock_guard lock(mutex_);
@@ -1720,13 +1828,16 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
 
  private:
   friend class slab;
+  static constexpr std::size_t max_asked = 64;
+  inline slab::block* find(std::size_t bytes) noexcept;
   inline void put(slab::block* b) noexcept;
   inline void destroy(slab::block* b) noexcept;
 
   const std::shared_ptr<slab_memory> memory_;
-  const std::size_t keep_;
+  const std::size_t keep_, ahead_;
   mutable std::mutex mutex_;
   std::vector<slab::block*> free_;
+  std::vector<std::pair<std::size_t, std::size_t>> asked_;  // bytes, user
   std::uint64_t allocations_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -1746,25 +1857,52 @@ inline void slab::reset() noexcept {
   }
 }
 
-inline slab slab_pool::acquire(std::size_t bytes) {
+inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
+  std::size_t best = free_.size();
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity == bytes) {
+      best = i;
+      break;
+    }
+    if (best == free_.size() && capacity > bytes && capacity / 2 <= bytes) best = i;
+  }
+  if (best == free_.size()) return nullptr;
+  slab::block* const b = free_[best];
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
+  return b;
+}
+
+inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   if (bytes == 0) bytes = 1;
+  std::size_t wanted = 1;
   {
     std::lock_guard lock(mutex_);
-    for (std::size_t i = free_.size(); i-- > 0;) {
-      slab::block* const b = free_[i];
-      if (b->capacity >= bytes && b->capacity / 2 <= bytes) {
-        free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+    const std::pair<std::size_t, std::size_t> asked{bytes, user};
+    if (std::find(asked_.begin(), asked_.end(), asked) == asked_.end() && asked_.size() < max_asked) {
+      asked_.push_back(asked);
+      wanted = ahead_;
+    }
+    if (wanted == 1) {
+      if (slab::block* const b = find(bytes)) {
         b->pool = shared_from_this();
         return slab(b);
       }
     }
   }
-  auto made = std::make_unique<slab::block>(slab::block{nullptr, bytes, shared_from_this()});
-  made->data = memory_->allocate(bytes);
-  std::lock_guard lock(mutex_);
-  ++allocations_;
-  bytes_ += bytes;
-  return slab(made.release());
+  slab first;
+  for (std::size_t i = 0; i < wanted; ++i) {
+    auto made = std::make_unique<slab::block>(slab::block{nullptr, bytes, shared_from_this()});
+    made->data = memory_->allocate(bytes);
+    {
+      std::lock_guard lock(mutex_);
+      ++allocations_;
+      bytes_ += bytes;
+    }
+    slab one(made.release());  // all but the first go straight back
+    if (i == 0) first = std::move(one);
+  }
+  return first;
 }
 
 inline void slab_pool::put(slab::block* b) noexcept {
@@ -1845,11 +1983,18 @@ class memory_column {
  public:
   using output = decltype(Output::make(slab{}, column_description{}));
 
-  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool) {
+  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
+    number_ = number;
     pool_ = pool;
     capacity_ = n;
+    // All anew: a batch without samples says the same of itself wherever it is made.
+    about_ = column_description();
     about_.order = order;
     about_.picture = is_picture<T>;
+    if constexpr (!batchable<T>) {
+      fixed_array<T>::append(about_.each);
+      about_.type = dtype_of<typename fixed_array<T>::element>();
+    }
     base_.store(nullptr, std::memory_order_relaxed);
     misfits_.clear();
   }
@@ -1900,7 +2045,7 @@ class memory_column {
   /// All slots below `n` are written; nobody writes any more.
   output finish(std::size_t n) {
     about_.count = static_cast<std::int64_t>(n);
-    if (n == 0) memory_ = pool_->acquire(1);
+    if (n == 0) memory_ = pool_->acquire(1, number_);
     return Output::make(std::move(memory_), about_);
   }
   void drop() noexcept { memory_.reset(); }
@@ -1920,7 +2065,7 @@ class memory_column {
         about_.each = each;
         about_.type = type;
         stride_ = static_cast<std::size_t>(each.count()) * size_of(type);
-        memory_ = pool_->acquire(capacity_ * stride_);
+        memory_ = pool_->acquire(capacity_ * stride_, number_);
         base = memory_.data();
         base_.store(base, std::memory_order_release);
       }
@@ -1935,7 +2080,7 @@ class memory_column {
 
   std::atomic<std::byte*> base_{nullptr};
   std::size_t stride_ = 0;
-  std::size_t capacity_ = 0;
+  std::size_t capacity_ = 0, number_ = 0;
   column_description about_;
   slab memory_;
   std::mutex mutex_;
@@ -1943,16 +2088,35 @@ class memory_column {
   std::shared_ptr<slab_pool> pool_;
 };
 
+/// Bytes that reached the end of the pipeline are no longer in flight: their share of the memory budget goes back, or
+/// they would hold it until the batch leaves, and the batch might wait for it.
+template <class T>
+void give_back_charge(T& value) noexcept {
+  if constexpr (std::is_same_v<T, bytes>) {
+    value.charge({});
+  } else if constexpr (composite<T>) {
+    with_fields(value, [](auto&... fields) { (give_back_charge(fields), ...); });
+  } else if constexpr (requires {
+                         { *value.begin() } -> std::same_as<bytes&>;
+                         value.end();
+                       }) {
+    for (bytes& one : value) one.charge({});
+  }
+}
+
 /// A column of objects: a vector.
 template <class T>
 class object_column {
  public:
   using output = std::vector<T>;
-  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&, std::size_t = 0) {
     slots_.clear();
     slots_.resize(n);
   }
-  void put(std::size_t i, T&& value) { slots_[i].emplace(std::move(value)); }
+  void put(std::size_t i, T&& value) {
+    give_back_charge(value);
+    slots_[i].emplace(std::move(value));
+  }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
   output finish(std::size_t n) {
     output out;
@@ -2010,8 +2174,10 @@ class composite_column {
  public:
   using output = decltype(whole(std::type_identity<tuple>{}));
 
-  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool) {
-    std::apply([&](auto&... c) { (c.begin(n, order, pool), ...); }, columns_);
+  /// `number` tells the columns of a batch apart, nested ones too.
+  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
+    number *= max_fields + 1;
+    std::apply([&](auto&... c) { (c.begin(n, order, pool, ++number), ...); }, columns_);
   }
   void put(std::size_t i, T&& value) {
     with_fields(value, [&](auto&... fields) {
@@ -2044,147 +2210,9 @@ class composite_column {
 }  // namespace detail
 }  // namespace wick
 
-// ==== wick/flow/stage.hpp
+// ==== wick/flow/detail/apply.hpp
 /// \file
-/// What makes a type a stage, and of which kind.
-
-namespace wick {
-
-// A stage type names its kind: `using stage_kind = wick::on_data;`. A user's callable needs none of this.
-struct on_order {};   ///< maps positions to indexes of the source; runs before anything is read
-struct on_sample {};  ///< takes the whole item: `operator()(item)` or `operator()(item, context&)`
-struct on_data {};    ///< takes the item's `data` (or the item itself, when it is no sample<>)
-struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
-struct on_batching {};  ///< makes batches of samples
-struct on_batch {};   ///< takes a whole batch
-
-template <class S>
-concept stage = requires {
-  typename std::remove_cvref_t<S>::stage_kind;
-  { std::remove_cvref_t<S>::name } -> std::convertible_to<std::string_view>;
-};
-
-template <class S, class Kind>
-concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::stage_kind, Kind>;
-
-}  // namespace wick
-
-namespace wick {
-
-struct batch_options {
-  /// Leave out the last batch of an epoch when it is not full.
-  bool drop_last = false;
-  /// How pictures lie in memory.
-  wick::layout layout = wick::layout::channels_last;
-};
-
-/// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this value and
-/// goes back to the loader's pool with the last of them.
-class array {
- public:
-  array() noexcept = default;
-  array(slab memory, const column_description& about)
-      : memory_(std::make_shared<slab>(std::move(memory))),
-        extents_(about.extents()),
-        strides_(about.strides()),
-        type_(about.type) {}
-
-  /// [N, …]; pictures as the batch's layout says.
-  const shape& extents() const noexcept { return extents_; }
-  /// In elements.
-  const shape& strides() const noexcept { return strides_; }
-  dtype type() const noexcept { return type_; }
-  std::byte* data() const noexcept { return memory_ ? memory_->data() : nullptr; }
-  std::size_t bytes() const noexcept { return static_cast<std::size_t>(extents_.count()) * size_of(type_); }
-  /// The elements as T. \throws wick::error when they are something else
-  template <class T>
-  T* as() const {
-    if (dtype_of<T>() != type_) {
-      throw error("array: as<" + std::string(name_of(dtype_of<T>())) + "> of an array of " + std::string(name_of(type_)));
-    }
-    return reinterpret_cast<T*>(data());
-  }
-
- private:
-  std::shared_ptr<slab> memory_;
-  shape extents_, strides_;
-  dtype type_ = dtype::uint8;
-};
-
-struct array_output {
-  static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
-};
-
-/// Makes batches whose columns Output makes.
-template <class Output>
-class batch_stage {
- public:
-  using stage_kind = on_batching;
-  static constexpr std::string_view name = "batch";
-
-  /// \throws wick::error when size is 0
-  batch_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
-    if (size == 0) throw error("batch(0): a batch has at least one sample");
-  }
-  std::size_t size() const noexcept { return size_; }
-  bool drop_last() const noexcept { return options_.drop_last; }
-  layout order() const noexcept { return options_.layout; }
-
-  template <class Item>
-  using collator = detail::column_of<Item, Output>;
-  template <class Item>
-  using batch_of = typename collator<Item>::output;
-
-  template <class Item>
-  static consteval bool check() {
-    static_assert(detail::can_batch<Item>::value,
-                  "wick: batch() can't put what came into a tensor (see 'Item'): wanted are numbers, std::array of "
-                  "them, std::string, pictures, anything with extents(), type() and write_to(slot), or sample<>, "
-                  "tuples and plain structs of these. What has no fixed shape (std::vector) needs a stage before "
-                  "batch() that gives it one; or write group(n), which makes a std::vector of the samples");
-    return detail::can_batch<Item>::value;
-  }
-
- private:
-  std::size_t size_;
-  batch_options options_;
-};
-
-/// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field by field
-/// for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
-/// \throws wick::error when size is 0
-inline batch_stage<array_output> array_batch(std::size_t size, batch_options options = {}) { return {size, options}; }
-
-/// Makes a std::vector of the samples as they are.
-class group_stage {
- public:
-  using stage_kind = on_batching;
-  static constexpr std::string_view name = "group";
-  group_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
-    if (size == 0) throw error("group(0): a group has at least one sample");
-  }
-  std::size_t size() const noexcept { return size_; }
-  bool drop_last() const noexcept { return options_.drop_last; }
-  layout order() const noexcept { return options_.layout; }
-  template <class Item>
-  using collator = detail::object_column<Item>;
-  template <class Item>
-  using batch_of = std::vector<Item>;
-  template <class Item>
-  static consteval bool check() {
-    return true;
-  }
-
- private:
-  std::size_t size_;
-  batch_options options_;
-};
-
-/// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
-/// \throws wick::error when size is 0
-inline group_stage group(std::size_t size, batch_options options = {}) { return {size, options}; }
-
-}  // namespace wick
+/// How a stage is applied to an item: to the whole or to its data, with a context or without, now or awaited.
 
 // ==== wick/flow/context.hpp
 /// \file
@@ -2245,8 +2273,11 @@ class random_stream {
     const std::uint64_t high = (*this)() >> 5, low = (*this)() >> 6;
     return static_cast<double>((high << 26) | low) * 0x1p-53;
   }
-  /// Uniform in [low, high).
-  constexpr double uniform(double low, double high) noexcept { return low + (high - low) * uniform(); }
+  /// Uniform in [low, high); low when the two are equal.
+  constexpr double uniform(double low, double high) noexcept {
+    const double x = low + (high - low) * uniform();
+    return x < high ? x : low;  // the sum may have been rounded up to high
+  }
   /// Uniform in [0, bound), without bias; bound ≥ 1. Lemire: "Fast random integer generation in an interval", 2019.
   constexpr std::uint64_t below(std::uint64_t bound) noexcept {
     if (bound <= 1) return 0;
@@ -2331,7 +2362,8 @@ class stop_token {
   detail::stop_state* state_ = nullptr;
 };
 
-/// The one who says stop. Not movable: tokens and callbacks point into it, and all callbacks must be gone before it is.
+/// The one who says stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before it is,
+/// and every call of request_stop must have returned. What was written before the stop is visible to who sees it.
 class stop_source {
  public:
   stop_source() = default;
@@ -2367,7 +2399,9 @@ class stop_source {
 };
 
 /// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is not
-/// running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw.
+/// running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw. It may
+/// destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may come and go on
+/// any thread; each waits for a mutex, for as long as it takes to walk the list of those registered.
 template <std::invocable F>
 class stop_callback : detail::stop_node {
  public:
@@ -2473,210 +2507,30 @@ class context {
 
 }  // namespace wick
 
-// ==== wick/flow/loader.hpp
+// ==== wick/flow/stage.hpp
 /// \file
-/// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in order.
-
-#include <iterator>
-
-// ==== wick/flow/detail/feed.hpp
-/// \file
-/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
-/// of them ahead of the consumer, across the ends of epochs.
-
-// ==== wick/flow/detail/batch_job.hpp
-/// \file
-/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went wrong.
-
-namespace wick::detail {
-
-struct failure {
-  std::uint64_t slot;
-  std::uint32_t stage;
-  std::exception_ptr cause;
-};
-
-/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
-/// `Columns` where samples are put, `Value` what leaves.
-template <class Order, class Columns, class Value>
-struct alignas(64) batch_job {
-  // Claimed by subtraction, so that a worker that comes late, with the ring gone round meanwhile, either fails or
-  // claims rightly from the new batch: the fields below are read only after a claim succeeded, and stay until all
-  // claimed samples are finished.
-  std::atomic<std::uint64_t> left{0};
-  alignas(64) std::atomic<std::uint64_t> unfinished{0};
-
-  std::uint64_t sequence = 0;  // number since the loader began
-  std::uint64_t epoch = 0;
-  std::uint64_t number = 0;  // in its epoch
-  std::uint64_t first = 0;   // position of slot 0
-  std::uint64_t count = 0;
-  Order order;
-  Columns columns;
-  std::optional<Value> value;
-  std::atomic<bool> cancelled{false};
-  std::mutex mutex;
-  std::vector<failure> failures;
-
-  struct run {
-    std::uint64_t from = 0, count = 0;
-  };
-  /// Up to `most` slots that nobody else has.
-  run claim(std::uint64_t most) noexcept {
-    std::uint64_t seen = left.load(std::memory_order_acquire);
-    while (seen != 0) {
-      const std::uint64_t n = std::min(seen, most);
-      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return {count - seen, n};
-      }
-    }
-    return {};
-  }
-
-  void fail(std::uint64_t slot, std::uint32_t stage, std::exception_ptr cause) {
-    std::lock_guard lock(mutex);
-    failures.push_back({slot, stage, std::move(cause)});
-  }
-};
-
-}  // namespace wick::detail
-
-// ==== wick/flow/detail/books.hpp
-/// \file
-/// The loader's clocks: one for each stage on each worker.
-
-// ==== wick/observe/clock.hpp
-/// \file
-/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
-
-#include <chrono>
-
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+/// What makes a type a stage, and of which kind.
 
 namespace wick {
 
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes.
-inline std::uint64_t now_ticks() noexcept {
-#if defined(__x86_64__)
-  return __rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t t;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
-  return t;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
+// A stage type names its kind: `using stage_kind = wick::on_data;`. A user's callable needs none of this.
+struct on_order {};   ///< maps positions to indexes of the source; runs before anything is read
+struct on_sample {};  ///< takes the whole item: `operator()(item)` or `operator()(item, context&)`
+struct on_data {};    ///< takes the item's `data` (or the item itself, when it is no sample<>)
+struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
+struct on_batching {};  ///< makes batches of samples
+struct on_batch {};   ///< takes a whole batch
 
-/// Turns ticks into seconds by comparing the two clocks over its own lifetime.
-class tick_scale {
- public:
-  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
-  /// Seconds since this was made.
-  double elapsed() const noexcept {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
-  }
-  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
-  double seconds_per_tick() const noexcept {
-    const std::uint64_t ticks = now_ticks() - ticks_;
-    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
-  }
-
- private:
-  std::uint64_t ticks_;
-  std::chrono::steady_clock::time_point time_;
+template <class S>
+concept stage = requires {
+  typename std::remove_cvref_t<S>::stage_kind;
+  { std::remove_cvref_t<S>::name } -> std::convertible_to<std::string_view>;
 };
+
+template <class S, class Kind>
+concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::stage_kind, Kind>;
 
 }  // namespace wick
-
-// ==== wick/observe/stage_clock.hpp
-/// \file
-/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
-
-namespace wick {
-
-/// One stage on one worker. Written by that worker alone, read by whoever makes a report: plain loads and stores.
-/// Short samples are timed now and then only, so the time of all is inferred from the timed ones.
-class stage_clock {
- public:
-  void ran(std::uint64_t times) noexcept { add(count_, times); }
-  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
-    add(timed_, times);
-    add(ticks_, ticks);
-  }
-  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
-
-  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
-  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
-  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
-  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
-
- private:
-  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
-    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-class books {
- public:
-  books(const executor& on, std::size_t stages) : on_(on), stages_(stages), rows_(on.slots()) {
-    for (auto& row : rows_) row.reset(new stage_clock[stages]);
-  }
-
-  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
-  [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
-
-  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-  }
-  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
-  }
-  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
-
-  struct sum {
-    std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
-  };
-  std::vector<sum> totals() const {
-    std::vector<sum> out(stages_);
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < stages_; ++i) {
-        out[i].count += row[i].count();
-        out[i].timed += row[i].timed();
-        out[i].timed_ticks += row[i].timed_ticks();
-        out[i].waited += row[i].waited_ticks();
-      }
-    }
-    return out;
-  }
-
- private:
-  const executor& on_;
-  const std::size_t stages_;
-  std::vector<std::unique_ptr<stage_clock[]>> rows_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/flow/detail/pipeline_types.hpp
-/// \file
-/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows between.
-
-// ==== wick/flow/detail/apply.hpp
-/// \file
-/// How a stage is applied to an item: to the whole or to its data, with a context or without, now or awaited.
 
 namespace wick::detail {
 
@@ -2714,21 +2568,30 @@ using awaited_t = typename awaited<R>::type;
 template <class S, class X>
 concept applied_by_adl = requires(S& s, X&& x, context& c) { apply_stage(s, std::forward<X>(x), c); };
 
-/// The stage can be called with an X: by value, const reference, rvalue, or (to change it in place) by reference.
+template <class R>
+concept gives_nothing = std::is_void_v<awaited_t<R>>;
+
+/// The stage can be given an X for good: by value, const reference or rvalue. What gives nothing back must take it by
+/// reference or as a copy too, since the item goes on afterwards.
+template <class S, class X, class... Context>
+concept takes_over = std::is_invocable_v<S&, X, Context...> &&
+                     (!gives_nothing<std::invoke_result_t<S&, X, Context...>> || std::is_invocable_v<S&, X&, Context...>);
+
+/// The stage can be called with an X, as above or (to change it in place) by reference.
 template <class S, class X>
-concept takes = applied_by_adl<S, X> || std::is_invocable_v<S&, X, context&> || std::is_invocable_v<S&, X> ||
+concept takes = applied_by_adl<S, X> || takes_over<S, X, context&> || takes_over<S, X> ||
                 std::is_invocable_v<S&, X&, context&> || std::is_invocable_v<S&, X&>;
 
-/// Calls it. What returns nothing is called with the item itself, which goes on afterwards.
+/// Calls it. What returns nothing (or a task of nothing) is called with the item itself, which goes on afterwards.
 template <class S, class X>
 decltype(auto) call(S& s, X& x, context& c) {
   if constexpr (applied_by_adl<S, X>) {
     return apply_stage(s, std::move(x), c);
-  } else if constexpr (std::is_invocable_v<S&, X, context&>) {
-    if constexpr (std::is_void_v<std::invoke_result_t<S&, X, context&>>) return s(x, c);
+  } else if constexpr (takes_over<S, X, context&>) {
+    if constexpr (gives_nothing<std::invoke_result_t<S&, X, context&>>) return s(x, c);
     else return s(std::move(x), c);
-  } else if constexpr (std::is_invocable_v<S&, X>) {
-    if constexpr (std::is_void_v<std::invoke_result_t<S&, X>>) return s(x);
+  } else if constexpr (takes_over<S, X>) {
+    if constexpr (gives_nothing<std::invoke_result_t<S&, X>>) return s(x);
     else return s(std::move(x));
   } else if constexpr (std::is_invocable_v<S&, X&, context&>) {
     return s(x, c);
@@ -2751,6 +2614,10 @@ template <class T>
 struct materialized {
   using type = T;
   static T make(T&& t) { return std::move(t); }
+};
+template <>
+struct materialized<void> {
+  using type = void;
 };
 template <lazy T>
 struct materialized<T> {
@@ -2881,13 +2748,214 @@ std::string_view stage_name(const S& s) noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/pipeline.hpp
+namespace wick {
+
+struct batch_options {
+  /// Leave out the last batch of an epoch when it is not full.
+  bool drop_last = false;
+  /// How pictures lie in memory.
+  wick::layout layout = wick::layout::channels_last;
+};
+
+/// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this value and
+/// goes back to the loader's pool with the last of them.
+class array {
+ public:
+  array() noexcept = default;
+  array(slab memory, const column_description& about)
+      : memory_(std::make_shared<slab>(std::move(memory))),
+        extents_(about.extents()),
+        strides_(about.strides()),
+        type_(about.type) {}
+
+  /// [N, …]; pictures as the batch's layout says.
+  const shape& extents() const noexcept { return extents_; }
+  /// In elements.
+  const shape& strides() const noexcept { return strides_; }
+  dtype type() const noexcept { return type_; }
+  std::byte* data() const noexcept { return memory_ ? memory_->data() : nullptr; }
+  std::size_t bytes() const noexcept { return static_cast<std::size_t>(extents_.count()) * size_of(type_); }
+  /// The elements as T. \throws wick::error when they are something else
+  template <class T>
+  T* as() const {
+    if (dtype_of<T>() != type_) {
+      throw error("array: as<" + std::string(name_of(dtype_of<T>())) + "> of an array of " + std::string(name_of(type_)));
+    }
+    return reinterpret_cast<T*>(data());
+  }
+
+ private:
+  std::shared_ptr<slab> memory_;
+  shape extents_, strides_;
+  dtype type_ = dtype::uint8;
+};
+
+struct array_output {
+  static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
+};
+
+/// Makes batches whose columns Output makes.
+template <class Output>
+class batch_stage {
+ public:
+  using stage_kind = on_batching;
+  static constexpr std::string_view name = "batch";
+
+  /// \throws wick::error when size is 0
+  batch_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
+    if (size == 0) throw error("batch(0): a batch has at least one sample");
+  }
+  std::size_t size() const noexcept { return size_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  layout order() const noexcept { return options_.layout; }
+
+  template <class Item>
+  using collator = detail::column_of<Item, Output>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
+  static consteval bool check() {
+    static_assert(detail::can_batch<Item>::value,
+                  "wick: batch() can't put what came into a tensor (see 'Item'): wanted are numbers, std::array of "
+                  "them, std::string, pictures, anything with extents(), type() and write_to(slot), or sample<>, "
+                  "tuples and plain structs of up to 8 fields of these. What has no fixed shape (std::vector) needs a stage before "
+                  "batch() that gives it one; or write group(n), which makes a std::vector of the samples");
+    return detail::can_batch<Item>::value;
+  }
+
+ private:
+  std::size_t size_;
+  batch_options options_;
+};
+
+/// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field by field
+/// for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
+/// \throws wick::error when size is 0
+inline batch_stage<array_output> array_batch(std::size_t size, batch_options options = {}) { return {size, options}; }
+
+namespace detail {
+
+/// A column of objects that are made before they are put: no undecoded picture leaves a batch.
+template <class Item>
+class group_column : public object_column<materialized_t<Item>> {
+ public:
+  void put(std::size_t i, Item&& value) {
+    object_column<materialized_t<Item>>::put(i, materialized<Item>::make(std::move(value)));
+  }
+};
+
+}  // namespace detail
+
+/// Makes a std::vector of the samples as they are.
+class group_stage {
+ public:
+  using stage_kind = on_batching;
+  static constexpr std::string_view name = "group";
+  group_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
+    if (size == 0) throw error("group(0): a group has at least one sample");
+  }
+  std::size_t size() const noexcept { return size_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  layout order() const noexcept { return options_.layout; }
+  template <class Item>
+  using collator = detail::group_column<Item>;
+  template <class Item>
+  using batch_of = std::vector<detail::materialized_t<Item>>;
+  template <class Item>
+  static consteval bool check() {
+    return true;
+  }
+
+ private:
+  std::size_t size_;
+  batch_options options_;
+};
+
+/// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
+/// \throws wick::error when size is 0
+inline group_stage group(std::size_t size, batch_options options = {}) { return {size, options}; }
+
+}  // namespace wick
+
+// ==== wick/flow/loader.hpp
 /// \file
-/// `source | stage | stage`: a pipeline is a value that says what is to be done with each sample; a loader does it.
+/// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in order.
+
+#include <iterator>
+
+// ==== wick/flow/detail/feed.hpp
+/// \file
+/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
+/// of them ahead of the consumer, across the ends of epochs.
+
+// ==== wick/flow/detail/batch_job.hpp
+/// \file
+/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went wrong.
+
+namespace wick::detail {
+
+struct failure {
+  std::uint64_t slot;
+  std::uint32_t stage;
+  std::exception_ptr cause;
+};
+
+/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
+/// `Columns` where samples are put, `Value` what leaves.
+template <class Order, class Columns, class Value>
+struct alignas(64) batch_job {
+  // Claimed by subtraction, so that a worker that comes late, with the ring gone round meanwhile, either fails or
+  // claims rightly from the new batch: the fields below are read only after a claim succeeded, and stay until all
+  // claimed samples are finished.
+  std::atomic<std::uint64_t> left{0};
+  alignas(64) std::atomic<std::uint64_t> unfinished{0};
+
+  std::uint64_t sequence = 0;  // number since the loader began
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;  // in its epoch
+  std::uint64_t first = 0;   // position of slot 0
+  std::uint64_t count = 0;
+  Order order;
+  Columns columns;
+  std::optional<Value> value;
+  std::atomic<bool> cancelled{false};
+  std::mutex mutex;
+  std::vector<failure> failures;
+
+  struct run {
+    std::uint64_t from = 0, count = 0;
+  };
+  /// Up to `most` slots that nobody else has.
+  run claim(std::uint64_t most) noexcept {
+    std::uint64_t seen = left.load(std::memory_order_acquire);
+    while (seen != 0) {
+      const std::uint64_t n = std::min(seen, most);
+      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return {count - seen, n};
+      }
+    }
+    return {};
+  }
+
+  void fail(std::uint64_t slot, std::uint32_t stage, std::exception_ptr cause) {
+    std::lock_guard lock(mutex);
+    failures.push_back({slot, stage, std::move(cause)});
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/epoch_plan.hpp
+/// \file
+/// Which positions make up which batch, and which sample of the source stands at a position.
 
 // ==== wick/flow/order.hpp
 /// \file
 /// Order stages: which sample stands at which position. They compute positions before anything is read.
+
+#include <charconv>
+#include <system_error>
 
 // ==== wick/flow/permutation.hpp
 /// \file
@@ -2905,12 +2973,16 @@ class permutation {
   /// A permutation of n ≥ 1 positions for this (seed, epoch, stage). Another epoch is another permutation.
   constexpr permutation(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) noexcept
       : n_(n) {
-    const int bits = n <= 2 ? 2 : static_cast<int>(std::bit_width(n - 1)) < 2 ? 2 : static_cast<int>(std::bit_width(n - 1));
+    random_stream stream(seed, epoch, 0, stage);
+    if (n <= max_listed) {
+      list(stream);
+      return;
+    }
+    const int bits = static_cast<int>(std::bit_width(n - 1));
     low_bits_ = static_cast<std::uint32_t>(bits / 2);
     high_bits_ = static_cast<std::uint32_t>(bits) - low_bits_;
     // Small halves have few round functions to choose from: they need more rounds to look random.
     rounds_ = bits < 12 ? max_rounds : bits < 20 ? 8u : 6u;
-    random_stream stream(seed, epoch, 0, stage);
     for (std::uint32_t& key : keys_) key = stream();
   }
 
@@ -2918,6 +2990,7 @@ class permutation {
 
   /// Where position p of the epoch comes from; p < n.
   constexpr std::uint64_t operator()(std::uint64_t p) const noexcept {
+    if (n_ <= max_listed) return (listed_ >> (4 * p)) & 15u;
     do {
       p = encrypt(p);
     } while (p >= n_);
@@ -2926,6 +2999,18 @@ class permutation {
 
  private:
   static constexpr std::uint32_t max_rounds = 12;
+  static constexpr std::uint64_t max_listed = 16;
+
+  /// So few positions are written down, four bits each: halves of one bit never look random, whatever the rounds.
+  /// Fisher and Yates, as Durstenfeld has it ("Algorithm 235", 1964).
+  constexpr void list(random_stream& stream) noexcept {
+    listed_ = 0xFEDCBA9876543210u;
+    for (std::uint64_t i = n_; i-- > 1;) {
+      const std::uint64_t j = stream.below(i + 1);
+      const std::uint64_t differ = ((listed_ >> (4 * i)) ^ (listed_ >> (4 * j))) & 15u;
+      listed_ ^= (differ << (4 * i)) | (differ << (4 * j));
+    }
+  }
 
   constexpr std::uint64_t encrypt(std::uint64_t p) const noexcept {
     // The widths swap each round; an even number of rounds brings them back.
@@ -2948,6 +3033,7 @@ class permutation {
   }
 
   std::uint64_t n_ = 0;
+  std::uint64_t listed_ = 0;
   std::uint32_t low_bits_ = 1, high_bits_ = 1, rounds_ = 2;
   std::array<std::uint32_t, max_rounds> keys_{};
 };
@@ -2978,6 +3064,21 @@ static_assert(order_stage<shuffle_stage>);
 /// samples takes no memory. The same seed and epoch give the same order everywhere.
 inline shuffle_stage shuffle() noexcept { return {}; }
 
+struct shuffle_once_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "shuffle_once";
+  std::uint64_t seed;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return permutation(n, seed, 0, 0);
+  }
+};
+static_assert(order_stage<shuffle_once_stage>);
+
+/// One order for all epochs, by a seed of its own: for a split that stays the same.
+/// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) | take(1000)`.
+inline shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
+
 /// Maps each position to itself.
 struct identity_order {
   std::uint64_t operator()(std::uint64_t p) const noexcept { return p; }
@@ -3007,10 +3108,12 @@ namespace detail {
 inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
-  char* end = nullptr;
-  const std::uint64_t n = std::strtoull(text, &end, 10);
-  if (*end != '\0' || *text == '-') {
-    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) + ", which is no number");
+  std::uint64_t n = 0;
+  const char* const end = text + std::string_view(text).size();
+  const auto [stopped, fault] = std::from_chars(text, end, n);
+  if (fault != std::errc() || stopped != end) {
+    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) +
+                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write shard(rank, world)");
   }
   return n;
 }
@@ -3050,6 +3153,110 @@ static_assert(order_stage<skip_stage>);
 inline skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
 
 }  // namespace wick
+
+namespace wick::detail {
+
+/// All by computation: from the size of the source, the order stages, the global batch and this rank's share of it.
+template <class Path>
+class epoch_plan {
+  using types = typename Path::types;
+
+ public:
+  using order_type = typename types::order;
+  struct range {
+    std::uint64_t first = 0, count = 0;
+  };
+
+  /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
+  explicit epoch_plan(const Path& path) : path_(path), shard_(path.shard()) {
+    positions_ = path.source().size();
+    each_order_stage([&](auto i, const auto& s) {
+      sizes_[i] = positions_;
+      positions_ = s.size(positions_);
+    });
+    bool drop_last = false;
+    if constexpr (types::batched) {
+      const auto& s = path.template stage<types::batching>();
+      batch_size_ = s.size();
+      drop_last = s.drop_last();
+    } else {
+      batch_size_ = unbatched_group * shard_.world;
+    }
+    batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
+    check();
+  }
+
+  /// Of an epoch, over all ranks.
+  std::uint64_t positions() const noexcept { return positions_; }
+  std::uint64_t batches() const noexcept { return batches_; }
+  /// The most samples that this rank has of a batch.
+  std::size_t slots() const noexcept {
+    return static_cast<std::size_t>((batch_size_ + shard_.world - 1) / shard_.world);
+  }
+  /// This rank's positions of a batch.
+  range slice(std::uint64_t batch) const noexcept {
+    const std::uint64_t begin = batch * batch_size_;
+    const std::uint64_t length = std::min(batch_size_, positions_ - begin);
+    const std::uint64_t from = length * shard_.rank / shard_.world, to = length * (shard_.rank + 1) / shard_.world;
+    return {begin + from, to - from};
+  }
+
+  /// The order stages' functions for one epoch.
+  order_type order(std::uint64_t seed, std::uint64_t epoch) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return order_type{
+          path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
+    }(std::make_index_sequence<types::order_end>{});
+  }
+  /// Where in the source a position is; the stage nearest to the source has the last word.
+  static std::uint64_t index(const order_type& order, std::uint64_t position) noexcept {
+    return index_behind<types::order_end>(order, position);
+  }
+
+ private:
+  static constexpr std::uint64_t unbatched_group = 16;
+
+  template <std::size_t N>
+  static std::uint64_t index_behind(const order_type& order, std::uint64_t position) noexcept {
+    if constexpr (N == 0) return position;
+    else return index_behind<N - 1>(order, std::get<N - 1>(order)(position));
+  }
+  template <class F>
+  void each_order_stage(F&& f) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(I, path_.template stage<I>()), ...);
+    }(std::make_index_sequence<types::order_end>{});
+  }
+
+  void check() const {
+    if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
+    if (batches_ == 0) {
+      throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +
+                  std::to_string(batch_size_) + "; make it smaller, or leave drop_last out");
+    }
+    if constexpr (types::batched) {
+      if (batch_size_ < shard_.world) {
+        throw error("loader: a global batch of " + std::to_string(batch_size_) + " samples can't be shared by " +
+                    std::to_string(shard_.world) + " ranks; batch() takes the size for all ranks together");
+      }
+    }
+  }
+
+  const Path& path_;
+  const shard_stage shard_;
+  std::uint64_t sizes_[types::order_end + 1] = {};  // before each order stage
+  std::uint64_t positions_ = 0, batch_size_ = 0, batches_ = 0;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/pipeline_types.hpp
+/// \file
+/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows between.
+
+// ==== wick/flow/pipeline.hpp
+/// \file
+/// `source | stage | stage`: a pipeline is a value that says what is to be done with each sample; a loader does it.
 
 // ==== wick/flow/source.hpp
 /// \file
@@ -3237,13 +3444,31 @@ using source_item = std::remove_cvref_t<decltype(std::declval<const Source&>().a
 template <class... S>
 inline constexpr bool only_order_stages = (stage_of<S, on_order> && ...);
 
+/// What a pipeline becomes when a stage did not fit, which the compiler has said by then: it takes all that follows,
+/// so that one mistake is one message.
+struct anything_else {
+  template <class T>
+  operator T&() const;
+};
+struct misfit_source {
+  struct item {
+    anything_else data, target;
+  };
+  std::uint64_t size() const { return 0; }
+  item at(std::uint64_t) const { return {}; }
+};
+using misfit_pipeline = pipeline<misfit_source>;
+
 template <class Came, class Stage, class... Before>
 consteval bool check_fit() {
   if constexpr (stage_of<Stage, on_order>) {
+    static_assert(!std::is_same_v<Stage, shard_stage> || !(std::is_same_v<Before, shard_stage> || ...),
+                  "wick: this pipeline is sharded already; a second shard() was found; write one of the two");
     static_assert(only_order_stages<Before...>,
                   "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
                   "it came after a stage that works on samples; write it directly behind the source");
-    return only_order_stages<Before...>;
+    return only_order_stages<Before...> &&
+           (!std::is_same_v<Stage, shard_stage> || !(std::is_same_v<Before, shard_stage> || ...));
   } else if constexpr (stage_of<Stage, on_batching>) {
     static_assert(!has_batching<Before...>,
                   "wick: this pipeline is batched already; a second batch() was found; write one of the two");
@@ -3256,7 +3481,7 @@ consteval bool check_fit() {
     static_assert(fits || (stage_of<Stage, on_batch> && !has_batching<Before...>),
                   "wick: this stage does not take what the stage before it gives. See 'Came' and 'Stage' in the "
                   "compiler's note: wanted is a callable with Came, or with the data of it, and perhaps a "
-                  "wick::context&. A picture must be read() and decode()d before it is cropped or resized; "
+                  "wick::context&; what gives nothing back must take its item by reference or as a copy. A picture must be read() and decode()d before it is cropped or resized; "
                   "else write a stage of your own between the two that converts, | [](Came item) { return …; }");
     return fits;
   }
@@ -3272,37 +3497,36 @@ auto as_stages(T&& t) {
 
 template <class Src, class... Before, class Stage>
 constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
-  using came = typename items_after<source_item<Src>, Before...>::type;
-  if constexpr (std::is_void_v<came>) {
-    return std::move(p);  // an earlier stage did not fit, which was said already
-  } else if constexpr (check_fit<came, Stage, Before...>()) {
+  if constexpr (std::is_same_v<Src, misfit_source>) {
+    return misfit_pipeline{};
+  } else if constexpr (check_fit<typename items_after<source_item<Src>, Before...>::type, Stage, Before...>()) {
     return pipeline<Src, Before..., Stage>{
         std::move(p.origin), std::tuple_cat(std::move(p.stages), std::tuple<Stage>(std::forward<Stage>(s)))};
   } else {
-    return std::move(p);
+    return misfit_pipeline{};
   }
 }
 
-template <class P>
-constexpr auto append(P&& p) {
-  return std::move(p);
-}
-template <class P, class Stage, class... Rest>
-constexpr auto append(P&& p, Stage&& s, Rest&&... rest) {
-  return append(append_one(std::move(p), std::move(s)), std::move(rest)...);
+/// The stages of a tuple from the I-th on, without std::apply: the compiler shows the way back to the user's line.
+template <std::size_t I, class P, class... Stages>
+constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
+  if constexpr (I == sizeof...(Stages)) return std::move(p);
+  else return append<I + 1>(append_one(std::move(p), std::move(std::get<I>(stages))), std::move(stages));
 }
 
 template <class T>
-concept pipeable = stage<T> || is_chain<std::remove_cvref_t<T>> || is_pipeline<std::remove_cvref_t<T>> ||
-                   source<std::remove_cvref_t<T>>;
-template <class T>
 concept wickish = stage<T> || is_chain<std::remove_cvref_t<T>>;
+
+/// A container is a source too, and `container | std::views::…` is not ours: it takes a stage, or from(container).
+template <class L, class R>
+concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||
+                   (source<std::remove_cvref_t<L>> && (wickish<R> || !requires(L&& l) { l.begin(); }));
 
 }  // namespace detail
 
 /// Puts a stage (or a chain of them, or any callable) behind a source, a pipeline or a chain.
 template <class L, class R>
-  requires(detail::pipeable<L> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
+  requires(detail::pipeable<L, R> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
 constexpr auto operator|(L&& left, R&& right) {
   using left_type = std::remove_cvref_t<L>;
   if constexpr (detail::wickish<left_type>) {
@@ -3313,8 +3537,7 @@ constexpr auto operator|(L&& left, R&& right) {
       if constexpr (is_pipeline<left_type>) return left_type(std::forward<L>(left));
       else return pipeline<left_type>{std::forward<L>(left), {}};
     }();
-    return std::apply([&](auto&&... s) { return detail::append(std::move(start), std::move(s)...); },
-                      detail::as_stages(std::forward<R>(right)));
+    return detail::append<0>(std::move(start), detail::as_stages(std::forward<R>(right)));
   }
 }
 
@@ -3338,7 +3561,10 @@ class single_column {
     slots_.clear();
     slots_.resize(n);
   }
-  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  void put(std::size_t i, Item&& value) {
+    give_back_charge(value);
+    slots_[i].emplace(std::move(value));
+  }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
   output finish(std::size_t) { return std::move(slots_); }
   void drop() noexcept { slots_.clear(); }
@@ -3418,6 +3644,142 @@ struct pipeline_types {
 
 }  // namespace wick::detail
 
+// ==== wick/flow/detail/stage_path.hpp
+/// \file
+/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each. Knows nothing of
+/// who starts them and when.
+
+// ==== wick/flow/detail/books.hpp
+/// \file
+/// The loader's clocks: one for each stage on each worker.
+
+// ==== wick/observe/clock.hpp
+/// \file
+/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+
+#include <chrono>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace wick {
+
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
+/// two processors they may differ by a few, so subtract with care what another thread has read.
+inline std::uint64_t now_ticks() noexcept {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read it.
+class tick_scale {
+ public:
+  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
+  /// Seconds since this was made.
+  double elapsed() const noexcept {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
+  }
+  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
+  double seconds_per_tick() const noexcept {
+    const std::uint64_t ticks = now_ticks() - ticks_;
+    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
+  }
+
+ private:
+  std::uint64_t ticks_;
+  std::chrono::steady_clock::time_point time_;
+};
+
+}  // namespace wick
+
+// ==== wick/observe/stage_clock.hpp
+/// \file
+/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
+
+namespace wick {
+
+/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads and
+/// stores, relaxed, because a report needs each number whole and not all of the same instant. Short samples are timed
+/// now and then only, so the time of all is inferred from the timed ones.
+class stage_clock {
+ public:
+  void ran(std::uint64_t times) noexcept { add(count_, times); }
+  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
+    add(timed_, times);
+    add(ticks_, ticks);
+  }
+  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
+
+  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
+  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
+  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+class books {
+ public:
+  books(const executor& on, std::size_t stages) : on_(on), stages_(stages), rows_(on.slots()) {
+    for (auto& row : rows_) row.reset(new stage_clock[stages]);
+  }
+
+  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
+  [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
+
+  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
+    stage_clock& c = mine()[stage];
+    c.ran(1);
+    c.worked(1, ticks);
+  }
+  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
+    stage_clock& c = mine()[stage];
+    c.ran(1);
+    c.worked(1, ticks);
+    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
+  }
+  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
+
+  struct sum {
+    std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
+  };
+  std::vector<sum> totals() const {
+    std::vector<sum> out(stages_);
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < stages_; ++i) {
+        out[i].count += row[i].count();
+        out[i].timed += row[i].timed();
+        out[i].timed_ticks += row[i].timed_ticks();
+        out[i].waited += row[i].waited_ticks();
+      }
+    }
+    return out;
+  }
+
+ private:
+  const executor& on_;
+  const std::size_t stages_;
+  std::vector<std::unique_ptr<stage_clock[]>> rows_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/flow/detail/timed_await.hpp
 /// \file
 /// Awaits and keeps the books: what a stage worked before it suspended, and how long it then waited.
@@ -3484,6 +3846,302 @@ class timed_await {
 
 }  // namespace wick::detail
 
+// ==== wick/observe/phases.hpp
+/// \file
+/// What happens inside a slot: a picture is decoded, resized and coloured in one pass, and each part has its own clock.
+
+namespace wick {
+
+enum class phase : std::uint8_t { decode, resize, color };
+inline constexpr std::size_t phase_count = 3;
+inline constexpr std::array<std::string_view, phase_count> phase_names = {"decode", "resize", "color"};
+
+/// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
+class phase_ticks {
+ public:
+  using values = std::array<std::uint64_t, phase_count>;
+  static void add(phase p, std::uint64_t ticks) noexcept { of_this_thread()[static_cast<std::size_t>(p)] += ticks; }
+  /// Reads and clears.
+  static values take() noexcept {
+    values& mine = of_this_thread();
+    const values out = mine;
+    mine = {};
+    return out;
+  }
+
+ private:
+  [[gnu::noinline]] static values& of_this_thread() noexcept {
+    thread_local values ticks{};
+    return ticks;
+  }
+};
+
+/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …; t.next(phase::resize);`.
+class phase_timer {
+ public:
+  explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
+  phase_timer(const phase_timer&) = delete;
+  phase_timer& operator=(const phase_timer&) = delete;
+  ~phase_timer() { phase_ticks::add(phase_, now_ticks() - begun_); }
+  void next(phase p) noexcept {
+    const std::uint64_t now = now_ticks();
+    phase_ticks::add(phase_, now - begun_);
+    phase_ = p;
+    begun_ = now;
+  }
+
+ private:
+  phase phase_;
+  std::uint64_t begun_;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// The sample's batch was given up while it waited.
+struct cancelled final : std::exception {
+  const char* what() const noexcept override { return "cancelled"; }
+};
+
+template <class Pipeline>
+class stage_path;
+
+/// Owns the source and the stages. All workers call it at once.
+template <class Source, class... S>
+class stage_path<pipeline<Source, S...>> {
+ public:
+  using types = pipeline_types<Source, S...>;
+  using value = typename types::value;
+  static constexpr std::size_t stages = sizeof...(S);
+  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
+  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
+
+  stage_path(pipeline<Source, S...> what, executor& on)
+      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on), books_(on, rows) {
+    static_assert(types::batching >= types::order_end);
+    const auto attach = [&](auto& s) {
+      if constexpr (requires { s.attach(on_); }) s.attach(on_);
+    };
+    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+  }
+
+  const Source& source() const noexcept { return source_; }
+  template <std::size_t I>
+  const auto& stage() const noexcept {
+    return std::get<I>(stages_);
+  }
+  books& clocks() noexcept { return books_; }
+  const books& clocks() const noexcept { return books_; }
+
+  std::vector<std::string> stage_names() const {
+    std::vector<std::string> out;
+    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
+    return out;
+  }
+  /// What stages have to say for the report.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> out;
+    const auto ask = [&](const auto& s) {
+      if constexpr (requires { { s.note() } -> std::convertible_to<std::string>; }) {
+        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
+      }
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
+  shard_stage shard() const {
+    shard_stage found;
+    const auto look = [&](const auto& s) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
+    };
+    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
+    return found;
+  }
+  template <class F>
+  void for_each_batch_stage(F&& f) {
+    if constexpr (types::batched) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::get<types::batching + 1 + I>(stages_)), ...);
+      }(std::make_index_sequence<stages - types::batching - 1>{});
+    }
+  }
+
+  // ---- samples -----------------------------------------------------------------------------------------------------
+
+  /// Ticks of the stages from `first` up to batch, and of the phases.
+  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(count, ticks[s]);
+  }
+
+  /// Through the stages from I on, which don't suspend, into the slot.
+  template <std::size_t I, bool Timed, class Item, class Job>
+  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+    c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (I == types::batching) {
+      if constexpr (Timed) phase_ticks::take();
+      if constexpr (types::materialize_last) {
+        j.columns.put(slot, materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
+      } else {
+        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
+      }
+      if constexpr (Timed && I < stages) {
+        mark(ticks[I], last);
+        const phase_ticks::values inside = phase_ticks::take();
+        for (std::size_t p = 0; p < phase_count; ++p) {
+          ticks[phase_row + p] += inside[p];
+          ticks[I] -= std::min(inside[p], ticks[I]);
+        }
+      }
+    } else {
+      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      if constexpr (Timed) mark(ticks[I], last);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+    }
+  }
+  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
+  template <class Item>
+  static decltype(auto) to_rvalue(Item&& item) {
+    if constexpr (std::is_lvalue_reference_v<Item&&>) return std::remove_cvref_t<Item>(item);
+    else return std::move(item);
+  }
+  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
+    const std::uint64_t now = now_ticks();
+    to += now - last;
+    last = now;
+  }
+
+  /// The same through stages that suspend: from one to the next, as a coroutine.
+  template <std::size_t I, class Item, class Job>
+  static task<void> pass_async(stage_path* self, Item item, context* c, Job* j, std::uint64_t slot) {
+    constexpr std::size_t stage = types::template next_async<I, types::batching>();
+    using stage_type = typename types::template stage_at<stage>;
+    using given = typename types::template item<stage>;
+    using next_type = typename types::template item<stage + 1>;
+    using how = application<stage_type, given>;
+
+    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
+    c->enter(static_cast<std::uint32_t>(stage));
+    const std::uint64_t begun = now_ticks();
+    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
+    decltype(auto) inner = awaiter_of(operation);
+    using inner_type = decltype(inner);
+    timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
+                                         static_cast<std::uint32_t>(stage), begun);
+    if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
+      co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next(std::move(prepared));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    } else {
+      auto result = co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    }
+  }
+
+  template <std::size_t I, std::size_t End, class Item>
+  auto pass_until(Item&& item, context& c) {
+    if constexpr (I == End) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto next = apply(std::get<I>(stages_), std::move(item), c);
+      books_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      return pass_until<I + 1, End>(std::move(next), c);
+    }
+  }
+  template <std::size_t I, class Item, class Job>
+  void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
+    std::uint64_t ticks[rows] = {};
+    std::uint64_t last = now_ticks();
+    pass<I, true>(std::move(item), c, j, slot, ticks, last);
+    stage_clock* const clocks = books_.mine();
+    write_down(clocks, I, 1, ticks);
+    for (std::size_t s = I; s <= types::batching && s < stages; ++s) clocks[s].ran(1);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(1);
+  }
+
+  // ---- batches -----------------------------------------------------------------------------------------------------
+
+  /// Through the batch stages from I on, which don't suspend.
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c) {
+    if constexpr (I == stages) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto rest = [&](auto next) {
+        count_batch(I, begun);
+        return pass_batch<I + 1>(std::move(next), c);
+      };
+      auto& stage = std::get<I>(stages_);
+      // A stage that wraps those behind it (to set their stream) calls them itself.
+      if constexpr (requires { stage.around(std::move(batch), rest); }) return stage.around(std::move(batch), rest);
+      else return rest(apply(stage, std::move(batch), c));
+    }
+  }
+  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
+    books_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+  }
+
+  /// The same through stages that suspend.
+  template <std::size_t I, class Batch>
+  static task<value> pass_batch_async(stage_path* self, Batch batch, context* c) {
+    if constexpr (I == stages) {
+      co_return std::move(batch);
+    } else {
+      c->enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      using stage_type = typename types::template stage_at<I>;
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one = apply_async(&std::get<I>(self->stages_), std::move(batch), c);
+        auto next = co_await one;
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      } else {
+        static_assert(!requires { std::get<I>(self->stages_).around(std::move(batch), [](auto b) { return b; }); },
+                      "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
+                      "of samples, or as a plain callable");
+        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      }
+    }
+  }
+
+ private:
+  Source source_;
+  std::tuple<S...> stages_;
+  executor& on_;
+  books books_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/flow/loader_options.hpp
 /// \file
 /// What a loader may be told.
@@ -3505,7 +4163,7 @@ struct loader_options {
   std::size_t memory = std::size_t{512} << 20;
   /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
   std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed.
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it.
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   executor* on = nullptr;
@@ -3521,6 +4179,10 @@ namespace wick {
 
 /// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At most
 /// `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() + capacity).
+///
+/// What was written before publish is visible to the consumer; what it did before it took a number must be made
+/// visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move from thread to
+/// thread if something orders its calls, as awaiting does. The items are not owned; they must not be null.
 ///
 /// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also tells
 /// whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may destroy it as
@@ -3614,53 +4276,39 @@ class feed;
 /// positions from the oldest batch that has any, until there are none; there are at most as many as workers.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
-  using types = pipeline_types<Source, S...>;
+  using path_type = stage_path<pipeline<Source, S...>>;
+  using types = typename path_type::types;
   using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
 
  public:
   using value = typename types::value;
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
-  static constexpr std::size_t stages = sizeof...(S);
+  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  // in place of a slot
+  /// Of the number of stages: the row behind which the phases belong.
+  static constexpr std::size_t batching = types::batching;
+  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row, phase_row = path_type::phase_row;
 
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
-      : source_(std::move(what.origin)),
-        stages_(std::move(what.stages)),
+      : path_(std::move(what), on),
         seed_(options.seed),
         on_(on),
         budget_(options.memory),
-        books_(on, stages + 1),
-        positions_(final_size()),
-        batch_size_(global_batch_size()),
-        batches_(batch_count()),
         window_(choose_window(options, on)),
         token_limit_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
         done_(window_),
         ring_(new job_type[std::bit_ceil(window_)]),
         mask_(std::bit_ceil(window_) - 1),
-        pool_(std::make_shared<slab_pool>(slab_memory_wanted(), (window_ + 2) * 8)),
+        pool_(std::make_shared<slab_pool>(slab_memory_wanted(), (window_ + 2) * 8, window_ + 1)),
         pumps_(on.workers()),
         stop_(std::make_unique<stop_source>()) {
-    static_assert(types::batching >= types::order_end);
-    if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
-    if (batches_ == 0) {
-      throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +
-                  std::to_string(batch_size_) + "; make it smaller, or leave drop_last out");
-    }
-    if constexpr (batched) {
-      if (batch_size_ < shard_.world) {
-        throw error("loader: a global batch of " + std::to_string(batch_size_) + " samples can't be shared by " +
-                    std::to_string(shard_.world) + " ranks; batch() takes the size for all ranks together");
-      }
-    }
     free_pumps_.reserve(pumps_.size());
     for (pump& p : pumps_) {
       p.of = this;
       p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
       free_pumps_.push_back(&p);
     }
-    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
   }
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
@@ -3672,46 +4320,31 @@ class feed<pipeline<Source, S...>> {
     all_retired_.wait(lock, [&] { return free_pumps_.size() == pumps_.size(); });
   }
 
-  std::uint64_t batches() const noexcept { return batches_; }
-  std::uint64_t positions() const noexcept { return positions_; }
+  std::uint64_t batches() const noexcept { return plan_.batches(); }
+  std::uint64_t positions() const noexcept { return plan_.positions(); }
   std::size_t window() const noexcept { return window_; }
-  const Source& origin() const noexcept { return source_; }
+  const Source& origin() const noexcept { return path_.source(); }
+  path_type& path() noexcept { return path_; }
   const slab_pool& pool() const noexcept { return *pool_; }
   const byte_budget& budget() const noexcept { return budget_; }
-  const books& clocks() const noexcept { return books_; }
   executor& on() noexcept { return on_; }
-
-  std::vector<std::string> stage_names() const {
-    std::vector<std::string> out;
-    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
-    return out;
-  }
-  /// What stages have to say for the report.
-  std::vector<std::string> notes() const {
-    std::vector<std::string> out;
-    const auto ask = [&](const auto& s) {
-      if constexpr (requires { { s.note() } -> std::convertible_to<std::string>; }) {
-        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
-      }
-    };
-    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
-    return out;
-  }
 
   /// Batches come from (epoch, number) on. If that is what comes next anyway, nothing is lost.
   void seek(std::uint64_t epoch, std::uint64_t number) {
-    if (started_ && next_out_.epoch == epoch && next_out_.number == number) return;
-    // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
-    if (started_) {
-      drain();
-      epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+    if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
+      // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
+      if (started_) {
+        drain();
+        epoch_step_ = epoch == current_epoch_ ? 0 : 1;
+      }
+      next_out_ = next_in_ = {epoch, number};
+      started_ = true;
     }
-    next_out_ = next_in_ = {epoch, number};
-    started_ = true;
+    current_epoch_ = epoch;
+    to_open_ = plan_.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
     std::lock_guard lock(mutex_);
     open_more();
   }
-  void entered(std::uint64_t epoch) noexcept { current_epoch_ = epoch; }
 
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept { return done_.try_take(); }
@@ -3737,18 +4370,9 @@ class feed<pipeline<Source, S...>> {
   /// The key of a position, for messages.
   std::string key_at(const job_type& j, std::uint64_t position) const {
     try {
-      return printable(key_of(source_, index_of<types::order_end>(j.order, position)));
+      return printable(key_of(path_.source(), plan_.index(j.order, position)));
     } catch (const std::exception&) {
       return "position " + std::to_string(position);
-    }
-  }
-
-  template <class F>
-  void for_each_batch_stage(F&& f) {
-    if constexpr (batched) {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (f(std::get<types::batching + 1 + I>(stages_)), ...);
-      }(std::make_index_sequence<stages - types::batching - 1>{});
     }
   }
 
@@ -3756,7 +4380,6 @@ class feed<pipeline<Source, S...>> {
   static constexpr std::uint64_t max_run = 64;
   static constexpr std::uint64_t run_ticks = 40'000;         // 10–20 µs
   static constexpr std::uint64_t help_limit_ticks = 100'000;  // about 40 µs a sample
-  static constexpr std::uint64_t unbatched_group = 16;
 
   struct pump : job {
     feed* of = nullptr;
@@ -3765,53 +4388,32 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t epoch = 0, number = 0;
   };
 
-  // ---- sizes ----------------------------------------------------------------------------------------------------
-
-  std::uint64_t final_size() const {
-    std::uint64_t n = source_.size();
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((sizes_[I] = n, n = std::get<I>(stages_).size(n)), ...);
-    }(std::make_index_sequence<types::order_end>{});
-    return n;
-  }
-  std::uint64_t global_batch_size() const {
-    if constexpr (batched) return std::get<types::batching>(stages_).size();
-    else return unbatched_group * shard_.world;
-  }
-  std::uint64_t batch_count() const {
-    if constexpr (batched) {
-      if (std::get<types::batching>(stages_).drop_last()) return positions_ / batch_size_;
-    }
-    return (positions_ + batch_size_ - 1) / batch_size_;
-  }
   static std::size_t choose_window(const loader_options& options, const executor& on) {
     if (options.prefetch != 0) return options.prefetch;
     return static_cast<std::size_t>(on.workers() < 8 ? 4 : 8);
   }
   std::shared_ptr<slab_memory> slab_memory_wanted() {
     std::shared_ptr<slab_memory> wanted;
-    for_each_batch_stage([&](auto& s) {
+    path_.for_each_batch_stage([&](auto& s) {
       if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
         if (wanted == nullptr) wanted = s.slab_memory();
       }
     });
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
-  template <class Stage>
-  void attach(Stage& s) {
-    if constexpr (requires { s.attach(on_); }) s.attach(on_);
-  }
-
   // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
 
   void advance(cursor& c) const noexcept {
-    if (++c.number == batches_) c = {c.epoch + epoch_step_, 0};
+    if (++c.number == plan_.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
   void open_more() {
     std::uint64_t opened = opened_.load(std::memory_order_relaxed);
     while (opened < done_.taken() + window_) {
-      if (next_in_.epoch != next_out_.epoch && !run_ahead_) break;
+      if (!run_ahead_ && to_open_-- == 0) {
+        to_open_ = 0;
+        break;
+      }
       open(ring_[opened & mask_], opened);
       advance(next_in_);
       opened_.store(++opened, std::memory_order_release);
@@ -3820,25 +4422,17 @@ class feed<pipeline<Source, S...>> {
   }
 
   void open(job_type& j, std::uint64_t sequence) {
-    const std::uint64_t begin = next_in_.number * batch_size_;
-    const std::uint64_t length = std::min(batch_size_, positions_ - begin);
-    const std::uint64_t from = length * shard_.rank / shard_.world, to = length * (shard_.rank + 1) / shard_.world;
+    const auto mine = plan_.slice(next_in_.number);
     j.sequence = sequence;
     j.number = next_in_.number;
-    j.first = begin + from;
-    j.count = to - from;
-    if (sequence <= mask_ || j.epoch != next_in_.epoch) {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        j.order = typename types::order{std::get<I>(stages_).prepare(sizes_[I], seed_, next_in_.epoch,
-                                                                     static_cast<std::uint32_t>(I))...};
-      }(std::make_index_sequence<types::order_end>{});
-    }
+    j.first = mine.first;
+    j.count = mine.count;
+    if (sequence <= mask_ || j.epoch != next_in_.epoch) j.order = plan_.order(seed_, next_in_.epoch);
     j.epoch = next_in_.epoch;
     j.cancelled.store(false, std::memory_order_relaxed);
     // Always of the full size, so that a short last batch uses the same memory as the others.
-    const std::uint64_t share = (batch_size_ + shard_.world - 1) / shard_.world;
     if constexpr (batched) {
-      j.columns.begin(share, std::get<types::batching>(stages_).order(), pool_);
+      j.columns.begin(plan_.slots(), path_.template stage<types::batching>().order(), pool_);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
@@ -3928,12 +4522,18 @@ class feed<pipeline<Source, S...>> {
 
   /// Claims one run from the oldest batch that has any left, and runs it.
   bool run_some() noexcept {
+    const std::uint64_t most = take_tokens(run_length());
+    if (most == 0) return false;
     for (;;) {
       const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      if (s >= opened_.load(std::memory_order_acquire)) return false;
+      if (s >= opened_.load(std::memory_order_acquire)) {
+        give_tokens(most);
+        return false;
+      }
       job_type& j = ring_[s & mask_];
-      const auto claimed = j.claim(run_length());
+      const auto claimed = j.claim(most);
       if (claimed.count != 0) {
+        give_tokens(most - claimed.count);
         run(j, claimed.from, claimed.count);
         return true;
       }
@@ -3942,40 +4542,34 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  template <std::size_t N>
-  std::uint64_t index_of(const typename types::order& order, std::uint64_t position) const noexcept {
-    if constexpr (N == 0) return position;
-    else return index_of<N - 1>(order, std::get<N - 1>(order)(position));
-  }
-
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clock* const clocks = books_.mine();
+    stage_clock* const clocks = path_.clocks().mine();
     const std::uint64_t begun = now_ticks();
     std::uint64_t index[max_run];
-    for (std::uint64_t i = 0; i < count; ++i) index[i] = index_of<types::order_end>(j.order, j.first + from + i);
-    for (std::uint64_t i = 0; i < count; ++i) prefetch_sample(source_, index[i]);
+    for (std::uint64_t i = 0; i < count; ++i) index[i] = plan_.index(j.order, j.first + from + i);
+    for (std::uint64_t i = 0; i < count; ++i) prefetch_sample(path_.source(), index[i]);
     if constexpr (types::samples_suspend) {
-      live_.fetch_add(count, std::memory_order_relaxed);
       for (std::uint64_t i = 0; i < count; ++i) {
         resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
       }
       learn(count, now_ticks() - begun);
-      clocks[stages].ran(count);
+      clocks[order_row].ran(count);
     } else {
       // Clocks are read between stages for slow samples, and for a few of the fast ones.
-      const bool timed = sample_ticks_.load(std::memory_order_relaxed) > 10'000 || (clocks[stages].count() & 0xF00) == 0;
+      const bool timed = sample_ticks_.load(std::memory_order_relaxed) > 10'000 || (clocks[order_row].count() & 0xF00) == 0;
       context c({}, &on_, &budget_, stop_->token());
       if (timed) {
-        std::uint64_t ticks[stages + 1] = {};
-        ticks[stages] = now_ticks() - begun;
+        std::uint64_t ticks[path_type::rows] = {};
+        ticks[order_row] = now_ticks() - begun;
         for (std::uint64_t i = 0; i < count; ++i) run_here<true>(j, from + i, index[i], c, ticks);
-        for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
-        clocks[stages].worked(count, ticks[stages]);
+        path_type::write_down(clocks, types::order_end, count, ticks);
+        clocks[order_row].worked(count, ticks[order_row]);
       } else {
         for (std::uint64_t i = 0; i < count; ++i) run_here<false>(j, from + i, index[i], c, nullptr);
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
-      clocks[stages].ran(count);
+      for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
+      clocks[order_row].ran(count);
       learn(count, now_ticks() - begun);
       finish_some(j, count);
     }
@@ -3992,39 +4586,10 @@ class feed<pipeline<Source, S...>> {
     c.move_to({seed_, j.epoch, j.first + slot, index});
     try {
       std::uint64_t last = Timed ? now_ticks() : 0;
-      pass<types::order_end, Timed>(source_.at(index), c, j, slot, ticks, last);
+      path_.template pass<types::order_end, Timed>(path_.source().at(index), c, j, slot, ticks, last);
     } catch (...) {
       j.fail(slot, c.stage(), std::current_exception());
     }
-  }
-
-  /// Through the stages from I on, which don't suspend, into the slot.
-  template <std::size_t I, bool Timed, class Item>
-  void pass(Item&& item, context& c, job_type& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
-    c.enter(static_cast<std::uint32_t>(I));
-    if constexpr (I == types::batching) {
-      if constexpr (types::materialize_last) {
-        j.columns.put(slot, materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
-      } else {
-        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
-      }
-      if constexpr (Timed && I < stages) mark(ticks[I], last);
-    } else {
-      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
-      if constexpr (Timed) mark(ticks[I], last);
-      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
-    }
-  }
-  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
-  template <class Item>
-  static decltype(auto) to_rvalue(Item&& item) {
-    if constexpr (std::is_lvalue_reference_v<Item&&>) return std::remove_cvref_t<Item>(item);
-    else return std::move(item);
-  }
-  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
-    const std::uint64_t now = now_ticks();
-    to += now - last;
-    last = now;
   }
 
   // ---- samples that suspend -------------------------------------------------------------------------------------
@@ -4034,91 +4599,35 @@ class feed<pipeline<Source, S...>> {
     try {
       c.enter(static_cast<std::uint32_t>(types::order_end));
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      auto item = to_rvalue(self->source_.at(where.index));
-      task<void> rest = pass_async<types::order_end, decltype(item)>(self, std::move(item), &c, j, slot);
+      auto item = path_type::to_rvalue(self->path_.source().at(where.index));
+      task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(&self->path_, std::move(item), &c, j, slot);
       co_await rest;
     } catch (...) {
       j->fail(slot, c.stage(), std::current_exception());
     }
     if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
     // Before the sample counts as finished: afterwards the loader may be gone.
-    if (self->live_.fetch_sub(1, std::memory_order_acq_rel) == self->token_limit_) self->kick();
+    self->give_tokens(1);
     self->finish_some(*j, 1);
   }
 
-  void kick() noexcept {
-    std::lock_guard lock(mutex_);
-    start_pump();
-  }
-
-  template <std::size_t I, class Item>
-  static task<void> pass_async(feed* self, Item item, context* c, job_type* j, std::uint64_t slot) {
-    constexpr std::size_t stage = types::template next_async<I, types::batching>();
-    using stage_type = typename types::template stage_at<stage>;
-    using given = typename types::template item<stage>;
-    using next_type = typename types::template item<stage + 1>;
-    using how = application<stage_type, given>;
-
-    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
-    c->enter(static_cast<std::uint32_t>(stage));
-    const std::uint64_t begun = now_ticks();
-    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
-    decltype(auto) inner = awaiter_of(operation);
-    using inner_type = decltype(inner);
-    timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
-                                         static_cast<std::uint32_t>(stage), begun);
-    if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
-      co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-      timed.settle();
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      next_type next(std::move(prepared));
-      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
-        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
-        co_await rest;
-      } else {
-        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
-      }
-    } else {
-      auto result = co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-      timed.settle();
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
-      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
-        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
-        co_await rest;
-      } else {
-        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+  /// Up to `most` of the samples that may be under way.
+  std::uint64_t take_tokens(std::uint64_t most) noexcept {
+    if constexpr (!types::samples_suspend) return most;
+    std::uint64_t live = live_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t n = std::min(most, token_limit_ - live);
+      if (n == 0 || live_.compare_exchange_weak(live, live + n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return n;
       }
     }
   }
-
-  struct cancelled final : std::exception {
-    const char* what() const noexcept override { return "cancelled"; }
-  };
-
-  template <std::size_t I, std::size_t End, class Item>
-  auto pass_until(Item&& item, context& c) {
-    if constexpr (I == End) {
-      return std::remove_cvref_t<Item>(std::move(item));
-    } else {
-      c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      auto next = apply(std::get<I>(stages_), std::move(item), c);
-      books_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
-      return pass_until<I + 1, End>(std::move(next), c);
-    }
-  }
-  template <std::size_t I, class Item>
-  void pass_rest(Item&& item, context& c, job_type& j, std::uint64_t slot) {
-    std::uint64_t ticks[stages + 1] = {};
-    std::uint64_t last = now_ticks();
-    pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = books_.mine();
-    for (std::size_t s = I; s <= types::batching && s < stages; ++s) {
-      clocks[s].ran(1);
-      clocks[s].worked(1, ticks[s]);
+  /// Pumps that found all taken have retired: whoever gives the first back starts one.
+  void give_tokens(std::uint64_t n) noexcept {
+    if constexpr (types::samples_suspend) {
+      if (n == 0 || live_.fetch_sub(n, std::memory_order_acq_rel) != token_limit_) return;
+      std::lock_guard lock(mutex_);
+      start_pump();
     }
   }
 
@@ -4161,7 +4670,7 @@ class feed<pipeline<Source, S...>> {
       if constexpr (types::batches_suspend) {
         // complete_async does the rest; here come only batches that have failed
       } else if constexpr (batched) {
-        j.value.emplace(pass_batch<types::batching + 1>(j.columns.finish(j.count), c));
+        j.value.emplace(path_.template pass_batch<types::batching + 1>(j.columns.finish(j.count), c));
       } else {
         j.value.emplace(j.columns.finish(j.count));
       }
@@ -4170,34 +4679,12 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  template <std::size_t I, class Batch>
-  auto pass_batch(Batch&& batch, context& c) {
-    if constexpr (I == stages) {
-      return std::remove_cvref_t<Batch>(std::move(batch));
-    } else {
-      c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      auto rest = [&](auto next) {
-        count_batch(I, begun);
-        return pass_batch<I + 1>(std::move(next), c);
-      };
-      auto& stage = std::get<I>(stages_);
-      // A stage that wraps those behind it (to set their stream) calls them itself.
-      if constexpr (requires { stage.around(std::move(batch), rest); }) return stage.around(std::move(batch), rest);
-      else return rest(apply(stage, std::move(batch), c));
-    }
-  }
-  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
-    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    books_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
-  }
-
   static detached complete_async(feed* self, job_type* j) {
     context c = self->batch_context(*j);
     try {
       if (self->check(*j)) {
-        auto batch = self->finish_columns(*j);
-        task<value> rest = self->template pass_batch_async<types::batching + 1>(self, std::move(batch), &c);
+        auto batch = j->columns.finish(j->count);
+        task<value> rest = path_type::template pass_batch_async<types::batching + 1>(&self->path_, std::move(batch), &c);
         value v = co_await rest;
         j->value.emplace(std::move(v));
       } else {
@@ -4208,60 +4695,12 @@ class feed<pipeline<Source, S...>> {
     }
     self->done_.publish(j->sequence, j);
   }
-  auto finish_columns(job_type& j) { return j.columns.finish(j.count); }
 
-  template <std::size_t I, class Batch>
-  static task<value> pass_batch_async(feed* self, Batch batch, context* c) {
-    if constexpr (I == stages) {
-      co_return std::move(batch);
-    } else {
-      c->enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      using stage_type = typename types::template stage_at<I>;
-      if constexpr (is_async<stage_type, Batch>) {
-        task<next_item<stage_type, Batch>> one = apply_async(&std::get<I>(self->stages_), std::move(batch), c);
-        auto next = co_await one;
-        self->count_batch(I, begun);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
-        value v = co_await rest;
-        co_return std::move(v);
-      } else {
-        static_assert(!requires { std::get<I>(self->stages_).around(std::move(batch), [](auto b) { return b; }); },
-                      "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
-                      "of samples, or as a plain callable");
-        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
-        value v = co_await rest;
-        co_return std::move(v);
-      }
-    }
-  }
-
-  // ---- members --------------------------------------------------------------------------------------------------
-
- public:
-  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};
-
- private:
-  shard_stage find_shard() const {
-    shard_stage found;
-    const auto look = [&](const auto& s) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
-    };
-    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
-    return found;
-  }
-
-  Source source_;
-  std::tuple<S...> stages_;
-  const shard_stage shard_ = find_shard();
-  mutable std::uint64_t sizes_[types::order_end + 1] = {};
+  path_type path_;
+  const epoch_plan<path_type> plan_{path_};
   const std::uint64_t seed_;
   executor& on_;
   byte_budget budget_;
-  books books_;
-  const std::uint64_t positions_, batch_size_, batches_;
   const std::size_t window_;
   const std::uint64_t token_limit_;
   const bool run_ahead_;
@@ -4269,6 +4708,7 @@ class feed<pipeline<Source, S...>> {
   // the consumer's
   bool started_ = false;
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
+  std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;
@@ -4366,15 +4806,17 @@ struct report {
 };
 
 namespace detail {
+/// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
 inline std::string format_duration(double seconds) {
   char text[32];
-  if (seconds >= 100) std::snprintf(text, sizeof(text), "%.0f s", seconds);
-  else if (seconds >= 1) std::snprintf(text, sizeof(text), "%.2f s", seconds);
-  else if (seconds >= 1e-3) std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
-  else if (seconds >= 1e-6) std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
+  if (seconds >= 99.995) std::snprintf(text, sizeof(text), "%.0f s", seconds);
+  else if (seconds >= 0.999995) std::snprintf(text, sizeof(text), "%.2f s", seconds);
+  else if (seconds >= 0.999995e-3) std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
+  else if (seconds >= 0.9995e-6) std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
   else std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
   return text;
 }
+/// "4.2 %", from a tenth on "42 %".
 inline std::string format_percent(double share) {
   char text[32];
   std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
@@ -4477,7 +4919,8 @@ class stall_meter {
   double mean() const noexcept {
     return total_ == 0 ? 0.0 : static_cast<double>(waited_) / static_cast<double>(total_);
   }
-  /// Share of the middle iteration, 0 … 1: a few slow ones don't move it.
+  /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones don't
+  /// move it.
   double median() const noexcept {
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < bins_.size(); ++i) {
@@ -4531,7 +4974,6 @@ class loader<pipeline<Source, S...>> {
   /// ready already; else what was prefetched is dropped. An epoch that was left early begins anew.
   epoch_range epoch(std::uint64_t e) {
     feed_->seek(e, 0);
-    feed_->entered(e);
     epoch_ = e;
     left_ = feed_->batches();
     singles_.clear();
@@ -4688,15 +5130,32 @@ loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
+/// A mistake, and one message: stages without a source.
+template <class... S>
+class loader<chain<S...>> : public loader<detail::misfit_pipeline> {
+  static_assert(sizeof...(S) == ~std::size_t{0},
+                "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
+
+ public:
+  explicit loader(chain<S...>, loader_options options = {}) : loader<detail::misfit_pipeline>({}, options) {}
+};
+template <class... S>
+loader(chain<S...>, loader_options) -> loader<chain<S...>>;
+template <class... S>
+loader(chain<S...>) -> loader<chain<S...>>;
+
 template <class Source, class... S>
 sample_error loader<pipeline<Source, S...>>::describe(const job_type& job, const detail::failure& f) const {
   const bool whole = f.slot == feed_type::whole_batch;
   const std::uint64_t position = whole ? job.first : job.first + f.slot;
-  std::vector<std::string> names = feed_->stage_names();
+  std::vector<std::string> names = feed_->path().stage_names();
   std::string stage = f.stage < names.size() ? std::move(names[f.stage]) : "loader";
   std::string text;
   try {
     std::rethrow_exception(f.cause);
+  } catch (const late_error& e) {
+    text = e.what();
+    stage = e.stage();
   } catch (const std::exception& e) {
     text = e.what();
   } catch (...) {
@@ -4730,7 +5189,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     }
     value_type batch = std::move(*job->value);
     feed_->release(job);
-    feed_->for_each_batch_stage([&](auto& s) {
+    feed_->path().for_each_batch_stage([&](auto& s) {
       if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
     });
     return batch;
@@ -4757,9 +5216,9 @@ template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   wick::report r;
   const double now = scale_.elapsed(), tick = scale_.seconds_per_tick();
-  const std::vector<detail::books::sum> totals = feed_->clocks().totals();
+  const std::vector<detail::books::sum> totals = feed_->path().clocks().totals();
   if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
-  const std::vector<std::string> names = feed_->stage_names();
+  const std::vector<std::string> names = feed_->path().stage_names();
   r.seconds = now - reported_.time;
   r.workers = feed_->on().workers();
   r.cpus = available_cpus();
@@ -4769,11 +5228,11 @@ report loader<pipeline<Source, S...>>::report() {
   r.wait_mean = stalls_.mean();
   r.wait_median = stalls_.median();
   r.iterations = stalls_.count();
-  for (std::size_t i = 0; i < totals.size(); ++i) {
+  const auto row = [&](std::size_t i, std::string name) {
     const auto& t = totals[i];
     const auto& b = reported_.clocks[i];
     stage_report s;
-    s.name = i < names.size() ? names[i] : "order";
+    s.name = std::move(name);
     s.count = t.count - b.count;
     const double timed = static_cast<double>(t.timed - b.timed);
     if (timed > 0) {
@@ -4781,10 +5240,20 @@ report loader<pipeline<Source, S...>>::report() {
     }
     const auto waited = static_cast<std::int64_t>(t.waited - b.waited);
     if (waited > 0) s.blocked = static_cast<double>(waited) * tick;
-    if (i == names.size()) r.stages.insert(r.stages.begin(), std::move(s));
-    else if (s.count != 0) r.stages.push_back(std::move(s));
+    return s;
+  };
+  r.stages.push_back(row(feed_type::order_row, "order"));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    stage_report s = row(i, names[i]);
+    if (i == feed_type::batching) {
+      for (std::size_t p = 0; p < phase_count; ++p) {
+        stage_report inside = row(feed_type::phase_row + p, s.name + ": " + std::string(phase_names[p]));
+        if (inside.busy > 0) r.stages.push_back(std::move(inside));
+      }
+    }
+    if (s.count != 0) r.stages.push_back(std::move(s));
   }
-  r.notes = feed_->notes();
+  r.notes = feed_->path().notes();
   reported_ = {totals, now, taken_, samples_, ledger_.total()};
   stalls_.reset();
   return r;
@@ -4804,6 +5273,9 @@ namespace wick {
 
 /// Made by `make()` on the worker that first asks, and kept until this is destroyed. Each lies in cache lines of its
 /// own. A coroutine must not keep the reference over a suspension: it may wake up on another worker.
+///
+/// get: workers and helpers of this executor, without a lock, since each touches its own. The objects are destroyed
+/// on the thread that destroys this, when no worker uses it any more; the executor may be gone by then.
 template <class T>
 class worker_local {
  public:
@@ -4854,6 +5326,11 @@ class per_worker_stage {
 
   per_worker_stage(std::string label, Make make, F f)
       : label_(std::move(label)), make_(std::move(make)), f_(std::move(f)) {}
+  /// A copy has states of its own: a chain with this stage can stand in several pipelines.
+  per_worker_stage(const per_worker_stage& other)
+    requires(std::copy_constructible<Make> && std::copy_constructible<F>)
+      : label_(other.label_), make_(other.make_), f_(other.f_) {}
+  per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
 
   /// The loader says where it runs.
@@ -4907,8 +5384,8 @@ auto per_worker(std::string name, Make&& make, F&& f) {
 
 // ==== wick/image/color.hpp
 /// \file
-/// Colour stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished pixels, in the
-/// batch's slot.
+/// Colour stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// pixels, in the batch's slot.
 
 // ==== wick/image/detail/arguments.hpp
 /// \file
@@ -4926,8 +5403,8 @@ struct rect {
   friend bool operator==(const rect&, const rect&) = default;
 };
 
-/// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that nothing
-/// aliases (Pillow's resize, torchvision's antialias=True).
+/// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that
+/// nothing aliases (Pillow's resize, torchvision's antialias=True).
 enum class interpolation : std::uint8_t {
   nearest,   ///< the pixel under the centre
   bilinear,  ///< triangle
@@ -4939,8 +5416,8 @@ inline std::string size_text(std::int64_t width, std::int64_t height) {
   return std::to_string(width) + " x " + std::to_string(height);
 }
 
-/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the result,
-/// mirror it. The filter never looks past `source`.
+/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
+/// result, mirror it. The filter never looks past `source`.
 struct plan {
   rect source;
   int width = 0, height = 0;
@@ -4951,7 +5428,8 @@ struct plan {
 
   /// The picture as it is.
   static plan whole(int width, int height) noexcept {
-    return {{0, 0, width, height}, width, height, {0, 0, width, height}, false, false, interpolation::bilinear};
+    return {{0, 0, width, height},  width, height, {0, 0, width, height}, false, false,
+            interpolation::bilinear};
   }
   bool resizes() const noexcept { return width != source.width || height != source.height; }
   int output_width() const noexcept { return window.width; }
@@ -4959,8 +5437,8 @@ struct plan {
   friend bool operator==(const plan&, const plan&) = default;
 };
 
-/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after one the
-/// window. \throws wick::error when `part` is empty or not inside the picture.
+/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
+/// one the window. \throws wick::error when `part` is empty or not inside the picture.
 inline void compose_crop(plan& p, rect part) {
   const int width = p.output_width(), height = p.output_height();
   if (part.width < 1 || part.height < 1) {
@@ -4988,9 +5466,9 @@ inline void compose_crop(plan& p, rect part) {
   }
 }
 
-/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels: after an
-/// earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan first then.
-/// \throws wick::error when a side is less than 1
+/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
+/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
+/// first then. \throws wick::error when a side is less than 1
 inline bool compose_resize(plan& p, int width, int height, interpolation filter) {
   if (width < 1 || height < 1) {
     throw error("resize to " + size_text(width, height) + " leaves no picture; give at least 1 px a side");
@@ -5015,7 +5493,8 @@ namespace wick::detail {
 
 inline void require_size(std::string_view stage, int height, int width) {
   if (height < 1 || width < 1) {
-    throw error(std::string(stage) + ": size " + size_text(width, height) + " px leaves no picture; give at least 1 px a side");
+    throw error(std::string(stage) + ": size " + size_text(width, height) +
+                " px leaves no picture; give at least 1 px a side");
   }
 }
 
@@ -5029,20 +5508,22 @@ inline void require_probability(std::string_view stage, double p) {
 
 // ==== wick/image/lazy_image.hpp
 /// \file
-/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its slot in the
-/// batch is known. What decode() makes and the picture stages pass on.
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
+/// slot in the batch is known. What decode() makes and the picture stages pass on.
 
 // ==== wick/image/codec.hpp
 /// \file
-/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's bytes.
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
+/// bytes.
 
 // ==== wick/image/detail/signature.hpp
 /// \file
-/// What bytes that are no picture probably are, for the error message.
+/// Words for bytes that are no picture, or not a whole one: what they probably are, where they end.
 
 namespace wick::detail {
 
-inline bool starts_with(std::span<const std::byte> data, std::string_view start, std::size_t at = 0) noexcept {
+inline bool starts_with(std::span<const std::byte> data, std::string_view start,
+                        std::size_t at = 0) noexcept {
   if (data.size() < at + start.size()) return false;
   for (std::size_t i = 0; i < start.size(); ++i) {
     if (data[at + i] != static_cast<std::byte>(start[i])) return false;
@@ -5100,7 +5581,8 @@ inline std::string_view guess_format(std::span<const std::byte> data) noexcept {
     if (starts_with(data, s.start, s.at)) return s.what;
   }
   const auto head = data.first(std::min<std::size_t>(data.size(), 64));
-  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; })) return "zeros, as of a file that was never written";
+  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; }))
+    return "zeros, as of a file that was never written";
   const auto text = [](std::byte b) {
     const auto c = static_cast<unsigned char>(b);
     return (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\r' || c == '\t';
@@ -5124,16 +5606,23 @@ inline std::string describe_start(std::span<const std::byte> data) {
   return out;
 }
 
+[[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size,
+                                         const std::string& where) {
+  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " +
+              where + "; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
+}
+
 }  // namespace wick::detail
 
 // ==== wick/image/image.hpp
 /// \file
-/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for pixels.
+/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
+/// pixels.
 
 // ==== wick/image/detail/block_cache.hpp
 /// \file
-/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after picture
-/// asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
+/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
+/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
 
 namespace wick::detail {
 
@@ -5153,7 +5642,8 @@ constexpr std::size_t block_size(std::size_t bytes) noexcept {
   return (bytes + step - 1) / step * step;
 }
 
-inline thread_local bool block_cache_gone = false;  // trivially destructible: may be read after the cache went
+inline thread_local bool block_cache_gone =
+    false;  // trivially destructible: may be read after the cache went
 
 /// Dropped blocks of one thread, oldest first.
 struct block_cache {
@@ -5179,18 +5669,21 @@ struct block_cache {
     std::size_t best = count;
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t capacity = blocks[i]->capacity;
-      if (capacity >= size && capacity / 4 <= size && (best == count || capacity < blocks[best]->capacity)) best = i;
+      if (capacity >= size && capacity / 4 <= size && (best == count || capacity < blocks[best]->capacity))
+        best = i;
     }
     return best == count ? nullptr : remove(best);
   }
   void give(block_header* block) noexcept {
-    while (count != 0 && (count == blocks.size() || bytes + block->capacity > most_kept_bytes)) std::free(remove(0));
+    while (count != 0 && (count == blocks.size() || bytes + block->capacity > most_kept_bytes))
+      std::free(remove(0));
     blocks[count++] = block;
     bytes += block->capacity;
   }
 };
 
-/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each free.
+/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
+/// free.
 [[gnu::noinline]] inline block_cache* this_thread_blocks() noexcept {
 #if defined(__SANITIZE_ADDRESS__)
   return nullptr;
@@ -5254,8 +5747,8 @@ struct picture_view {
   std::ptrdiff_t stride = 0;
 };
 
-/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c * plane]:
-/// interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
+/// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
+/// * plane]: interleaved with step = channels and plane = 1, planar with step = 1 and plane = width * height.
 struct picture_target {
   std::uint8_t* data = nullptr;
   int width = 0, height = 0, channels = 0;
@@ -5266,7 +5759,8 @@ struct picture_target {
             std::ptrdiff_t{width} * channels, 1};
   }
   static picture_target planar(void* data, int width, int height, int channels) noexcept {
-    return {static_cast<std::uint8_t*>(data), width, height, channels, 1, width, std::ptrdiff_t{width} * height};
+    return {static_cast<std::uint8_t*>(data), width, height, channels, 1, width,
+            std::ptrdiff_t{width} * height};
   }
 };
 
@@ -5286,8 +5780,8 @@ inline void copy_pixels(const picture_view& from, const picture_target& to) noex
   }
 }
 
-/// A decoded picture, H W C, one byte a channel: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA. Batches as [H, W, C] or, in a
-/// planar slot, [C, H, W].
+/// A decoded picture, H W C, one byte a channel: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
+/// C] or, in a planar slot, [C, H, W].
 class image {
  public:
   static constexpr bool is_picture = true;
@@ -5297,8 +5791,9 @@ class image {
   /// \throws std::bad_alloc
   image(int width, int height, int channels) : image(nullptr, width, height, channels) {
     if (width < 0 || height < 0 || channels < 1 || channels > 4) {
-      throw error("image: cannot make " + std::to_string(width) + " x " + std::to_string(height) + " px with " +
-                  std::to_string(channels) + " channels; sides are at least 0, channels 1 to 4");
+      throw error("image: cannot make " + std::to_string(width) + " x " + std::to_string(height) +
+                  " px with " + std::to_string(channels) +
+                  " channels; sides are at least 0, channels 1 to 4");
     }
     if (size() != 0 && (data_ = static_cast<std::uint8_t*>(detail::allocate_block(size()))) == nullptr) {
       throw std::bad_alloc();
@@ -5352,7 +5847,9 @@ class image {
   image(std::uint8_t* data, int width, int height, int channels) noexcept
       : data_(data), width_(width), height_(height), channels_(channels) {}
   std::ptrdiff_t stride() const noexcept { return std::ptrdiff_t{width_} * channels_; }
-  std::size_t size() const noexcept { return static_cast<std::size_t>(stride()) * static_cast<std::size_t>(height_); }
+  std::size_t size() const noexcept {
+    return static_cast<std::size_t>(stride()) * static_cast<std::size_t>(height_);
+  }
   void swap(image& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(width_, other.width_);
@@ -5372,7 +5869,7 @@ struct codec;
 
 /// What the header of an encoded picture says; no pixel has been decoded for it.
 struct picture_info {
-  std::string_view format;         ///< "JPEG", "PNG", …
+  std::string_view format;  ///< "JPEG", "PNG", …
   std::int64_t width = 0, height = 0;
   int channels = 3;                ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
   int bits = 8;                    ///< a channel
@@ -5396,12 +5893,15 @@ struct decoded_picture {
 /// A decoder of one or more formats: four functions and a name. Any thread may call them, many at a time.
 struct codec {
   std::string_view name;
-  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when the header is broken
+  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
+  /// the header is broken
   bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
-  /// \throws wick::error when the file breaks off. A walk over markers or chunks, without decoding; may be null.
+  /// \throws wick::error when the file breaks off. A walk over markers or chunks, without decoding; may be
+  /// null.
   void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
   /// \throws wick::error when the data is damaged
-  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request);
+  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
+                            const decode_request& request);
 };
 
 /// The decoders of this program, the last added asked first. Reading takes no lock.
@@ -5425,8 +5925,8 @@ class codec_list {
     count_.store(n + 1, std::memory_order_release);
   }
 
-  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder knows them,
-  /// or when the header says there are no pixels
+  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder
+  /// knows them, or when the header says there are no pixels
   picture_info probe(std::span<const std::byte> encoded) const {
     if (encoded.empty()) {
       throw error("empty: 0 bytes where a picture should be; write the file again or remove it");
@@ -5454,9 +5954,10 @@ class codec_list {
 /// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
 /// `max_pixels`
 inline void check_size(const picture_info& info, std::int64_t max_pixels) {
-  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4) return;
-  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) + " px is over the limit of " +
-              std::to_string(max_pixels) +
+  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
+    return;
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px is over the limit of " + std::to_string(max_pixels) +
               " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
 }
 
@@ -5464,12 +5965,13 @@ inline void check_size(const picture_info& info, std::int64_t max_pixels) {
 
 // ==== wick/image/pixel_ops.hpp
 /// \file
-/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32 with mean
-/// and deviation taken out. The last things done to a picture before it is batched.
+/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
+/// with mean and deviation taken out. The last things done to a picture before it is batched.
 
 namespace wick {
 
-/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it is.
+/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
+/// is.
 struct pixel_op {
   enum class kind : std::uint8_t {
     brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
@@ -5495,7 +5997,8 @@ inline std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcep
 
 /// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
 inline std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
-  return static_cast<std::uint8_t>(std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
+  return static_cast<std::uint8_t>(
+      std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
 }
 
 template <class F>
@@ -5528,29 +6031,38 @@ inline float mean_luma(const picture_target& p) {
   return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
 }
 
-/// Turns the hue by `turn`: to HSV, as torchvision's _rgb2hsv, and back by the sextant formulas of its _hsv2rgb.
-inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept {
-  const float r = static_cast<float>(r8) / 255.0f, g = static_cast<float>(g8) / 255.0f,
-              b = static_cast<float>(b8) / 255.0f;
-  const float high = std::max({r, g, b}), low = std::min({r, g, b}), range = high - low;
-  if (range == 0) return {r8, g8, b8};
-  const float saturation = range / high;
-  const float rc = (high - r) / range, gc = (high - g) / range, bc = (high - b) / range;
-  float hue = high == r ? bc - gc : high == g ? 2.0f + rc - bc : 4.0f + gc - rc;
-  hue = hue / 6.0f + 1.0f + turn;
-  hue -= std::floor(hue);
-  const float scaled = hue * 6.0f, floor = std::floor(scaled), part = scaled - floor;
-  const auto unit = [](float v) { return std::clamp(v, 0.0f, 1.0f); };
-  const float p = unit(high * (1.0f - saturation)), q = unit(high * (1.0f - saturation * part)),
-              t = unit(high * (1.0f - saturation * (1.0f - part)));
-  const auto level = [](float v) { return static_cast<std::uint8_t>(v * (255.0f + 1.0f - 1e-3f)); };
-  switch (static_cast<int>(floor) % 6) {
-    case 0: return {level(high), level(t), level(p)};
-    case 1: return {level(q), level(high), level(p)};
-    case 2: return {level(p), level(high), level(t)};
-    case 3: return {level(p), level(q), level(high)};
-    case 4: return {level(t), level(p), level(high)};
-    default: return {level(high), level(p), level(q)};
+/// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
+/// that one division a pixel is left.
+inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8,
+                                            float turn) noexcept {
+  const int high8 = std::max({r8, g8, b8}), low8 = std::min({r8, g8, b8});
+  if (high8 == low8) return {r8, g8, b8};
+  const auto high = static_cast<float>(high8), range = static_cast<float>(high8 - low8);
+  const float sextant = high8 == r8   ? static_cast<float>(g8 - b8) / range
+                        : high8 == g8 ? static_cast<float>(b8 - r8) / range + 2.0f
+                                      : static_cast<float>(r8 - g8) / range + 4.0f;
+  const float hue = sextant + 6.0f * turn + 12.0f;  // above 0, so that a cast cuts off downwards
+  const int whole = static_cast<int>(hue);
+  const float part = hue - static_cast<float>(whole);
+  constexpr float to_level =
+      (255.0f + 1.0f - 1e-3f) / 255.0f;  // convert_image_dtype's rule for whole numbers
+  const auto top = static_cast<std::uint8_t>(high * to_level),
+             bottom = static_cast<std::uint8_t>(static_cast<float>(low8) * to_level);
+  const auto falling = static_cast<std::uint8_t>((high - range * part) * to_level);
+  const auto rising = static_cast<std::uint8_t>((high - range * (1.0f - part)) * to_level);
+  switch (whole % 6) {
+    case 0:
+      return {top, rising, bottom};
+    case 1:
+      return {falling, top, bottom};
+    case 2:
+      return {bottom, top, rising};
+    case 3:
+      return {bottom, falling, top};
+    case 4:
+      return {rising, bottom, top};
+    default:
+      return {top, bottom, falling};
   }
 }
 
@@ -5564,7 +6076,8 @@ inline void apply(const pixel_op& op, const picture_target& p) {
   if (op.what == kind::brightness || op.what == kind::contrast) {
     const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
     std::array<std::uint8_t, 256> level;
-    for (std::size_t i = 0; i < level.size(); ++i) level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
+    for (std::size_t i = 0; i < level.size(); ++i)
+      level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
     return detail::map_levels(p, level);
   }
   if (p.channels < 3) return;  // grey has neither saturation nor hue
@@ -5589,18 +6102,20 @@ inline void apply(const pixel_op& op, const picture_target& p) {
   }
 }
 
-/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no normalisation.
+/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
+/// normalisation.
 struct normalization {
   std::array<float, 4> mean{}, deviation{};
   int count = 0;
 };
 
-/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when the number of
-/// channels is another one
+/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
+/// the number of channels is another one
 inline void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
   const int channels = from.channels();
   if (by.count != 1 && by.count != channels) {
-    throw error("normalize has " + std::to_string(by.count) + " means, the picture has " + std::to_string(channels) +
+    throw error("normalize has " + std::to_string(by.count) + " means, the picture has " +
+                std::to_string(channels) +
                 " channels; give one mean and deviation for each channel, or one for all");
   }
   std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
@@ -5627,24 +6142,24 @@ inline void write_normalized(const image& from, const normalization& by, std::by
 
 // ==== wick/image/resample.hpp
 /// \file
-/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels straight into
-/// the place where they will stay.
+/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
+/// straight into the place where they will stay.
 
 // ==== wick/image/detail/axis.hpp
 /// \file
-/// Which source pixels make up each output pixel along one axis, and with what weight: computed once a picture,
-/// used by every row and column of it.
+/// Which source pixels make up each output pixel along one axis, and with what weight: computed once a
+/// picture, used by every row and column of it.
 
 namespace wick::detail {
 
-/// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly 1, so a
-/// constant picture stays what it is.
+/// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly
+/// 1, so a constant picture stays what it is.
 inline constexpr int weight_bits = 14;
 inline constexpr int weight_one = 1 << weight_bits;
 
-/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which those from
-/// window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole pixels come from
-/// decoders that scale.
+/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
+/// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
+/// pixels come from decoders that scale.
 struct axis_request {
   double low = 0, high = 0;
   int size = 0;
@@ -5661,7 +6176,9 @@ class axis {
   int size() const noexcept { return static_cast<int>(first_.size()); }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
   int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
-  const std::int16_t* weights(int i) const noexcept { return weights_.data() + static_cast<std::size_t>(i) * taps_; }
+  const std::int16_t* weights(int i) const noexcept {
+    return weights_.data() + static_cast<std::size_t>(i) * taps_;
+  }
   /// The source pixels that are needed at all: [low, high).
   int low() const noexcept { return low_; }
   int high() const noexcept { return high_; }
@@ -5677,7 +6194,9 @@ class axis {
     if (x < 2) return ((-0.5 * x + 2.5) * x - 4) * x + 2;
     return 0;
   }
-  static int fixed(double w) noexcept { return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one; }
+  static int fixed(double w) noexcept {
+    return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
+  }
   void fill(int i, const axis_request& wanted);
 
   std::vector<std::int32_t> first_, count_;
@@ -5706,7 +6225,8 @@ inline void axis::build(const axis_request& wanted) {
 
 inline void axis::fill(int i, const axis_request& wanted) {
   // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
-  const int left = static_cast<int>(std::floor(wanted.low)), length = static_cast<int>(std::ceil(wanted.high)) - left;
+  const int left = static_cast<int>(std::floor(wanted.low)),
+            length = static_cast<int>(std::ceil(wanted.high)) - left;
   const double low = wanted.low - left;
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
@@ -5719,7 +6239,8 @@ inline void axis::fill(int i, const axis_request& wanted) {
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;
   }
-  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a resize.
+  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a
+  // resize.
   const int reflected = wanted.size - 1 - out;
   const bool symmetric = low == 0 && left + length == wanted.high;
   const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
@@ -5821,16 +6342,19 @@ inline void blend_rows(const std::uint8_t* in, std::ptrdiff_t stride, const std:
 
 /// Blends the pixels of a row into output pixels. `row` starts at source pixel `offset`.
 template <int Channels>
-void blend_columns(const std::int16_t* row, int offset, const axis& columns, std::uint8_t* out, std::ptrdiff_t step,
-                   std::ptrdiff_t plane) noexcept {
+void blend_columns(const std::int16_t* row, int offset, const axis& columns, std::uint8_t* out,
+                   std::ptrdiff_t step, std::ptrdiff_t plane) noexcept {
   constexpr int shift = weight_bits + row_bits;
-  const auto level = [](std::int32_t sum) { return static_cast<std::uint8_t>(std::clamp(sum >> shift, 0, 255)); };
+  const auto level = [](std::int32_t sum) {
+    return static_cast<std::uint8_t>(std::clamp(sum >> shift, 0, 255));
+  };
   const int n = columns.size();
   for (int x = 0; x < n; ++x, out += step) {
     const std::int16_t* const weights = columns.weights(x);
     const std::int16_t* in = row + std::ptrdiff_t{columns.first(x) - offset} * Channels;
     const int taps = columns.count(x);
-    std::int32_t s0 = 1 << (shift - 1), s1 = s0, s2 = s0, s3 = s0;  // named, so that -O2 keeps them in registers
+    std::int32_t s0 = 1 << (shift - 1), s1 = s0, s2 = s0,
+                 s3 = s0;  // named, so that -O2 keeps them in registers
     for (int k = 0; k < taps; ++k, in += Channels) {
       const std::int32_t w = weights[k];
       s0 += in[0] * w;
@@ -5878,9 +6402,12 @@ inline void resample(const picture_view& from, int left, int top, resample_scrat
   if (columns.copies() && rows.copies()) {
     const int n = columns.size();
     bool run = to.plane == 1 && to.step == channels;  // whole rows at once?
-    if (run) run = columns.first(n - 1) - columns.first(0) == n - 1 && (n < 3 || columns.first(1) - columns.first(0) == 1);
+    if (run)
+      run = columns.first(n - 1) - columns.first(0) == n - 1 &&
+            (n < 3 || columns.first(1) - columns.first(0) == 1);
     for (int y = 0; y < rows.size(); ++y) {
-      const std::uint8_t* const in = from.data + (rows.first(y) - top) * from.stride - std::ptrdiff_t{left} * channels;
+      const std::uint8_t* const in =
+          from.data + (rows.first(y) - top) * from.stride - std::ptrdiff_t{left} * channels;
       std::uint8_t* out = to.data + y * to.row;
       if (run) {
         std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels, std::ptrdiff_t{n} * channels, out);
@@ -5898,31 +6425,40 @@ inline void resample(const picture_view& from, int left, int top, resample_scrat
   scratch.row.resize(static_cast<std::size_t>(n));
   std::int16_t* const row = scratch.row.data();
   for (int y = 0; y < rows.size(); ++y) {
-    blend_rows(from.data + (rows.first(y) - top) * from.stride + std::ptrdiff_t{low - left} * channels, from.stride,
-               rows.weights(y), rows.count(y), row, n);
+    blend_rows(from.data + (rows.first(y) - top) * from.stride + std::ptrdiff_t{low - left} * channels,
+               from.stride, rows.weights(y), rows.count(y), row, n);
     std::uint8_t* const out = to.data + y * to.row;
     switch (channels) {
-      case 1: blend_columns<1>(row, low, columns, out, to.step, to.plane); break;
-      case 2: blend_columns<2>(row, low, columns, out, to.step, to.plane); break;
-      case 3: blend_columns<3>(row, low, columns, out, to.step, to.plane); break;
-      default: blend_columns<4>(row, low, columns, out, to.step, to.plane); break;
+      case 1:
+        blend_columns<1>(row, low, columns, out, to.step, to.plane);
+        break;
+      case 2:
+        blend_columns<2>(row, low, columns, out, to.step, to.plane);
+        break;
+      case 3:
+        blend_columns<3>(row, low, columns, out, to.step, to.plane);
+        break;
+      default:
+        blend_columns<4>(row, low, columns, out, to.step, to.plane);
+        break;
     }
   }
 }
 
-/// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with pixel 0
-/// at source column `left` and row `top`.
+/// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
+/// pixel 0 at source column `left` and row `top`.
 inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
-  scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width, p.window.x,
-                         p.window.width, p.mirror_x, p.filter});
-  scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height, p.window.y,
-                      p.window.height, p.mirror_y, p.filter});
+  scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
+                         p.window.x, p.window.width, p.mirror_x, p.filter});
+  scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height,
+                      p.window.y, p.window.height, p.mirror_y, p.filter});
 }
 
 }  // namespace detail
 
-/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's channels. Within one
-/// level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every machine.
+/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
+/// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
+/// machine.
 inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
   detail::resample_lease scratch;
   detail::build_axes(p, 1.0, 0, 0, *scratch);
@@ -5940,8 +6476,8 @@ inline image resample(const picture_view& from, const plan& p) {
 
 namespace wick {
 
-/// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are called
-/// in, the pixels are those of doing each at once: what does not commute is carried out first.
+/// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are
+/// called in, the pixels are those of doing each at once: what does not commute is carried out first.
 class lazy_image {
  public:
   static constexpr bool is_picture = true;
@@ -6002,8 +6538,8 @@ class lazy_image {
     normal_ = by;
   }
 
-  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised: float32 has
-  /// no place in an image
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised:
+  /// float32 has no place in an image
   image pixels() const& {
     refuse_normalized("pixels as wick::image");
     return render();
@@ -6015,13 +6551,17 @@ class lazy_image {
     encoded_ = {};  // gives its memory back to the budget
     return out;
   }
+  /// What this stands for: a pipeline that ends without batch(), and group(), give that.
+  using materialized_type = image;
+  image materialize() && { return std::move(*this).pixels(); }
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).pixels(); }
 
   /// [H, W, C].
   wick::shape extents() const { return {height(), width(), channels()}; }
   dtype type() const noexcept { return normalized() ? dtype::float32 : dtype::uint8; }
-  /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for damaged data
+  /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for
+  /// damaged data
   void write_to(slot to) const {
     if (normalized()) {
       write_normalized(render(), normal_, to.data, to.planar);
@@ -6046,25 +6586,36 @@ class lazy_image {
   }
   void refuse_normalized(const char* what) const {
     if (normalized()) {
-      throw error(std::string(what) + " after normalize: the picture is float32 by then; make normalize the last picture stage");
+      throw error(std::string(what) +
+                  " after normalize: the picture is float32 by then; make normalize the last picture stage");
     }
   }
 
+  decoded_picture decode(const decode_request& request) const {
+    try {
+      return info_.decoder->decode(encoded_.span(), info_, request);
+    } catch (const error& e) {  // what only decoding shows is still decode()'s
+      throw late_error("decode", e.what());
+    }
+  }
   /// Geometry and colour, in the channels the decoder gives.
   void render_to(const picture_target& to) const {
     detail::resample_lease lease;
     detail::resample_scratch& scratch = *lease;
+    phase_timer timer(phase::resize);
     detail::build_axes(plan_, 1.0, 0, 0, scratch);
     if (encoded_.empty()) {
       detail::resample(decoded_.view(), 0, 0, scratch, to);
     } else {
-      const decode_request request{{scratch.columns.low(), scratch.rows.low(),
-                                    scratch.columns.high() - scratch.columns.low(),
-                                    scratch.rows.high() - scratch.rows.low()},
-                                   std::min(1.0, std::max(static_cast<double>(plan_.width) / plan_.source.width,
-                                                          static_cast<double>(plan_.height) / plan_.source.height)),
-                                   channels_};
-      const decoded_picture got = info_.decoder->decode(encoded_.span(), info_, request);
+      const decode_request request{
+          {scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
+           scratch.rows.high() - scratch.rows.low()},
+          std::min(1.0, std::max(static_cast<double>(plan_.width) / plan_.source.width,
+                                 static_cast<double>(plan_.height) / plan_.source.height)),
+          channels_};
+      timer.next(phase::decode);
+      const decoded_picture got = decode(request);
+      timer.next(phase::resize);
       if (got.scale == 1.0) {
         detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
       } else {
@@ -6072,6 +6623,8 @@ class lazy_image {
         detail::resample(got.pixels.view(), 0, 0, scratch, to);
       }
     }
+    if (op_count_ == 0) return;
+    timer.next(phase::color);
     for (std::size_t i = 0; i < op_count_; ++i) wick::apply(ops_[i], to);
   }
   /// All of it but the normalisation.
@@ -6097,7 +6650,7 @@ class lazy_image {
     plan_ = plan::whole(decoded_.width(), decoded_.height());
   }
 
-  bytes encoded_;        // empty when the pixels exist:
+  bytes encoded_;  // empty when the pixels exist:
   image decoded_;
   picture_info info_;
   int channels_ = 0;      // while geometry and colour are worked on
@@ -6122,11 +6675,13 @@ class color_jitter_stage {
     constexpr std::string_view names[] = {"brightness", "contrast", "saturation"};
     for (std::size_t i = 0; i < 3; ++i) {
       if (!(amount_[i] >= 0 && std::isfinite(amount_[i]))) {
-        throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) + "; give 0 or more");
+        throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) +
+                    "; give 0 or more");
       }
     }
     if (!(hue >= 0 && hue <= 0.5)) {
-      throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the colour circle, 0 to 0.5");
+      throw error("color_jitter: hue " + std::to_string(hue) +
+                  "; give a part of the colour circle, 0 to 0.5");
     }
   }
   lazy_image operator()(lazy_image picture, context& ctx) const {
@@ -6152,9 +6707,11 @@ class color_jitter_stage {
 };
 static_assert(stage_of<color_jitter_stage, on_data>);
 
-/// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the hue by a part
-/// of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its uint8 tensor formulas.
-inline color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0, double hue = 0) {
+/// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the
+/// hue by a part of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its
+/// uint8 tensor formulas.
+inline color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0,
+                                       double hue = 0) {
   return {brightness, contrast, saturation, hue};
 }
 
@@ -6204,11 +6761,13 @@ inline random_grayscale_stage random_grayscale(double p = 0.1) { return random_g
 
 // ==== wick/image/crop.hpp
 /// \file
-/// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves yet.
+/// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves
+/// yet.
 
 // ==== wick/image/pad.hpp
 /// \file
-/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried out first.
+/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried
+/// out first.
 
 namespace wick {
 
@@ -6229,10 +6788,13 @@ struct fill_color {
 
   constexpr fill_color() noexcept = default;
   constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept : levels{level(r), level(g), level(b), level(a)} {}
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
 
  private:
-  static constexpr std::uint8_t level(int v) noexcept { return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v); }
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
 };
 
 enum class padding_mode : std::uint8_t {
@@ -6251,27 +6813,40 @@ namespace detail {
 
 inline void require_edges(std::string_view stage, const edges& e) {
   if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
-    throw error(std::string(stage) + ": negative padding; use center_crop or random_crop to take pixels away");
+    throw error(std::string(stage) +
+                ": negative padding; use center_crop or random_crop to take pixels away");
   }
 }
 
 /// The source coordinate for each padded one; -1 where the fill goes.
 inline std::vector<int> padded_axis(int size, int before, int after, padding_mode mode) {
-  const int most = mode == padding_mode::reflect ? size - 1 : mode == padding_mode::symmetric ? size : before + after;
+  const int most = mode == padding_mode::reflect     ? size - 1
+                   : mode == padding_mode::symmetric ? size
+                                                     : before + after;
   if (before > most || after > most) {
-    throw error("pad: a picture of " + std::to_string(size) + " px can be mirrored by at most " + std::to_string(most) +
-                " px, not " + std::to_string(std::max(before, after)) + "; pad less, or use padding_mode::edge");
+    throw error("pad: a picture of " + std::to_string(size) + " px can be mirrored by at most " +
+                std::to_string(most) + " px, not " + std::to_string(std::max(before, after)) +
+                "; pad less, or use padding_mode::edge");
   }
-  std::vector<int> from(static_cast<std::size_t>(before) + static_cast<std::size_t>(size) + static_cast<std::size_t>(after));
+  std::vector<int> from(static_cast<std::size_t>(before) + static_cast<std::size_t>(size) +
+                        static_cast<std::size_t>(after));
   for (std::size_t i = 0; i < from.size(); ++i) {
     int x = static_cast<int>(i) - before;
     if (x < 0 || x >= size) {
       const bool low = x < 0;
       switch (mode) {
-        case padding_mode::constant: x = -1; break;
-        case padding_mode::edge: x = low ? 0 : size - 1; break;
-        case padding_mode::reflect: x = low ? -x : 2 * (size - 1) - x; break;
-        case padding_mode::symmetric: x = low ? -1 - x : 2 * size - 1 - x; break;
+        case padding_mode::constant:
+          x = -1;
+          break;
+        case padding_mode::edge:
+          x = low ? 0 : size - 1;
+          break;
+        case padding_mode::reflect:
+          x = low ? -x : 2 * (size - 1) - x;
+          break;
+        case padding_mode::symmetric:
+          x = low ? -1 - x : 2 * size - 1 - x;
+          break;
       }
     }
     from[i] = x;
@@ -6290,7 +6865,8 @@ inline image pad_picture(const image& picture, const edges& by, const fill_color
   const auto put = [n](std::uint8_t* to, const std::uint8_t* pixel) {
     for (std::size_t c = 0; c < n; ++c) to[c] = pixel[c];
   };
-  const auto inner = static_cast<std::size_t>(by.left), end = inner + static_cast<std::size_t>(picture.width());
+  const auto inner = static_cast<std::size_t>(by.left),
+             end = inner + static_cast<std::size_t>(picture.width());
   for (std::size_t y = 0; y < rows.size(); ++y) {
     std::uint8_t* const to = out.row(static_cast<int>(y));
     const std::uint8_t* const in = rows[y] < 0 ? nullptr : picture.row(rows[y]);
@@ -6301,7 +6877,8 @@ inline image pad_picture(const image& picture, const edges& by, const fill_color
         continue;
       }
       const int from = columns[x];
-      put(to + x * n, in == nullptr || from < 0 ? fill.levels.data() : in + static_cast<std::size_t>(from) * n);
+      put(to + x * n,
+          in == nullptr || from < 0 ? fill.levels.data() : in + static_cast<std::size_t>(from) * n);
     }
   }
   return out;
@@ -6312,7 +6889,9 @@ class pad_stage {
   using stage_kind = on_data;
   static constexpr std::string_view name = "pad";
 
-  pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) { detail::require_edges(name, by); }
+  pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
+    detail::require_edges(name, by);
+  }
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
     return pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode);
@@ -6324,7 +6903,8 @@ class pad_stage {
 };
 static_assert(stage_of<pad_stage, on_data>);
 
-/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom. torchvision.transforms.Pad.
+/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
+/// torchvision.transforms.Pad.
 inline pad_stage pad(const edges& by, const pad_options& options = {}) { return {by, options}; }
 inline pad_stage pad(int left, int top, int right, int bottom, const pad_options& options = {}) {
   return {{left, top, right, bottom}, options};
@@ -6334,7 +6914,8 @@ inline pad_stage pad(int left, int top, int right, int bottom, const pad_options
 
 namespace wick {
 
-// ---- center_crop ------------------------------------------------------------------------------------------------
+// ---- center_crop
+// ------------------------------------------------------------------------------------------------
 
 class center_crop_stage {
  public:
@@ -6361,7 +6942,8 @@ static_assert(stage_of<center_crop_stage, on_data>);
 inline center_crop_stage center_crop(int height, int width) { return {height, width}; }
 inline center_crop_stage center_crop(int size) { return {size, size}; }
 
-// ---- random_crop ------------------------------------------------------------------------------------------------
+// ---- random_crop
+// ------------------------------------------------------------------------------------------------
 
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
@@ -6390,7 +6972,8 @@ class random_crop_stage {
       if (across > 0) around.left += across, around.right += across;
       if (down > 0) around.top += down, around.bottom += down;
     }
-    if (!around.empty()) picture = pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode);
+    if (!around.empty())
+      picture = pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode);
     rect part{0, 0, width_, height_};
     if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
@@ -6411,13 +6994,17 @@ static_assert(stage_of<random_crop_stage, on_data>);
 inline random_crop_stage random_crop(int height, int width, const random_crop_options& options = {}) {
   return {height, width, options};
 }
-inline random_crop_stage random_crop(int size, const random_crop_options& options = {}) { return {size, size, options}; }
+inline random_crop_stage random_crop(int size, const random_crop_options& options = {}) {
+  return {size, size, options};
+}
 
-// ---- random_resized_crop ----------------------------------------------------------------------------------------
+// ---- random_resized_crop
+// ----------------------------------------------------------------------------------------
 
 struct random_resized_crop_options {
-  std::array<double, 2> scale{0.08, 1.0};           ///< least and greatest share of the picture's area
-  std::array<double, 2> ratio{3.0 / 4.0, 4.0 / 3.0};  ///< least and greatest width / height, before the resize
+  std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
+  std::array<double, 2> ratio{3.0 / 4.0,
+                              4.0 / 3.0};  ///< least and greatest width / height, before the resize
   interpolation filter = interpolation::bilinear;
 };
 
@@ -6453,7 +7040,8 @@ class random_resized_crop_stage {
     for (int attempt = 0; attempt < 10; ++attempt) {
       const double wanted = area * random.uniform(options_.scale[0], options_.scale[1]);
       const double ratio = std::exp(random.uniform(low, high));
-      const double w = std::nearbyint(std::sqrt(wanted * ratio)), h = std::nearbyint(std::sqrt(wanted / ratio));
+      const double w = std::nearbyint(std::sqrt(wanted * ratio)),
+                   h = std::nearbyint(std::sqrt(wanted / ratio));
       if (!(w >= 1 && w <= width && h >= 1 && h <= height)) continue;
       const int wide = static_cast<int>(w), tall = static_cast<int>(h);
       const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height - tall) + 1));
@@ -6463,8 +7051,10 @@ class random_resized_crop_stage {
     // None fitted: the middle, as large as the ratio allows.
     const double ratio = static_cast<double>(width) / height;
     int w = width, h = height;
-    if (ratio < options_.ratio[0]) h = at_least_one(width / options_.ratio[0], height);
-    else if (ratio > options_.ratio[1]) w = at_least_one(height * options_.ratio[1], width);
+    if (ratio < options_.ratio[0])
+      h = at_least_one(width / options_.ratio[0], height);
+    else if (ratio > options_.ratio[1])
+      w = at_least_one(height * options_.ratio[1], width);
     return {(width - w) / 2, (height - h) / 2, w, h};
   }
 
@@ -6477,13 +7067,15 @@ class random_resized_crop_stage {
 };
 static_assert(stage_of<random_resized_crop_stage, on_data>);
 
-/// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet training
-/// (Szegedy et al., "Going deeper with convolutions", 2015). torchvision.transforms.RandomResizedCrop.
+/// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
+/// training (Szegedy et al., "Going deeper with convolutions", 2015).
+/// torchvision.transforms.RandomResizedCrop.
 inline random_resized_crop_stage random_resized_crop(int height, int width,
                                                      const random_resized_crop_options& options = {}) {
   return {height, width, options};
 }
-inline random_resized_crop_stage random_resized_crop(int size, const random_resized_crop_options& options = {}) {
+inline random_resized_crop_stage random_resized_crop(int size,
+                                                     const random_resized_crop_options& options = {}) {
   return {size, size, options};
 }
 
@@ -6491,23 +7083,19 @@ inline random_resized_crop_stage random_resized_crop(int size, const random_resi
 
 // ==== wick/image/decode.hpp
 /// \file
-/// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the batch's slot
-/// is known.
+/// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the
+/// batch's slot is known.
 
 // ==== wick/image/stb.hpp
 /// \file
-/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is compiled
-/// once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
+/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is
+/// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
 
 #include <limits>
 
 // ==== wick/image/detail/bmp_gif_header.hpp
 /// \file
 /// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
-
-// ==== wick/image/detail/jpeg_header.hpp
-/// \file
-/// A JPEG without decoding it: the frame header, and whether the file is all there.
 
 // ==== wick/image/detail/byte_order.hpp
 /// \file
@@ -6536,10 +7124,90 @@ inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) n
 
 namespace wick::detail {
 
-[[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size, const std::string& where) {
-  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " + where +
-              "; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
+/// \throws wick::error when the file ends inside the header
+inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, "BM") || encoded.size() < 18) return false;
+  const std::uint32_t header = little32(encoded, 14);
+  if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 &&
+      header != 124)
+    return false;
+  info.format = "BMP";
+  if (encoded.size() < 14 + header) throw_truncated("BMP", encoded.size(), "inside its header");
+  if (header == 12) {
+    info.width = little16(encoded, 18);
+    info.height = little16(encoded, 20);
+    info.bits = static_cast<int>(little16(encoded, 24));
+  } else {
+    info.width = static_cast<std::int32_t>(little32(encoded, 18));
+    info.height = static_cast<std::int32_t>(little32(encoded, 22));
+    if (info.height < 0) info.height = -info.height;  // top row first
+    info.bits = static_cast<int>(little16(encoded, 28));
+  }
+  const bool alpha = info.bits == 32 && header >= 56 && little32(encoded, 66) != 0;
+  info.channels = alpha ? 4 : 3;
+  info.bits = 8;
+  return true;
 }
+
+/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the
+/// decoder.
+inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
+  const bool old = little32(encoded, 14) == 12;
+  const std::uint32_t compression = old ? 0 : little32(encoded, 30);
+  if (compression != 0 && compression != 3) return;
+  const std::uint64_t bits = little16(encoded, old ? 24 : 28);
+  const std::uint64_t row = (static_cast<std::uint64_t>(info.width) * bits + 31) / 32 * 4;
+  const std::uint64_t wanted = little32(encoded, 10) + row * static_cast<std::uint64_t>(info.height);
+  // The padding of the last row is often left out.
+  const std::uint64_t padding = row - (static_cast<std::uint64_t>(info.width) * bits + 7) / 8;
+  if (encoded.size() + padding < wanted) {
+    throw_truncated("BMP", encoded.size(), "of " + std::to_string(wanted));
+  }
+}
+
+/// \throws wick::error when the file ends inside the header
+inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, "GIF87a") && !starts_with(encoded, "GIF89a")) return false;
+  info.format = "GIF";
+  if (encoded.size() < 13) throw_truncated("GIF", encoded.size(), "inside its header");
+  info.width = little16(encoded, 6);
+  info.height = little16(encoded, 8);
+  info.channels = 3;
+  return true;
+}
+
+/// \throws wick::error when the file ends before its first frame does
+inline void check_gif_complete(std::span<const std::byte> encoded) {
+  const auto table = [](std::uint32_t flags) {
+    return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;
+  };
+  std::size_t at = 13 + table(byte_at(encoded, 10));
+  bool frame = false;
+  while (at < encoded.size()) {
+    const std::uint32_t kind = byte_at(encoded, at);
+    if (kind == 0x21) {
+      at += 2;
+    } else if (kind == 0x2C) {
+      frame = true;
+      at += 11 + table(byte_at(encoded, at + 9));
+    } else {
+      throw error("damaged GIF: block " + std::to_string(kind) + " at " + std::to_string(at) +
+                  " where a frame should be; write the file again or remove it");
+    }
+    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
+    if (at < encoded.size() && frame) return;
+    ++at;
+  }
+  throw_truncated("GIF", encoded.size(), "inside its first frame");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/detail/jpeg_header.hpp
+/// \file
+/// A JPEG without decoding it: the frame header, and whether the file is all there.
+
+namespace wick::detail {
 
 /// Goes from marker to marker by their lengths, so that a thumbnail inside an EXIF segment is stepped over.
 /// ITU-T T.81, annex B.
@@ -6563,11 +7231,14 @@ class jpeg_markers {
       if (marker_ != 0) break;
     }
     payload_ = at_;
-    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8)) return marker_;  // no length
-    if (data_.size() - at_ < 2) return stop();
+    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8))
+      return marker_;  // no length
+    inside_ = data_.size() - at_ < 2;
+    if (inside_) return stop();
     length_ = big16(data_, at_);
     if (length_ < 2) length_ = 2;  // broken; the decoder will say so
-    if (data_.size() - at_ < length_) return stop();
+    inside_ = data_.size() - at_ < length_;
+    if (inside_) return stop();
     payload_ = at_ + 2;
     at_ += length_;
     return marker_;
@@ -6575,6 +7246,8 @@ class jpeg_markers {
   /// Where the marker's parameters start.
   std::size_t payload() const noexcept { return payload_; }
   std::size_t payload_size() const noexcept { return length_ - 2; }
+  /// Whether the file ended within a marker's parameters.
+  bool ended_inside() const noexcept { return inside_; }
 
  private:
   unsigned stop() noexcept {
@@ -6595,6 +7268,7 @@ class jpeg_markers {
   std::span<const std::byte> data_;
   std::size_t at_ = 0, payload_ = 0, length_ = 2;
   unsigned marker_ = none;
+  bool inside_ = false;
 };
 
 /// \throws wick::error when the file ends before its frame header
@@ -6623,8 +7297,29 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
   }
 }
 
-/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business: cameras append
-/// previews and movies.
+/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes.
+/// \throws wick::error when one does, or when the file ends within such parameters
+inline void check_jpeg_tables(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
+       marker = markers.next()) {
+    if (marker != 0xC4) continue;
+    std::size_t at = markers.payload();
+    for (const std::size_t end = at + markers.payload_size(); at < end;) {
+      std::uint32_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
+      if (codes > 256) {
+        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
+                    " codes; write the file again, or add wick::on_error(wick::skip) to leave it out");
+      }
+      at += 17 + codes;
+    }
+  }
+  if (markers.ended_inside()) throw_truncated("JPEG", encoded.size(), "inside a header");
+}
+
+/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:
+/// cameras append previews and movies.
 inline void check_jpeg_complete(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
   bool scans = false;
@@ -6637,82 +7332,6 @@ inline void check_jpeg_complete(std::span<const std::byte> encoded) {
     scans = scans || marker == jpeg_markers::start_of_scan;
   }
   if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// \throws wick::error when the file ends inside the header
-inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
-  if (!starts_with(encoded, "BM") || encoded.size() < 18) return false;
-  const std::uint32_t header = little32(encoded, 14);
-  if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 && header != 124) return false;
-  info.format = "BMP";
-  if (encoded.size() < 14 + header) throw_truncated("BMP", encoded.size(), "inside its header");
-  if (header == 12) {
-    info.width = little16(encoded, 18);
-    info.height = little16(encoded, 20);
-    info.bits = static_cast<int>(little16(encoded, 24));
-  } else {
-    info.width = static_cast<std::int32_t>(little32(encoded, 18));
-    info.height = static_cast<std::int32_t>(little32(encoded, 22));
-    if (info.height < 0) info.height = -info.height;  // top row first
-    info.bits = static_cast<int>(little16(encoded, 28));
-  }
-  const bool alpha = info.bits == 32 && header >= 56 && little32(encoded, 66) != 0;
-  info.channels = alpha ? 4 : 3;
-  info.bits = 8;
-  return true;
-}
-
-/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the decoder.
-inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
-  const bool old = little32(encoded, 14) == 12;
-  const std::uint32_t compression = old ? 0 : little32(encoded, 30);
-  if (compression != 0 && compression != 3) return;
-  const std::uint64_t bits = little16(encoded, old ? 24 : 28);
-  const std::uint64_t row = (static_cast<std::uint64_t>(info.width) * bits + 31) / 32 * 4;
-  const std::uint64_t wanted = little32(encoded, 10) + row * static_cast<std::uint64_t>(info.height);
-  // The padding of the last row is often left out.
-  const std::uint64_t padding = row - (static_cast<std::uint64_t>(info.width) * bits + 7) / 8;
-  if (encoded.size() + padding < wanted) {
-    throw_truncated("BMP", encoded.size(), "of " + std::to_string(wanted));
-  }
-}
-
-/// \throws wick::error when the file ends inside the header
-inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
-  if (!starts_with(encoded, "GIF87a") && !starts_with(encoded, "GIF89a")) return false;
-  info.format = "GIF";
-  if (encoded.size() < 13) throw_truncated("GIF", encoded.size(), "inside its header");
-  info.width = little16(encoded, 6);
-  info.height = little16(encoded, 8);
-  info.channels = 3;
-  return true;
-}
-
-/// \throws wick::error when the file ends before its first frame does
-inline void check_gif_complete(std::span<const std::byte> encoded) {
-  const auto table = [](std::uint32_t flags) { return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0; };
-  std::size_t at = 13 + table(byte_at(encoded, 10));
-  bool frame = false;
-  while (at < encoded.size()) {
-    const std::uint32_t kind = byte_at(encoded, at);
-    if (kind == 0x21) {
-      at += 2;
-    } else if (kind == 0x2C) {
-      frame = true;
-      at += 11 + table(byte_at(encoded, at + 9));
-    } else {
-      throw error("damaged GIF: block " + std::to_string(kind) + " at " + std::to_string(at) +
-                  " where a frame should be; write the file again or remove it");
-    }
-    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
-    if (at < encoded.size() && frame) return;
-    ++at;
-  }
-  throw_truncated("GIF", encoded.size(), "inside its first frame");
 }
 
 }  // namespace wick::detail
@@ -6734,7 +7353,8 @@ inline constexpr auto crc_tables = [] {
     tables[0][i] = c;
   }
   for (std::size_t t = 1; t < 8; ++t) {
-    for (std::size_t i = 0; i < 256; ++i) tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 255];
+    for (std::size_t i = 0; i < 256; ++i)
+      tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 255];
   }
   return tables;
 }();
@@ -6782,7 +7402,8 @@ inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
   return true;
 }
 
-/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it names
+/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it
+/// names
 inline void check_png_complete(std::span<const std::byte> encoded) {
   for (std::size_t at = png_signature.size();;) {
     if (encoded.size() - at < 12) throw_truncated("PNG", encoded.size(), "without an IEND chunk");
@@ -6795,9 +7416,11 @@ inline void check_png_complete(std::span<const std::byte> encoded) {
                           std::to_string(length) + " bytes");
     }
     const bool critical = (type & 0x20000000u) == 0;
-    if (critical && crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
+    if (critical &&
+        crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
       throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
-                  " does not match; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
+                  " does not match; fetch or write the file again, or add wick::on_error(wick::skip) to "
+                  "leave it out");
     }
     if (type == chunk_type("IEND")) return;
     at += std::size_t{12} + length;
@@ -6824,7 +7447,8 @@ inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size
 }
 
 inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
-  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) || probe_gif(encoded, info);
+  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
+         probe_gif(encoded, info);
 }
 
 inline void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info) {
@@ -6840,6 +7464,7 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
     throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
+  if (info.format == "JPEG") check_jpeg_tables(encoded);
   // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
   const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
   const int channels = to_grey ? 3 : request.channels;
@@ -6857,8 +7482,9 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
   decoded_picture out;
   out.pixels = image::adopt(pixels, width, height, channels);
   if (width != info.width || height != info.height) {
-    throw error("damaged " + std::string(info.format) + ": the header says " + size_text(info.width, info.height) +
-                " px, the pixels are " + size_text(width, height) + "; write the file again or remove it");
+    throw error("damaged " + std::string(info.format) + ": the header says " +
+                size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
+                "; write the file again or remove it");
   }
   if (to_grey) {
     image grey(width, height, 1);
@@ -6871,10 +7497,11 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
 }  // namespace detail
 
 /// stb_image as a codec: decodes the whole picture at full size.
-inline constexpr codec stb_codec{"stb_image", &detail::stb_probe, &detail::stb_check_complete, &detail::stb_decode};
+inline constexpr codec stb_codec{"stb_image", &detail::stb_probe, &detail::stb_check_complete,
+                                 &detail::stb_decode};
 
-/// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the first
-/// loader starts.
+/// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the
+/// first loader starts.
 inline codec_list& codecs() noexcept {
   static codec_list list(stb_codec);
   return list;
@@ -6884,13 +7511,16 @@ inline codec_list& codecs() noexcept {
 
 namespace wick {
 
-/// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped, not blended.
+/// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
+/// not blended.
 enum class color : std::uint8_t { unchanged, grey, rgb, rgba };
 
 struct decode_options {
   color mode = color::rgb;
-  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
-  bool allow_truncated = false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+  std::int64_t max_pixels =
+      178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
+  bool allow_truncated =
+      false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
 };
 
 class decode_stage {
@@ -6901,7 +7531,8 @@ class decode_stage {
   /// \throws wick::error when max_pixels is less than 1
   explicit decode_stage(const decode_options& options) : options_(options) {
     if (options.max_pixels < 1) {
-      throw error("decode: max_pixels = " + std::to_string(options.max_pixels) + " refuses every picture; give at least 1");
+      throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
+                  " refuses every picture; give at least 1");
     }
   }
 
@@ -6931,10 +7562,14 @@ class decode_stage {
   }
   int channels(const picture_info& info) const noexcept {
     switch (options_.mode) {
-      case color::grey: return 1;
-      case color::rgb: return 3;
-      case color::rgba: return 4;
-      default: return info.channels;
+      case color::grey:
+        return 1;
+      case color::rgb:
+        return 3;
+      case color::rgba:
+        return 4;
+      default:
+        return info.channels;
     }
   }
   decode_options options_;
@@ -6942,14 +7577,16 @@ class decode_stage {
 static_assert(stage_of<decode_stage, on_data>);
 
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents, 8 bits a channel.
-/// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for them.
+/// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
+/// them.
 inline decode_stage decode(const decode_options& options = {}) { return decode_stage(options); }
 
 }  // namespace wick
 
 // ==== wick/image/flip.hpp
 /// \file
-/// Mirroring stages, sure and random. They turn a flag of the plan; the pixels are written mirrored in the first place.
+/// Mirroring stages, sure and random. They turn a flag of the plan; the pixels are written mirrored in the
+/// first place.
 
 namespace wick {
 
@@ -7012,16 +7649,21 @@ inline horizontal_flip_stage horizontal_flip() noexcept { return {}; }
 /// Top and bottom change places.
 inline vertical_flip_stage vertical_flip() noexcept { return {}; }
 /// Left and right change places with probability p. torchvision.transforms.RandomHorizontalFlip.
-inline random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) { return random_horizontal_flip_stage(p); }
+inline random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) {
+  return random_horizontal_flip_stage(p);
+}
 /// Top and bottom change places with probability p. torchvision.transforms.RandomVerticalFlip.
-inline random_vertical_flip_stage random_vertical_flip(double p = 0.5) { return random_vertical_flip_stage(p); }
+inline random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
+  return random_vertical_flip_stage(p);
+}
 
 }  // namespace wick
 
 // ==== wick/image/normalize.hpp
 /// \file
-/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight into the
-/// batch's slot. (After transfer() the same stage works on whole batches, on the device: see torch/.)
+/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
+/// into the batch's slot. (After transfer() the same stage works on whole batches, on the device: see
+/// torch/.)
 
 namespace wick {
 
@@ -7030,11 +7672,13 @@ struct channel_values {
   std::array<float, 4> values{};
   int count = 0;
 
-  channel_values(double all) noexcept : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
+  channel_values(double all) noexcept
+      : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
   /// \throws wick::error unless there are one to four
   channel_values(std::initializer_list<double> each) : count(static_cast<int>(each.size())) {
     if (each.size() < 1 || each.size() > values.size()) {
-      throw error("normalize: " + std::to_string(each.size()) + " values; give one for each channel, or one for all");
+      throw error("normalize: " + std::to_string(each.size()) +
+                  " values; give one for each channel, or one for all");
     }
     std::size_t i = 0;
     for (const double v : each) values[i++] = static_cast<float>(v);
@@ -7049,14 +7693,15 @@ class normalize_stage {
   normalize_stage(const channel_values& mean, const channel_values& deviation)
       : by_{mean.values, deviation.values, std::max(mean.count, deviation.count)} {
     if (mean.count != deviation.count && mean.count != 1 && deviation.count != 1) {
-      throw error("normalize: " + std::to_string(mean.count) + " means and " + std::to_string(deviation.count) +
-                  " deviations; give as many of each");
+      throw error("normalize: " + std::to_string(mean.count) + " means and " +
+                  std::to_string(deviation.count) + " deviations; give as many of each");
     }
     for (std::size_t i = 0; i < static_cast<std::size_t>(by_.count); ++i) {
       if (mean.count == 1) by_.mean[i] = mean.values[0];
       if (deviation.count == 1) by_.deviation[i] = deviation.values[0];
       if (!std::isfinite(by_.mean[i]) || !std::isfinite(by_.deviation[i]) || !(by_.deviation[i] > 0)) {
-        throw error("normalize: mean " + std::to_string(by_.mean[i]) + ", deviation " + std::to_string(by_.deviation[i]) +
+        throw error("normalize: mean " + std::to_string(by_.mean[i]) + ", deviation " +
+                    std::to_string(by_.deviation[i]) +
                     "; give finite means, and deviations above 0, for pixels in [0, 1]");
       }
     }
@@ -7077,15 +7722,18 @@ class normalize_stage {
 };
 static_assert(stage_of<normalize_stage, on_data>);
 
-/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's Normalize after
-/// ToTensor. The last picture stage.
-inline normalize_stage normalize(const channel_values& mean, const channel_values& std) { return {mean, std}; }
+/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
+/// Normalize after ToTensor. The last picture stage.
+inline normalize_stage normalize(const channel_values& mean, const channel_values& std) {
+  return {mean, std};
+}
 
 }  // namespace wick
 
 // ==== wick/image/resize.hpp
 /// \file
-/// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the batch's slot.
+/// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the
+/// batch's slot.
 
 namespace wick {
 
@@ -7099,15 +7747,17 @@ class resize_stage {
   using stage_kind = on_data;
   static constexpr std::string_view name = "resize";
 
-  resize_stage(int height, int width, const resize_options& options) : height_(height), width_(width), options_(options) {
+  resize_stage(int height, int width, const resize_options& options)
+      : height_(height), width_(width), options_(options) {
     detail::require_size(name, height, width);
-    if (options.max_size != 0) throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
+    if (options.max_size != 0)
+      throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
   }
   resize_stage(int shorter_edge, const resize_options& options) : shorter_(shorter_edge), options_(options) {
     detail::require_size(name, shorter_edge, shorter_edge);
     if (options.max_size != 0 && options.max_size <= shorter_edge) {
-      throw error("resize: max_size " + std::to_string(options.max_size) + " must be larger than the shorter edge, " +
-                  std::to_string(shorter_edge));
+      throw error("resize: max_size " + std::to_string(options.max_size) +
+                  " must be larger than the shorter edge, " + std::to_string(shorter_edge));
     }
   }
   lazy_image operator()(lazy_image picture, context&) const {
@@ -7116,14 +7766,16 @@ class resize_stage {
     return picture;
   }
 
-  /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole number, as
-  /// torchvision's int() does.
+  /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
+  /// number, as torchvision's int() does.
   std::pair<int, int> size_for(int width, int height) const noexcept {
     if (shorter_ == 0) return {width_, height_};
     const double is_short = std::min(width, height), is_long = std::max(width, height);
-    int new_short = shorter_, new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
+    int new_short = shorter_,
+        new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
     if (options_.max_size != 0 && new_long > options_.max_size) {
-      new_short = std::max(1, static_cast<int>(static_cast<double>(options_.max_size) * new_short / new_long));
+      new_short =
+          std::max(1, static_cast<int>(static_cast<double>(options_.max_size) * new_short / new_long));
       new_long = options_.max_size;
     }
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
@@ -7136,9 +7788,13 @@ class resize_stage {
 static_assert(stage_of<resize_stage, on_data>);
 
 /// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
-inline resize_stage resize(int height, int width, const resize_options& options = {}) { return {height, width, options}; }
+inline resize_stage resize(int height, int width, const resize_options& options = {}) {
+  return {height, width, options};
+}
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
-inline resize_stage resize(int shorter_edge, const resize_options& options = {}) { return {shorter_edge, options}; }
+inline resize_stage resize(int shorter_edge, const resize_options& options = {}) {
+  return {shorter_edge, options};
+}
 
 }  // namespace wick
 
@@ -7154,8 +7810,6 @@ inline resize_stage resize(int shorter_edge, const resize_options& options = {})
 
 #include <fnmatch.h>
 
-#include <charconv>
-
 // ==== wick/read/detail/folder.hpp
 /// \file
 /// Lists a folder without a stat for each file.
@@ -7168,8 +7822,6 @@ inline resize_stage resize(int shorter_edge, const resize_options& options = {})
 // ==== wick/read/detail/source_file.hpp
 /// \file
 /// What sources share: the form of their messages, and opening a file whose size is to be known.
-
-#include <system_error>
 
 // ==== wick/read/detail/file_io.hpp
 /// \file
@@ -9489,8 +10141,10 @@ namespace wick {
 /// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they see it at
 /// stop()), all are awaited, and join rethrows it.
 ///
-/// spawn: any thread, before join; also from within a task of the scope. join or wait: once, by one. The destructor
-/// asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to block a worker.
+/// spawn: any thread, before join; also from within a task of the scope. join or wait: once, by one. What the tasks
+/// wrote is visible after it, and their frames are gone, parameters included; the scope may go at once. The
+/// destructor asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to
+/// block a worker. stop, request_stop: any thread. The executor must outlive the scope.
 class scope {
  public:
   explicit scope(executor& on) noexcept : on_(on) {}
@@ -9506,6 +10160,7 @@ class scope {
   void request_stop() noexcept { stop_.request_stop(); }
   executor& on() noexcept { return on_; }
 
+  /// Queues `t`; it starts on a worker, never here. \throws std::bad_alloc, and then nothing was spawned
   void spawn(task<void> t) {
     const auto handle = run(this, std::move(t)).handle;
     live_.fetch_add(1, std::memory_order_relaxed);
@@ -9604,13 +10259,15 @@ detached sync_run(task<T> t, sync_state<T>* state) {
   } catch (...) {
     state->exception = std::current_exception();
   }
+  { const task<T> dropped = std::move(t); }  // its parameters may refer to what the waiting thread destroys
   state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
 }
 
 }  // namespace detail
 
 /// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its value or
-/// throws its exception. Not for a worker: it would block one.
+/// throws its exception. What the task wrote is visible then, and its frame is gone, parameters included. Any thread
+/// but a worker: it would block one. A task that is never resumed keeps the caller for ever.
 template <class T>
 T sync_wait(task<T> t) {
   static_assert(!std::is_reference_v<T>, "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
@@ -9701,7 +10358,7 @@ struct field_access<at::Tensor> {
       throw error("a tensor on " + t.device().str() + " can't be batched; keep samples on the CPU and write transfer() "
                   "behind batch()");
     }
-    const at::Tensor packed = t.contiguous();
+    const at::Tensor packed = t.resolve_neg().contiguous();  // the view at::imag gives of a conjugate is to be negated
     std::memcpy(where.data, packed.data_ptr(), static_cast<std::size_t>(packed.numel()) * packed.element_size());
   }
 };
@@ -9709,13 +10366,32 @@ static_assert(batchable<at::Tensor>);
 
 namespace detail {
 
-/// Calls f(at::Tensor&) for each tensor in a batch: itself, or its fields and theirs.
+template <class T>
+concept range_of_values = requires(T& t) {
+  { *std::begin(t) } -> std::same_as<std::remove_reference_t<decltype(*std::begin(t))>&>;
+  std::end(t);
+} && !std::is_arithmetic_v<std::remove_cvref_t<decltype(*std::begin(std::declval<T&>()))>>;
+template <class T>
+concept maybe_value = requires(T& t) {
+  { t.has_value() } -> std::convertible_to<bool>;
+  *t;
+};
+
+/// Calls f(at::Tensor&) for each tensor in a batch: itself, or its fields, elements, `data` and `target`, and theirs.
+/// A class of the user's own that is no aggregate and has other names keeps its tensors to itself.
 template <class Batch, class F>
 void for_each_tensor(Batch& batch, F&& f) {
   if constexpr (std::is_same_v<Batch, at::Tensor>) {
     f(batch);
+  } else if constexpr (maybe_value<Batch>) {
+    if (batch.has_value()) for_each_tensor(*batch, f);
+  } else if constexpr (range_of_values<Batch>) {
+    for (auto& each : batch) for_each_tensor(each, f);
   } else if constexpr (composite<Batch>) {
     with_fields(batch, [&](auto&... fields) { (for_each_tensor(fields, f), ...); });
+  } else if constexpr (requires { batch.data; batch.target; }) {  // torch::data::Example
+    for_each_tensor(batch.data, f);
+    for_each_tensor(batch.target, f);
   }
 }
 
@@ -9758,7 +10434,7 @@ inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, co
   const int channels = by.count();
   const bool bytes = t.scalar_type() == at::kByte;
   const double scale = bytes ? 1.0 / 255.0 : 1.0;
-  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/false, /*copy=*/true);
+  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/true, /*copy=*/true);
   if (channels == 1) {
     return out.mul_(scale / by.std()[0]).sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
   }
@@ -9783,6 +10459,7 @@ inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, co
 
 #include <unordered_map>
 
+#include <ATen/core/ivalue.h>  // what empty.h includes needs it complete first: clang, C++20 and LibTorch 1.13
 #include <ATen/ops/empty.h>
 
 namespace wick {
@@ -9907,11 +10584,7 @@ class tensor_rows {
 class labelled_tensors {
  public:
   labelled_tensors(const at::Tensor& data, const at::Tensor& targets)
-      : data_(data, "the first"), targets_(targets.to(at::kLong), "the second") {
-    if (targets.dim() != 1 || c10::isFloatingType(targets.scalar_type())) {
-      throw error("tensors: labels are integers of shape [N], found " + std::string(c10::toString(targets.scalar_type())) +
-                  " of " + to_string(shape_of(targets)) + "; use tensor_pairs() for targets of another kind");
-    }
+      : data_(data, "the first"), targets_(labels(targets), "the second") {
     if (data_.size() != targets_.size()) {
       throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " + std::to_string(targets_.size()) +
                   " labels; there must be one for each");
@@ -9930,6 +10603,15 @@ class labelled_tensors {
   }
 
  private:
+  static at::Tensor labels(const at::Tensor& t) {
+    if (!t.defined()) return t;
+    if (t.dim() != 1 || !c10::isIntegralType(t.scalar_type(), /*includeBool=*/true)) {
+      throw error("tensors: labels are integers of shape [N], found " + std::string(c10::toString(t.scalar_type())) +
+                  " of " + to_string(shape_of(t)) + "; use tensor_pairs() for targets of another kind");
+    }
+    return t.to(at::kLong);
+  }
+
   detail::tensor_rows data_, targets_;
 };
 static_assert(source<labelled_tensors>);
@@ -9975,7 +10657,9 @@ inline paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& tar
 #include <c10/core/Device.h>
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
+#include <c10/core/UndefinedTensorImpl.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/intrusive_ptr.h>
 
 namespace wick {
 
@@ -9988,16 +10672,23 @@ class transfer_stage {
   using stage_kind = on_batch;
   static constexpr std::string_view name = "transfer";
 
-  explicit transfer_stage(c10::Device to) : to_(to) {
-    if (to.is_cpu()) {
+  explicit transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
+    if (!there_) {
       note_ = "transfer: to the CPU there is nothing to do";
-    } else if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
-               c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
+      return;
+    }
+    if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
+        c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
       note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";
-    } else {
-      const c10::impl::VirtualGuardImpl guard(to.type());
-      if (!to_.has_index()) to_ = guard.getDevice();
+      there_ = false;
+      return;
+    }
+    const c10::impl::VirtualGuardImpl guard(to.type());
+    if (!to_.has_index()) to_ = guard.getDevice();
+    try {
       shared_ = std::make_unique<shared>(guard.getStreamFromGlobalPool(to_));
+    } catch (const c10::Error&) {  // some devices have one stream only
+      note_ = "transfer: " + to_.str() + " has no streams to choose from; a worker waits for each copy";
     }
   }
   transfer_stage(transfer_stage&&) noexcept = default;
@@ -10006,11 +10697,15 @@ class transfer_stage {
     if (shared_ == nullptr) return;
     std::lock_guard lock(shared_->mutex);
     for (const copy& c : shared_->copies) {
-      while (!c.done->query()) std::this_thread::yield();
+      try {
+        while (!c.done->query()) std::this_thread::yield();
+      } catch (const std::exception&) {  // the device is broken, and reads no more
+      }
     }
   }
 
-  c10::Device device() const noexcept { return shared_ != nullptr ? to_ : c10::Device(c10::kCPU); }
+  /// Where batches arrive: the CPU when there is no such device.
+  c10::Device device() const noexcept { return there_ ? to_ : c10::Device(c10::kCPU); }
   std::string note() const { return note_; }
 
   template <class Batch>
@@ -10021,24 +10716,34 @@ class transfer_stage {
   /// records when all that will be done.
   template <class Batch, class Rest>
   auto around(Batch batch, Rest&& rest) const {
-    if (shared_ == nullptr) return rest(std::move(batch));
-    copy started;
+    if (shared_ == nullptr) {
+      if (there_) {
+        detail::for_each_tensor(batch, [&](at::Tensor& t) {
+          if (t.defined()) t = t.to(to_);
+        });
+      }
+      return rest(std::move(batch));
+    }
     const c10::StreamGuard guard(shared_->stream);
-    detail::for_each_tensor(batch, [&](at::Tensor& t) {
-      at::Tensor there = t.to(to_, /*non_blocking=*/true, /*copy=*/false);
-      started.from.push_back(std::exchange(t, std::move(there)));
-    });
-    auto result = rest(std::move(batch));
-    detail::for_each_tensor(result, [&](at::Tensor& t) {
-      if (started.key == nullptr) started.key = t.unsafeGetTensorImpl();
-    });
-    started.done = std::make_shared<c10::Event>(to_.type());
-    started.done->record(shared_->stream);
-    std::vector<copy> finished;  // dropped outside the lock: their memory goes back to the pool
-    std::lock_guard lock(shared_->mutex);
-    take_finished(finished);
-    shared_->copies.push_back(std::move(started));
-    return result;
+    copy begun;
+    try {
+      detail::for_each_tensor(batch, [&](at::Tensor& t) {
+        if (!t.defined()) return;
+        begun.from.push_back(t);  // before anything reads it
+        t = begun.from.back().to(to_, /*non_blocking=*/true, /*copy=*/false);
+      });
+      auto result = rest(std::move(batch));
+      detail::for_each_tensor(result, [&](at::Tensor& t) {
+        if (t.defined()) begun.batch.emplace_back(t.getIntrusivePtr());
+      });
+      remember(begun);
+      return result;
+    } catch (...) {
+      // Nobody gets this batch, but the device may be reading its memory.
+      begun.batch.clear();
+      if (!begun.from.empty()) remember(begun);
+      throw;
+    }
   }
 
   /// On the consumer's thread, when it takes the batch: its stream waits, it does not.
@@ -10047,28 +10752,39 @@ class transfer_stage {
     if (shared_ == nullptr) return;
     const c10::impl::VirtualGuardImpl guard(to_.type());
     const c10::Stream current = guard.getStream(to_);
-    c10::TensorImpl* key = nullptr;
+    std::vector<c10::TensorImpl*> tensors;
     detail::for_each_tensor(batch, [&](at::Tensor& t) {
-      if (key == nullptr) key = t.unsafeGetTensorImpl();
+      if (!t.defined()) return;
+      tensors.push_back(t.unsafeGetTensorImpl());
       // The memory was allocated on the side stream: it must not be used again before this one is done with it.
-      if (t.has_storage()) guard.recordDataPtrOnStream(t.storage().data_ptr(), current);
+      if (t.device() == to_ && t.has_storage()) guard.recordDataPtrOnStream(t.storage().data_ptr(), current);
     });
-    std::vector<copy> finished;
+    std::vector<at::Tensor> finished;  // dropped outside the lock: their memory goes back to the pool
     std::lock_guard lock(shared_->mutex);
-    const auto found = std::find_if(shared_->copies.begin(), shared_->copies.end(),
-                                    [&](const copy& c) { return c.key == key; });
-    if (found != shared_->copies.end()) {
-      found->done->block(current);
-      found->key = nullptr;
+    for (copy& c : shared_->copies) {
+      if (!c.is(tensors)) continue;
+      c.done->block(current);
+      c.delivered = !tensors.empty();  // where the tensors are hidden, it may not be this batch's
     }
     take_finished(finished);
   }
 
  private:
   struct copy {
-    c10::TensorImpl* key = nullptr;  // of the batch, until it is delivered
-    std::vector<at::Tensor> from;    // must stay until the device has read it
-    std::shared_ptr<c10::Event> done;
+    /// The tensors that leave the pipeline; weak, so that their addresses are not those of others as long as this is here.
+    std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> batch;
+    std::vector<at::Tensor> from;  // must stay until the device has read it
+    std::unique_ptr<c10::Event> done;
+    bool read = false, delivered = false;
+
+    bool is(const std::vector<c10::TensorImpl*>& tensors) const {
+      return std::equal(batch.begin(), batch.end(), tensors.begin(), tensors.end(),
+                        [](const auto& a, const c10::TensorImpl* b) { return a._unsafe_get_target() == b; });
+    }
+    /// Taken by the consumer, or dropped: an epoch was left early, or a stage failed.
+    bool gone() const {
+      return delivered || std::all_of(batch.begin(), batch.end(), [](const auto& t) { return t.expired(); });
+    }
   };
   struct shared {
     explicit shared(c10::Stream s) : stream(s) {}
@@ -10077,22 +10793,28 @@ class transfer_stage {
     std::vector<copy> copies;
   };
 
-  void take_finished(std::vector<copy>& out) const {
-    std::vector<copy>& all = shared_->copies;
-    for (std::size_t i = 0; i < all.size();) {
-      if (!all[i].from.empty() && all[i].done->query()) {
-        out.push_back({nullptr, std::exchange(all[i].from, {}), nullptr});
-      }
-      if (all[i].from.empty() && all[i].key == nullptr) {
-        all[i] = std::move(all.back());
-        all.pop_back();
-      } else {
-        ++i;
-      }
+  void remember(copy& begun) const {
+    begun.done = std::make_unique<c10::Event>(to_.type());
+    begun.done->record(shared_->stream);
+    std::vector<at::Tensor> finished;
+    std::lock_guard lock(shared_->mutex);
+    shared_->copies.push_back(std::move(begun));
+    take_finished(finished);
+  }
+
+  /// Moves out what the device has read, and forgets what nobody will ask for again.
+  void take_finished(std::vector<at::Tensor>& out) const {
+    for (copy& c : shared_->copies) {
+      if (c.read || !c.done->query()) continue;
+      c.read = true;
+      std::move(c.from.begin(), c.from.end(), std::back_inserter(out));
+      c.from.clear();
     }
+    std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
   }
 
   c10::Device to_;
+  bool there_;
   std::string note_;
   std::unique_ptr<shared> shared_;
 };
@@ -10107,8 +10829,8 @@ inline transfer_stage transfer(c10::Device to) { return transfer_stage(to); }
 #ifdef WICK_IMPLEMENTATION
 // ==== wick/image/detail/stb_implementation.hpp
 /// \file
-/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along; elsewhere in the
-/// one that defines WICK_IMPLEMENTATION.
+/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along;
+/// elsewhere in the one that defines WICK_IMPLEMENTATION.
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -10166,8 +10888,8 @@ namespace wick::detail {
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
                        const char*& why) noexcept {
   int stored = 0;
-  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width, &height,
-                                                &stored, channels);
+  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
+                                                &height, &stored, channels);
   if (pixels == nullptr) {
     const char* const reason = stbi_failure_reason();
     why = reason != nullptr ? reason : "no reason";

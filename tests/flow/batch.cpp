@@ -164,8 +164,8 @@ TEST_CASE("group drops the last as batch does, and shares among ranks as batch d
 }
 
 TEST_CASE("group takes what can only be moved") {
-  wick::loader l(wick::from(numbers{10}) | [](cell c) { return std::make_unique<std::int64_t>(c.target); } | wick::group(4),
-                 {.workers = 2});
+  const auto alone = [](cell c) { return std::make_unique<std::int64_t>(c.target); };
+  wick::loader l(wick::from(numbers{10}) | alone | wick::group(4), {.workers = 2});
   std::int64_t n = 0;
   for (auto& group : l.epoch(0)) {
     for (const auto& p : group) CHECK(*p == n++);
@@ -175,8 +175,8 @@ TEST_CASE("group takes what can only be moved") {
 
 TEST_CASE("group makes what was put off, as batch does: the training loop gets no undecoded picture") {
   const auto made = std::make_shared<std::atomic<int>>(0);
-  wick::loader l(wick::from(numbers{10}) | [made](cell c) { return wick::sample<unmade>{{c.target, made}, c.target}; } | wick::group(4),
-                 {.workers = 2});
+  const auto put_off = [made](cell c) { return wick::sample<unmade>{{c.target, made}, c.target}; };
+  wick::loader l(wick::from(numbers{10}) | put_off | wick::group(4), {.workers = 2});
   static_assert(std::is_same_v<decltype(l)::value_type, std::vector<wick::sample<std::string>>>);
   const auto group = l.next();
   REQUIRE(group);

@@ -183,7 +183,7 @@ TEST_CASE("whatever the layout, extents and strides lead to the same pixels") {
       for (int c = 0; c < channels; ++c) {
         for (int y = 0; y < height; ++y) {
           for (int x = 0; x < width; ++x) {
-            const std::int64_t at = last ? n * s[0] + y * s[1] + x * s[2] + c * s[3] : n * s[0] + c * s[1] + y * s[2] + x * s[3];
+            const std::int64_t at = n * s[0] + (last ? y * s[1] + x * s[2] + c * s[3] : c * s[1] + y * s[2] + x * s[3]);
             wrong += b.as<std::uint8_t>()[at] != pixel(n, c, y, x);
           }
         }

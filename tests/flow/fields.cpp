@@ -156,7 +156,7 @@ TEST_CASE("samples, tuples, pairs and arrays give their elements, const when the
   wick::sample<int> s{1, 2};
   with_fields(s, [](int& data, std::int64_t& target) { CHECK(data + target == 3); });
   const std::tuple<int, float> t(1, 2.0f);
-  with_fields(t, [](const int& a, const float& b) { CHECK(a + b == 3.0f); });
+  with_fields(t, [](const int& a, const float& b) { CHECK((a == 1 && b == 2.0f)); });
   std::pair<int, int> p(1, 2);
   with_fields(p, [](int& a, int& b) { CHECK(a + b == 3); });
   std::array<std::string, 2> a{"x", "y"};

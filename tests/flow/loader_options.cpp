@@ -114,7 +114,8 @@ TEST_CASE("no more samples are under way at a time than in_flight says") {
     CAPTURE(in_flight);
     crowd c;
     {
-      wick::loader l(wick::from(numbers{2000}) | c.stage() | wick::array_batch(50), {.workers = 4, .in_flight = in_flight});
+      wick::loader l(wick::from(numbers{2000}) | c.stage() | wick::array_batch(50),
+                     {.workers = 4, .in_flight = in_flight});
       bytes_of(l, 0);
     }
     CHECK(c.most <= static_cast<int>(in_flight));

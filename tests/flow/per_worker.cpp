@@ -92,7 +92,9 @@ TEST_CASE("a per_worker stage takes what any stage takes: the item or its data, 
                      wick::per_worker(zero, [](int&, cell& c, wick::context& context) {
                        c.data[1] = static_cast<std::uint8_t>(context.position());
                      }) |
-                     wick::per_worker(zero, [](int&, const cell& c) { return wick::sample<float>{c.data[1] + 0.5f, c.target}; }) |
+                     wick::per_worker(zero, [](int&, const cell& c) {
+                       return wick::sample<float>{c.data[1] + 0.5f, c.target};
+                     }) |
                      wick::per_worker(zero, [](int&, float f) { return f * 2; }) | wick::array_batch(8),
                  {.workers = 2});
   std::int64_t n = 0;

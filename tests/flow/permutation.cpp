@@ -32,7 +32,9 @@ TEST_CASE("every size has a bijection") {
     REQUIRE(bijective(permutation(n, 42, n % 7, 1)));
   }
   for (std::uint64_t epoch = 0; epoch < 500; ++epoch) {
-    for (const std::uint64_t n : {1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 64}) REQUIRE(bijective(permutation(n, 1, epoch, 0)));
+    for (const std::uint64_t n : {1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 64}) {
+      REQUIRE(bijective(permutation(n, 1, epoch, 0)));
+    }
   }
   for (const std::uint64_t n : {60'000, 65'535, 65'536, 65'537, 1'000'003}) CHECK(bijective(permutation(n, 3, 2, 1)));
 }
@@ -138,7 +140,8 @@ TEST_CASE("the orders are the same in every release") {
     computed.push_back(large(i));
   }
   CHECK(listed == std::vector<std::uint64_t>{7, 3, 4, 6, 9, 0, 8, 2, 5, 1});
-  CHECK(computed == std::vector<std::uint64_t>{434965, 803677, 563624, 691290, 738008, 88247, 719348, 647203, 1094187, 340905});
+  CHECK(computed ==
+        std::vector<std::uint64_t>{434965, 803677, 563624, 691290, 738008, 88247, 719348, 647203, 1094187, 340905});
 }
 
 TEST_CASE("a permutation is 80 bytes whatever it permutes") { CHECK(sizeof(permutation) <= 80); }

@@ -17,8 +17,8 @@ struct row {
 void step(wick::array, wick::array) {}
 
 int main() {
-  wick::loader pictures(wick::image_folder("photos") | wick::shuffle() | wick::shard(0, 2) | wick::read() | wick::decode() |
-                        wick::random_resized_crop(224) | wick::array_batch(32) |
+  wick::loader pictures(wick::image_folder("photos") | wick::shuffle() | wick::shard(0, 2) | wick::read() |
+                        wick::decode() | wick::random_resized_crop(224) | wick::array_batch(32) |
                         [](wick::sample<wick::array, wick::array> b) { return b; });
   for (auto& batch : pictures.epoch(0)) step(batch.data, batch.target);
 

@@ -9,6 +9,7 @@ void step(wick::array, wick::array) {}
 
 int main() {
   wick::loader train(wick::image_folder("photos") | wick::shuffle() | wick::random_resized_crop(224) |
-                     wick::random_horizontal_flip() | wick::array_batch(32) | [](wick::sample<wick::array, wick::array>&) {});
+                     wick::random_horizontal_flip() | wick::array_batch(32) |
+                     [](wick::sample<wick::array, wick::array>&) {});
   for (auto& batch : train.epoch(0)) step(batch.data, batch.target);
 }

@@ -138,6 +138,30 @@ TEST_CASE("what is read stays within the memory budget, and a file larger than i
   CHECK(l.peak_bytes_in_flight() <= 9000);
 }
 
+TEST_CASE("bytes that wait in a group or for their turn don't hold the memory that others need") {
+  const wick_test::temp_dir dir;
+  std::vector<std::filesystem::path> paths;
+  for (std::size_t i = 0; i < 100; ++i) paths.push_back(dir.write("f" + std::to_string(i), std::string(700, 'x')));
+  const wick::loader_options small{.workers = 4, .memory = 1500};
+  for (const bool cold : {true, false}) {
+    if (cold) {
+      for (const auto& p : paths) evict(p);
+    }
+    wick::loader singles(wick::files(paths) | wick::read(), small);
+    std::size_t n = 0;
+    for (auto& b : singles.epoch(0)) n += b.size();
+    CHECK(n == 70'000);
+    wick::loader groups(wick::files(paths) | wick::read() |
+                            [](wick::bytes b) { return wick::sample<wick::bytes>{std::move(b), 1}; } | wick::group(50),
+                        small);
+    n = 0;
+    for (auto& group : groups.epoch(0)) {
+      for (auto& s : group) n += s.data.size();
+    }
+    CHECK(n == 70'000);
+  }
+}
+
 TEST_CASE("a loader that is destroyed while it reads leaves no descriptor open") {
   const wick_test::temp_dir dir;
   std::vector<std::filesystem::path> paths;

@@ -282,7 +282,8 @@ TEST_CASE("under load the sum never exceeds the limit, and everyone is served") 
   const int n = rounds(20'000, 2'000);
   for (int i = 0; i < n; ++i) {
     random = random * 1664525u + 1013904223u;
-    s.spawn(load::sample(&ex, &l, static_cast<std::uint64_t>(i), 1 + (random >> 8) % 1000, static_cast<int>(random >> 30)));
+    const std::size_t bytes = 1 + (random >> 8) % 1000;
+    s.spawn(load::sample(&ex, &l, static_cast<std::uint64_t>(i), bytes, static_cast<int>(random >> 30)));
   }
   s.wait();
   CHECK(l.broken.load() == 0);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <deque>
 #include <memory>
@@ -155,27 +156,58 @@ TEST_CASE("a job from outside gets its turn while a worker feeds itself without 
   REQUIRE(ended.wait());
 }
 
-TEST_CASE("a worker's own jobs get their turn while others flood it from outside") {
-  executor ex(1), outside(1);
-  std::atomic<bool> stop{false};
-  countdown floods(20);
-  // Each, run by a worker of `ex`, comes back by way of the other executor: the shared queue is never empty for long.
-  // (Lambdas in default member initialisers would be shorter, but clang 16 takes two of a local class for one.)
-  std::deque<call> here, there;
-  for (std::size_t i = 0; i < 20; ++i) {
-    here.emplace_back([&, i] { stop.load() ? floods.down() : outside.post(&there[i]); });
-    there.emplace_back([&, i] { ex.post(&here[i]); });
+TEST_CASE("a worker's own jobs and those from outside take turns, whichever are more") {
+  for (const int own : {100, 256}) {
+    const int outside = own == 100 ? 3000 : 20;
+    CAPTURE(own);
+    executor ex({.workers = 1, .queue_capacity = 256});
+    int own_ran = 0, outside_ran = 0, outside_at_last_own = 0, own_at_last_outside = 0;
+    countdown done(static_cast<std::size_t>(own + outside));
+    std::deque<call> jobs;
+    for (int i = 0; i < own + outside; ++i) {
+      const bool mine = i < own;
+      jobs.emplace_back([&, mine] {
+        ++(mine ? own_ran : outside_ran);
+        if (mine) outside_at_last_own = outside_ran;
+        else own_at_last_outside = own_ran;
+        done.down();
+      });
+    }
+    gate posted;
+    call blocked([&] {
+      for (int i = 0; i < own; ++i) ex.post(&jobs[static_cast<std::size_t>(i)]);
+      (void)posted.wait();
+    });
+    ex.post(&blocked);
+    for (std::size_t i = static_cast<std::size_t>(own); i < jobs.size(); ++i) ex.post(&jobs[i]);
+    posted.open();
+    REQUIRE(done.wait());
+    // The fewer are through after about as many of the others.
+    if (own < outside) CHECK(outside_at_last_own <= own + 2);
+    else CHECK(own_at_last_outside <= outside + 2);
   }
-  for (call& j : here) ex.post(&j);
-  int steps = 0;
-  gate own_done;
-  std::unique_ptr<call> own;
-  own = std::make_unique<call>([&] { ++steps == 1000 ? own_done.open() : ex.post(own.get()); });
-  ex.post(own.get());
-  REQUIRE(own_done.wait());
-  CHECK(steps == 1000);
-  stop = true;
-  REQUIRE(floods.wait());
+}
+
+TEST_CASE("a burst wakes as many workers as it needs, each the next") {
+  for (const std::size_t workers : {2u, 4u}) {
+    executor ex(workers);
+    for (int round = 0; round < rounds(200, 50); ++round) {
+      REQUIRE(wick_test::eventually([&] { return ex.asleep() == workers; }));
+      countdown here(workers), left(workers);
+      std::atomic<bool> met{true};
+      std::deque<call> jobs;
+      for (std::size_t i = 0; i < workers; ++i) {
+        jobs.emplace_back([&] {
+          here.down();
+          if (!here.wait()) met = false;  // until all are here, each on a worker of its own
+          left.down();
+        });
+      }
+      for (call& j : jobs) ex.post(&j);
+      REQUIRE(left.wait());
+      REQUIRE(met.load());
+    }
+  }
 }
 
 TEST_CASE("one worker runs what comes from outside in its order") {
@@ -251,6 +283,30 @@ TEST_CASE("no wake-up is lost when jobs come one by one to sleeping workers") {
       if (i % 8 == 0) all = wick_test::eventually([&] { return ex.asleep() == workers; });
       ex.post(&j);
       all = all && wick_test::eventually([&] { return ran.load() == i + 1; });
+    }
+    CHECK(all);
+  }
+}
+
+TEST_CASE("no wake-up is lost when a job comes just as the workers fall asleep") {
+  for (const std::size_t workers : {1u, 2u}) {
+    CAPTURE(workers);
+    executor ex(workers);
+    std::atomic<int> ran{0};
+    call j([&] { ran.fetch_add(1); });
+    const int n = rounds(15'000, 5'000);
+    std::uint32_t random = 1;
+    bool all = true;
+    for (int i = 0; i < n && all; ++i) {
+      ex.post(&j);
+      int spins = 0;  // gives way to others only when it takes long: the next job is to come within nanoseconds
+      while (ran.load(std::memory_order_acquire) != i + 1 && ++spins < 5000) {
+      }
+      all = wick_test::eventually([&] { return ran.load() == i + 1; });
+      random = random * 1664525u + 1013904223u;
+      for (std::atomic<std::uint32_t> k{0}; k.load(std::memory_order_relaxed) < random >> 25;) {
+        k.store(k.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      }
     }
     CHECK(all);
   }

@@ -71,8 +71,8 @@ class gate : countdown {
   using countdown::wait;
 };
 
-/// The calling thread. In a coroutine use this one: clang 14 takes std::this_thread::get_id() from before a suspension for
-/// that after it.
+/// The calling thread. In a coroutine use this one: clang 14 takes std::this_thread::get_id() from before a
+/// suspension for that after it.
 [[gnu::noinline]] inline std::thread::id this_thread() noexcept { return std::this_thread::get_id(); }
 
 /// Looks again and again, giving way to others, until `holds()` does.

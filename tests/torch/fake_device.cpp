@@ -259,7 +259,7 @@ void release(void* context) {
   const std::vector<c10::Stream> streams = b->streams;
   auto left = std::make_shared<std::atomic<std::size_t>>(streams.size());
   for (const c10::Stream s : streams) {
-    the_machine().of(s).put([b, left] {
+    the_machine().put(s, {.kind = what::free, .stream = s.id()}, [b, left] {
       if (left->fetch_sub(1) != 1) return;
       std::memset(b->data, 0xDB, b->bytes);
       ::operator delete(b->data);
@@ -445,7 +445,7 @@ bool waits_for(c10::Stream by, const at::Tensor& t) {
 
 namespace {
 bool is_work(const entry& e, c10::Stream s) {
-  return e.stream == s.id() && (e.kind == what::copy || e.kind == what::kernel || e.kind == what::record);
+  return e.stream == s.id() && e.kind != what::used_on && e.kind != what::host_wait;
 }
 }  // namespace
 

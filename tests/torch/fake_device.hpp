@@ -23,6 +23,7 @@ enum class what {
   kernel,     // likewise
   record,     // of an event on a stream
   wait,       // of a stream for an event
+  free,       // of memory, once the stream is there
   used_on,    // memory was said to be used on a stream
   host_wait,  // a host thread waited for the device
 };
@@ -49,7 +50,7 @@ bool will_read(const void* data, std::size_t bytes);
 c10::StreamId written_on(const at::Tensor& t);
 /// Whether `by` was made to wait for what was last put on a stream to write `t`.
 bool waits_for(c10::Stream by, const at::Tensor& t);
-/// How many copies, kernels and records were put on `s`, and how many of them up to the event for which `by` was last
+/// How many pieces of work were put on `s`, and how many of them up to the event for which `by` was last
 /// made to wait.
 std::size_t work(c10::Stream s);
 std::size_t work_before(c10::Stream by, c10::Stream s);

@@ -75,7 +75,8 @@ class memory_column {
  public:
   using output = decltype(Output::make(slab{}, column_description{}));
 
-  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool) {
+  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
+    number_ = number;
     pool_ = pool;
     capacity_ = n;
     // All anew: a batch without samples says the same of itself wherever it is made.
@@ -136,7 +137,7 @@ class memory_column {
   /// All slots below `n` are written; nobody writes any more.
   output finish(std::size_t n) {
     about_.count = static_cast<std::int64_t>(n);
-    if (n == 0) memory_ = pool_->acquire(1);
+    if (n == 0) memory_ = pool_->acquire(1, number_);
     return Output::make(std::move(memory_), about_);
   }
   void drop() noexcept { memory_.reset(); }
@@ -156,7 +157,7 @@ class memory_column {
         about_.each = each;
         about_.type = type;
         stride_ = static_cast<std::size_t>(each.count()) * size_of(type);
-        memory_ = pool_->acquire(capacity_ * stride_);
+        memory_ = pool_->acquire(capacity_ * stride_, number_);
         base = memory_.data();
         base_.store(base, std::memory_order_release);
       }
@@ -171,7 +172,7 @@ class memory_column {
 
   std::atomic<std::byte*> base_{nullptr};
   std::size_t stride_ = 0;
-  std::size_t capacity_ = 0;
+  std::size_t capacity_ = 0, number_ = 0;
   column_description about_;
   slab memory_;
   std::mutex mutex_;
@@ -179,16 +180,35 @@ class memory_column {
   std::shared_ptr<slab_pool> pool_;
 };
 
+/// Bytes that reached the end of the pipeline are no longer in flight: their share of the memory budget goes back, or
+/// they would hold it until the batch leaves, and the batch might wait for it.
+template <class T>
+void give_back_charge(T& value) noexcept {
+  if constexpr (std::is_same_v<T, bytes>) {
+    value.charge({});
+  } else if constexpr (composite<T>) {
+    with_fields(value, [](auto&... fields) { (give_back_charge(fields), ...); });
+  } else if constexpr (requires {
+                         { *value.begin() } -> std::same_as<bytes&>;
+                         value.end();
+                       }) {
+    for (bytes& one : value) one.charge({});
+  }
+}
+
 /// A column of objects: a vector.
 template <class T>
 class object_column {
  public:
   using output = std::vector<T>;
-  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&, std::size_t = 0) {
     slots_.clear();
     slots_.resize(n);
   }
-  void put(std::size_t i, T&& value) { slots_[i].emplace(std::move(value)); }
+  void put(std::size_t i, T&& value) {
+    give_back_charge(value);
+    slots_[i].emplace(std::move(value));
+  }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
   output finish(std::size_t n) {
     output out;
@@ -246,8 +266,10 @@ class composite_column {
  public:
   using output = decltype(whole(std::type_identity<tuple>{}));
 
-  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool) {
-    std::apply([&](auto&... c) { (c.begin(n, order, pool), ...); }, columns_);
+  /// `number` tells the columns of a batch apart, nested ones too.
+  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
+    number *= max_fields + 1;
+    std::apply([&](auto&... c) { (c.begin(n, order, pool, ++number), ...); }, columns_);
   }
   void put(std::size_t i, T&& value) {
     with_fields(value, [&](auto&... fields) {

@@ -215,11 +215,25 @@ loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
+/// A mistake, and one message: stages without a source.
+template <class... S>
+class loader<chain<S...>> : public loader<detail::misfit_pipeline> {
+  static_assert(sizeof...(S) == ~std::size_t{0},
+                "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
+
+ public:
+  explicit loader(chain<S...>, loader_options options = {}) : loader<detail::misfit_pipeline>({}, options) {}
+};
+template <class... S>
+loader(chain<S...>, loader_options) -> loader<chain<S...>>;
+template <class... S>
+loader(chain<S...>) -> loader<chain<S...>>;
+
 template <class Source, class... S>
 sample_error loader<pipeline<Source, S...>>::describe(const job_type& job, const detail::failure& f) const {
   const bool whole = f.slot == feed_type::whole_batch;
   const std::uint64_t position = whole ? job.first : job.first + f.slot;
-  std::vector<std::string> names = feed_->stage_names();
+  std::vector<std::string> names = feed_->path().stage_names();
   std::string stage = f.stage < names.size() ? std::move(names[f.stage]) : "loader";
   std::string text;
   try {
@@ -260,7 +274,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     }
     value_type batch = std::move(*job->value);
     feed_->release(job);
-    feed_->for_each_batch_stage([&](auto& s) {
+    feed_->path().for_each_batch_stage([&](auto& s) {
       if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
     });
     return batch;
@@ -287,9 +301,9 @@ template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   wick::report r;
   const double now = scale_.elapsed(), tick = scale_.seconds_per_tick();
-  const std::vector<detail::books::sum> totals = feed_->clocks().totals();
+  const std::vector<detail::books::sum> totals = feed_->path().clocks().totals();
   if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
-  const std::vector<std::string> names = feed_->stage_names();
+  const std::vector<std::string> names = feed_->path().stage_names();
   r.seconds = now - reported_.time;
   r.workers = feed_->on().workers();
   r.cpus = available_cpus();
@@ -324,7 +338,7 @@ report loader<pipeline<Source, S...>>::report() {
     }
     if (s.count != 0) r.stages.push_back(std::move(s));
   }
-  r.notes = feed_->notes();
+  r.notes = feed_->path().notes();
   reported_ = {totals, now, taken_, samples_, ledger_.total()};
   stalls_.reset();
   return r;

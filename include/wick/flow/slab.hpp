@@ -66,8 +66,8 @@ class slab {
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most
-  /// \param ahead how many blocks are allocated when a size is asked for the first time: as many as will be out at a
-  ///   time, so that nothing is allocated later
+  /// \param ahead how many blocks are allocated when a user asks for a size for the first time: as many as it will have
+  ///   out at a time, so that nothing is allocated later
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1)
       : memory_(std::move(memory)), keep_(keep), ahead_(ahead) {
     free_.reserve(keep_);
@@ -76,8 +76,9 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   slab_pool& operator=(const slab_pool&) = delete;
   inline ~slab_pool();
 
+  /// `user` tells apart who asks (the columns of a batch), since each will have as many blocks out.
   /// \throws std::bad_alloc
-  inline slab acquire(std::size_t bytes);
+  inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm.
   std::uint64_t allocations() const noexcept {
     std::lock_guard lock(mutex_);
@@ -91,7 +92,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
 
  private:
   friend class slab;
-  static constexpr std::size_t max_sizes = 64;
+  static constexpr std::size_t max_asked = 64;
   inline slab::block* find(std::size_t bytes) noexcept;
   inline void put(slab::block* b) noexcept;
   inline void destroy(slab::block* b) noexcept;
@@ -100,7 +101,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   const std::size_t keep_, ahead_;
   mutable std::mutex mutex_;
   std::vector<slab::block*> free_;
-  std::vector<std::size_t> sizes_;  // that were asked for
+  std::vector<std::pair<std::size_t, std::size_t>> asked_;  // bytes, user
   std::uint64_t allocations_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -136,18 +137,21 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   return b;
 }
 
-inline slab slab_pool::acquire(std::size_t bytes) {
+inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   if (bytes == 0) bytes = 1;
   std::size_t wanted = 1;
   {
     std::lock_guard lock(mutex_);
-    if (slab::block* const b = find(bytes)) {
-      b->pool = shared_from_this();
-      return slab(b);
-    }
-    if (std::find(sizes_.begin(), sizes_.end(), bytes) == sizes_.end() && sizes_.size() < max_sizes) {
-      sizes_.push_back(bytes);
+    const std::pair<std::size_t, std::size_t> asked{bytes, user};
+    if (std::find(asked_.begin(), asked_.end(), asked) == asked_.end() && asked_.size() < max_asked) {
+      asked_.push_back(asked);
       wanted = ahead_;
+    }
+    if (wanted == 1) {
+      if (slab::block* const b = find(bytes)) {
+        b->pool = shared_from_this();
+        return slab(b);
+      }
     }
   }
   slab first;

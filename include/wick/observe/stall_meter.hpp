@@ -27,7 +27,8 @@ class stall_meter {
   double mean() const noexcept {
     return total_ == 0 ? 0.0 : static_cast<double>(waited_) / static_cast<double>(total_);
   }
-  /// Share of the middle iteration, 0 … 1: a few slow ones don't move it.
+  /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones don't
+  /// move it.
   double median() const noexcept {
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < bins_.size(); ++i) {

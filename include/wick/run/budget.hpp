@@ -53,6 +53,10 @@ class [[nodiscard]] byte_charge {
 /// first, since an ordered consumer waits for that one. Something larger than the whole budget is let through when
 /// nothing else is out, so a small budget makes a pipeline slow and never stuck.
 /// A sample takes once and holds until it is done: nobody waits here while holding, so no circle can form.
+///
+/// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns, and
+/// they go on on their executor. The budget must outlive its charges, and be destroyed when nobody waits. A cancelled
+/// waiter is not taken out of the queue: its turn comes, and it gives the bytes back at once.
 class byte_budget {
  public:
   explicit byte_budget(std::size_t limit) noexcept : limit_(limit) {}
@@ -60,6 +64,7 @@ class byte_budget {
   byte_budget& operator=(const byte_budget&) = delete;
 
   std::size_t limit() const noexcept { return limit_; }
+  /// Bytes out at this moment, for reports: it may be old when it is looked at.
   std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
   /// The most that was ever out at one time.
   std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
@@ -82,7 +87,7 @@ class byte_budget {
       waiter_ = waiter;
       execute = [](job* j) noexcept { detail::resume(static_cast<acquire_awaiter*>(j)->waiter_); };
       std::lock_guard lock(budget_->mutex_);
-      // Before all who wait, this one's turn is now: the free bytes may not be wanted by anyone who will release more.
+      // Who comes before all that wait has its turn now, not at the next release: the consumer waits for the lowest.
       if ((budget_->waiting_.empty() || later(budget_->waiting_.front(), this)) && budget_->fits(bytes_)) {
         budget_->take(bytes_);
         charge_ = byte_charge(budget_, bytes_);

@@ -18,7 +18,9 @@ namespace wick {
 /// look sees the item; if the worker's is first, the producer sees it sleeping and hands it a permit. A producer that
 /// sees a searcher leaves it to that one: a searcher looks again after its own touch.
 ///
-/// Any thread may call any member.
+/// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the order
+/// begin_search, then found or retire, after retire either cancel or sleep, which both make it a searcher again. When
+/// it is destroyed nobody may sleep: notify_all, and join those who did.
 class event_count {
  public:
   /// An item was published. Wakes one sleeper unless someone searches already.

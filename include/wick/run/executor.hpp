@@ -33,8 +33,14 @@ struct executor_options {
 /// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
 /// which every worker looks at between any two jobs. A worker must not block: what waits suspends (see io()).
 ///
-/// post and schedule: any thread. The destructor runs what is queued and joins; loaders and tasks that use the
-/// executor must be gone by then. It is neither copied nor moved: workers point into it.
+/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
+/// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between
+/// workers, there is no order.
+///
+/// The destructor runs what is queued, what that posts, and what io() has under way; a blocking call that begins
+/// after it has is refused with an exception. Loaders and scopes that use the executor must be gone before, and calls
+/// of post from other threads must have returned. Not on a worker. It is neither copied nor moved: workers point into
+/// it.
 class executor {
  public:
   explicit executor(executor_options options = {});
@@ -79,7 +85,9 @@ class executor {
     return me.of == this ? me.slot : none;
   }
 
-  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are lent.
+  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are
+  /// lent. Made and destroyed on the same thread, nested like scopes; who gets the slot next sees what was done in
+  /// it. What a helper posts goes to the shared queue.
   class helper {
    public:
     explicit helper(executor& ex) noexcept;
@@ -101,7 +109,7 @@ class executor {
     for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
     return n;
   }
-  /// Workers asleep at this moment.
+  /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return idle_.sleepers(); }
 
  private:

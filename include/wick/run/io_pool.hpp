@@ -27,7 +27,10 @@ inline void post_to(executor& on, job* j) noexcept;
 }
 
 /// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)` runs
-/// f() on one of them and continues on a worker of `ex` with what it returned or threw.
+/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written before the
+/// call is visible to f, and what f wrote to who continues.
+///
+/// The threads are no workers: this_slot() and worker_local know nothing of them. The destructor is stop().
 class io_pool {
  public:
   explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads) {}
@@ -43,8 +46,8 @@ class io_pool {
     {
       std::lock_guard lock(mutex_);
       if (stopping_) {
-        throw std::logic_error("wick: a blocking call was started while its executor is being destroyed; let loaders and "
-                               "tasks end before");
+        throw std::logic_error(
+            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks end before");
       }
       if (threads_.empty()) start();
       j->next = nullptr;
@@ -54,7 +57,7 @@ class io_pool {
     wake_.notify_one();
   }
 
-  /// Does what is queued, then ends the threads. For the executor.
+  /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at a time.
   void stop() noexcept {
     {
       std::lock_guard lock(mutex_);
@@ -104,7 +107,8 @@ class io_pool {
     std::exception_ptr exception_;
   };
 
-  /// Any coroutine. `f` is moved into its frame and called once, on another thread.
+  /// Any coroutine. `f` is moved into its frame and called once, on another thread, when the result is awaited; it
+  /// returns a value or nothing. Awaiting throws what f threw, and what post throws.
   template <class F>
   run_awaiter<F> run(executor& on, F f) {
     return {*this, on, std::move(f)};

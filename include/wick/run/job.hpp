@@ -3,13 +3,14 @@
 /// loader), so queueing it allocates nothing.
 #pragma once
 
-#include <coroutine>
-
 namespace wick {
 
+/// Derive from it, set `execute`, hand it to a queue (executor::post, io_pool::post). It lives at least until it is
+/// executed, is in one queue at a time, and is executed once for each time it was handed over. From then on the queue
+/// touches it no more: `execute` may free the job, reuse it, or hand it over again.
 struct job {
-  void (*execute)(job*) noexcept = nullptr;
-  job* next = nullptr;  ///< belongs to the queue that holds the job
+  void (*execute)(job*) noexcept = nullptr;  ///< gets the job itself; must not throw
+  job* next = nullptr;                       ///< belongs to the queue that holds the job
 };
 
 }  // namespace wick

@@ -18,8 +18,10 @@ namespace wick {
 /// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they see it at
 /// stop()), all are awaited, and join rethrows it.
 ///
-/// spawn: any thread, before join; also from within a task of the scope. join or wait: once, by one. The destructor
-/// asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to block a worker.
+/// spawn: any thread, before join; also from within a task of the scope. join or wait: once, by one. What the tasks
+/// wrote is visible after it, and their frames are gone, parameters included; the scope may go at once. The
+/// destructor asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to
+/// block a worker. stop, request_stop: any thread. The executor must outlive the scope.
 class scope {
  public:
   explicit scope(executor& on) noexcept : on_(on) {}
@@ -35,6 +37,7 @@ class scope {
   void request_stop() noexcept { stop_.request_stop(); }
   executor& on() noexcept { return on_; }
 
+  /// Queues `t`; it starts on a worker, never here. \throws std::bad_alloc, and then nothing was spawned
   void spawn(task<void> t) {
     const auto handle = run(this, std::move(t)).handle;
     live_.fetch_add(1, std::memory_order_relaxed);

@@ -17,6 +17,10 @@ namespace wick {
 /// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At most
 /// `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() + capacity).
 ///
+/// What was written before publish is visible to the consumer; what it did before it took a number must be made
+/// visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move from thread to
+/// thread if something orders its calls, as awaiting does. The items are not owned; they must not be null.
+///
 /// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also tells
 /// whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may destroy it as
 /// soon as it has the last item.

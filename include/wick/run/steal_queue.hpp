@@ -13,8 +13,8 @@ namespace wick {
 /// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because batches
 /// leave in order and the oldest sample holds up all others.
 ///
-/// push: only the owner. pop, empty: any thread. The queue does not own what it holds; it must be empty (or its
-/// content accounted for elsewhere) when it is destroyed.
+/// push: only the owner. pop, empty, size: any thread. What the owner wrote before push is visible to who pops. The
+/// queue does not own what it holds; it must be empty (or its content accounted for elsewhere) when it is destroyed.
 template <class T>
 class steal_queue {
  public:
@@ -52,6 +52,7 @@ class steal_queue {
   bool empty() const noexcept {
     return head_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_acquire);
   }
+  /// Of a moment that is over; while others push and pop it may be off by what they did meanwhile.
   std::size_t size() const noexcept {
     const std::uint64_t head = head_.load(std::memory_order_acquire), tail = tail_.load(std::memory_order_acquire);
     return tail > head ? static_cast<std::size_t>(tail - head) : 0;

@@ -53,7 +53,8 @@ class stop_token {
   detail::stop_state* state_ = nullptr;
 };
 
-/// The one who says stop. Not movable: tokens and callbacks point into it, and all callbacks must be gone before it is.
+/// The one who says stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before it is,
+/// and every call of request_stop must have returned. What was written before the stop is visible to who sees it.
 class stop_source {
  public:
   stop_source() = default;
@@ -89,7 +90,9 @@ class stop_source {
 };
 
 /// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is not
-/// running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw.
+/// running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw. It may
+/// destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may come and go on
+/// any thread; each waits for a mutex, for as long as it takes to walk the list of those registered.
 template <std::invocable F>
 class stop_callback : detail::stop_node {
  public:

@@ -40,7 +40,8 @@ detached sync_run(task<T> t, sync_state<T>* state) {
 }  // namespace detail
 
 /// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its value or
-/// throws its exception. Not for a worker: it would block one.
+/// throws its exception. What the task wrote is visible then, and its frame is gone, parameters included. Any thread
+/// but a worker: it would block one. A task that is never resumed keeps the caller for ever.
 template <class T>
 T sync_wait(task<T> t) {
   static_assert(!std::is_reference_v<T>, "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");

@@ -4,16 +4,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>  // what empty.h includes needs it complete first: clang, C++20 and LibTorch 1.13
 #include <ATen/ops/empty.h>
 #include <c10/core/TensorOptions.h>
 
+#include <wick/flow/context.hpp>
 #include <wick/flow/slab.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/torch/tensor.hpp>

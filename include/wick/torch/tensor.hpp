@@ -67,7 +67,7 @@ struct field_access<at::Tensor> {
       throw error("a tensor on " + t.device().str() + " can't be batched; keep samples on the CPU and write transfer() "
                   "behind batch()");
     }
-    const at::Tensor packed = t.contiguous();
+    const at::Tensor packed = t.resolve_neg().contiguous();  // the view at::imag gives of a conjugate is to be negated
     std::memcpy(where.data, packed.data_ptr(), static_cast<std::size_t>(packed.numel()) * packed.element_size());
   }
 };

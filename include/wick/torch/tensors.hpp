@@ -68,11 +68,7 @@ class tensor_rows {
 class labelled_tensors {
  public:
   labelled_tensors(const at::Tensor& data, const at::Tensor& targets)
-      : data_(data, "the first"), targets_(targets.to(at::kLong), "the second") {
-    if (targets.dim() != 1 || c10::isFloatingType(targets.scalar_type())) {
-      throw error("tensors: labels are integers of shape [N], found " + std::string(c10::toString(targets.scalar_type())) +
-                  " of " + to_string(shape_of(targets)) + "; use tensor_pairs() for targets of another kind");
-    }
+      : data_(data, "the first"), targets_(labels(targets), "the second") {
     if (data_.size() != targets_.size()) {
       throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " + std::to_string(targets_.size()) +
                   " labels; there must be one for each");
@@ -91,6 +87,15 @@ class labelled_tensors {
   }
 
  private:
+  static at::Tensor labels(const at::Tensor& t) {
+    if (!t.defined()) return t;
+    if (t.dim() != 1 || !c10::isIntegralType(t.scalar_type(), /*includeBool=*/true)) {
+      throw error("tensors: labels are integers of shape [N], found " + std::string(c10::toString(t.scalar_type())) +
+                  " of " + to_string(shape_of(t)) + "; use tensor_pairs() for targets of another kind");
+    }
+    return t.to(at::kLong);
+  }
+
   detail::tensor_rows data_, targets_;
 };
 static_assert(source<labelled_tensors>);

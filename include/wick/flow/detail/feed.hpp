@@ -14,20 +14,17 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/detail/batch_job.hpp>
-#include <wick/flow/detail/books.hpp>
+#include <wick/flow/detail/epoch_plan.hpp>
 #include <wick/flow/detail/pipeline_types.hpp>
-#include <wick/flow/detail/timed_await.hpp>
+#include <wick/flow/detail/stage_path.hpp>
 #include <wick/flow/loader_options.hpp>
 #include <wick/flow/order.hpp>
 #include <wick/observe/clock.hpp>
-#include <wick/observe/phases.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
@@ -46,27 +43,24 @@ class feed;
 /// positions from the oldest batch that has any, until there are none; there are at most as many as workers.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
-  using types = pipeline_types<Source, S...>;
+  using path_type = stage_path<pipeline<Source, S...>>;
+  using types = typename path_type::types;
   using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
 
  public:
   using value = typename types::value;
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
-  static constexpr std::size_t stages = sizeof...(S);
-  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
-  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
+  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  // in place of a slot
+  /// Of the number of stages: the row behind which the phases belong.
+  static constexpr std::size_t batching = types::batching;
+  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row, phase_row = path_type::phase_row;
 
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
-      : source_(std::move(what.origin)),
-        stages_(std::move(what.stages)),
+      : path_(std::move(what), on),
         seed_(options.seed),
         on_(on),
         budget_(options.memory),
-        books_(on, rows),
-        positions_(final_size()),
-        batch_size_(global_batch_size()),
-        batches_(batch_count()),
         window_(choose_window(options, on)),
         token_limit_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
@@ -76,25 +70,12 @@ class feed<pipeline<Source, S...>> {
         pool_(std::make_shared<slab_pool>(slab_memory_wanted(), (window_ + 2) * 8, window_ + 1)),
         pumps_(on.workers()),
         stop_(std::make_unique<stop_source>()) {
-    static_assert(types::batching >= types::order_end);
-    if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
-    if (batches_ == 0) {
-      throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +
-                  std::to_string(batch_size_) + "; make it smaller, or leave drop_last out");
-    }
-    if constexpr (batched) {
-      if (batch_size_ < shard_.world) {
-        throw error("loader: a global batch of " + std::to_string(batch_size_) + " samples can't be shared by " +
-                    std::to_string(shard_.world) + " ranks; batch() takes the size for all ranks together");
-      }
-    }
     free_pumps_.reserve(pumps_.size());
     for (pump& p : pumps_) {
       p.of = this;
       p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
       free_pumps_.push_back(&p);
     }
-    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
   }
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
@@ -106,33 +87,14 @@ class feed<pipeline<Source, S...>> {
     all_retired_.wait(lock, [&] { return free_pumps_.size() == pumps_.size(); });
   }
 
-  std::uint64_t batches() const noexcept { return batches_; }
-  std::uint64_t positions() const noexcept { return positions_; }
+  std::uint64_t batches() const noexcept { return plan_.batches(); }
+  std::uint64_t positions() const noexcept { return plan_.positions(); }
   std::size_t window() const noexcept { return window_; }
-  const Source& origin() const noexcept { return source_; }
+  const Source& origin() const noexcept { return path_.source(); }
+  path_type& path() noexcept { return path_; }
   const slab_pool& pool() const noexcept { return *pool_; }
   const byte_budget& budget() const noexcept { return budget_; }
-  const books& clocks() const noexcept { return books_; }
   executor& on() noexcept { return on_; }
-
-  /// Of the number of stages: the row behind which the phases belong.
-  static constexpr std::size_t batching = types::batching;
-  std::vector<std::string> stage_names() const {
-    std::vector<std::string> out;
-    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
-    return out;
-  }
-  /// What stages have to say for the report.
-  std::vector<std::string> notes() const {
-    std::vector<std::string> out;
-    const auto ask = [&](const auto& s) {
-      if constexpr (requires { { s.note() } -> std::convertible_to<std::string>; }) {
-        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
-      }
-    };
-    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
-    return out;
-  }
 
   /// Batches come from (epoch, number) on. If that is what comes next anyway, nothing is lost.
   void seek(std::uint64_t epoch, std::uint64_t number) {
@@ -146,7 +108,7 @@ class feed<pipeline<Source, S...>> {
       started_ = true;
     }
     current_epoch_ = epoch;
-    to_open_ = batches_ - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
+    to_open_ = plan_.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
     std::lock_guard lock(mutex_);
     open_more();
   }
@@ -175,26 +137,17 @@ class feed<pipeline<Source, S...>> {
   /// The key of a position, for messages.
   std::string key_at(const job_type& j, std::uint64_t position) const {
     try {
-      return printable(key_of(source_, index_of<types::order_end>(j.order, position)));
+      return printable(key_of(path_.source(), plan_.index(j.order, position)));
     } catch (const std::exception&) {
       return "position " + std::to_string(position);
     }
   }
 
-  template <class F>
-  void for_each_batch_stage(F&& f) {
-    if constexpr (batched) {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (f(std::get<types::batching + 1 + I>(stages_)), ...);
-      }(std::make_index_sequence<stages - types::batching - 1>{});
-    }
-  }
 
  private:
   static constexpr std::uint64_t max_run = 64;
   static constexpr std::uint64_t run_ticks = 40'000;         // 10–20 µs
   static constexpr std::uint64_t help_limit_ticks = 100'000;  // about 40 µs a sample
-  static constexpr std::uint64_t unbatched_group = 16;
 
   struct pump : job {
     feed* of = nullptr;
@@ -203,47 +156,23 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t epoch = 0, number = 0;
   };
 
-  // ---- sizes ----------------------------------------------------------------------------------------------------
-
-  std::uint64_t final_size() const {
-    std::uint64_t n = source_.size();
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      ((sizes_[I] = n, n = std::get<I>(stages_).size(n)), ...);
-    }(std::make_index_sequence<types::order_end>{});
-    return n;
-  }
-  std::uint64_t global_batch_size() const {
-    if constexpr (batched) return std::get<types::batching>(stages_).size();
-    else return unbatched_group * shard_.world;
-  }
-  std::uint64_t batch_count() const {
-    if constexpr (batched) {
-      if (std::get<types::batching>(stages_).drop_last()) return positions_ / batch_size_;
-    }
-    return (positions_ + batch_size_ - 1) / batch_size_;
-  }
   static std::size_t choose_window(const loader_options& options, const executor& on) {
     if (options.prefetch != 0) return options.prefetch;
     return static_cast<std::size_t>(on.workers() < 8 ? 4 : 8);
   }
   std::shared_ptr<slab_memory> slab_memory_wanted() {
     std::shared_ptr<slab_memory> wanted;
-    for_each_batch_stage([&](auto& s) {
+    path_.for_each_batch_stage([&](auto& s) {
       if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
         if (wanted == nullptr) wanted = s.slab_memory();
       }
     });
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
-  template <class Stage>
-  void attach(Stage& s) {
-    if constexpr (requires { s.attach(on_); }) s.attach(on_);
-  }
-
   // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
 
   void advance(cursor& c) const noexcept {
-    if (++c.number == batches_) c = {c.epoch + epoch_step_, 0};
+    if (++c.number == plan_.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
   void open_more() {
@@ -261,25 +190,17 @@ class feed<pipeline<Source, S...>> {
   }
 
   void open(job_type& j, std::uint64_t sequence) {
-    const std::uint64_t begin = next_in_.number * batch_size_;
-    const std::uint64_t length = std::min(batch_size_, positions_ - begin);
-    const std::uint64_t from = length * shard_.rank / shard_.world, to = length * (shard_.rank + 1) / shard_.world;
+    const auto mine = plan_.slice(next_in_.number);
     j.sequence = sequence;
     j.number = next_in_.number;
-    j.first = begin + from;
-    j.count = to - from;
-    if (sequence <= mask_ || j.epoch != next_in_.epoch) {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        j.order = typename types::order{std::get<I>(stages_).prepare(sizes_[I], seed_, next_in_.epoch,
-                                                                     static_cast<std::uint32_t>(I))...};
-      }(std::make_index_sequence<types::order_end>{});
-    }
+    j.first = mine.first;
+    j.count = mine.count;
+    if (sequence <= mask_ || j.epoch != next_in_.epoch) j.order = plan_.order(seed_, next_in_.epoch);
     j.epoch = next_in_.epoch;
     j.cancelled.store(false, std::memory_order_relaxed);
     // Always of the full size, so that a short last batch uses the same memory as the others.
-    const std::uint64_t share = (batch_size_ + shard_.world - 1) / shard_.world;
     if constexpr (batched) {
-      j.columns.begin(share, std::get<types::batching>(stages_).order(), pool_);
+      j.columns.begin(plan_.slots(), path_.template stage<types::batching>().order(), pool_);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
@@ -389,18 +310,12 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  template <std::size_t N>
-  std::uint64_t index_of(const typename types::order& order, std::uint64_t position) const noexcept {
-    if constexpr (N == 0) return position;
-    else return index_of<N - 1>(order, std::get<N - 1>(order)(position));
-  }
-
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clock* const clocks = books_.mine();
+    stage_clock* const clocks = path_.clocks().mine();
     const std::uint64_t begun = now_ticks();
     std::uint64_t index[max_run];
-    for (std::uint64_t i = 0; i < count; ++i) index[i] = index_of<types::order_end>(j.order, j.first + from + i);
-    for (std::uint64_t i = 0; i < count; ++i) prefetch_sample(source_, index[i]);
+    for (std::uint64_t i = 0; i < count; ++i) index[i] = plan_.index(j.order, j.first + from + i);
+    for (std::uint64_t i = 0; i < count; ++i) prefetch_sample(path_.source(), index[i]);
     if constexpr (types::samples_suspend) {
       for (std::uint64_t i = 0; i < count; ++i) {
         resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
@@ -412,26 +327,20 @@ class feed<pipeline<Source, S...>> {
       const bool timed = sample_ticks_.load(std::memory_order_relaxed) > 10'000 || (clocks[order_row].count() & 0xF00) == 0;
       context c({}, &on_, &budget_, stop_->token());
       if (timed) {
-        std::uint64_t ticks[rows] = {};
+        std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
         for (std::uint64_t i = 0; i < count; ++i) run_here<true>(j, from + i, index[i], c, ticks);
-        write_down(clocks, types::order_end, count, ticks);
+        path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
         for (std::uint64_t i = 0; i < count; ++i) run_here<false>(j, from + i, index[i], c, nullptr);
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
-      for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(count);
+      for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
       clocks[order_row].ran(count);
       learn(count, now_ticks() - begun);
       finish_some(j, count);
     }
-  }
-
-  /// Ticks of the stages from `first` up to batch, and of the phases.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(count, ticks[s]);
   }
 
   /// A moving mean of what a sample takes, by which runs get their length.
@@ -445,47 +354,10 @@ class feed<pipeline<Source, S...>> {
     c.move_to({seed_, j.epoch, j.first + slot, index});
     try {
       std::uint64_t last = Timed ? now_ticks() : 0;
-      pass<types::order_end, Timed>(source_.at(index), c, j, slot, ticks, last);
+      path_.template pass<types::order_end, Timed>(path_.source().at(index), c, j, slot, ticks, last);
     } catch (...) {
       j.fail(slot, c.stage(), std::current_exception());
     }
-  }
-
-  /// Through the stages from I on, which don't suspend, into the slot.
-  template <std::size_t I, bool Timed, class Item>
-  void pass(Item&& item, context& c, job_type& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
-    c.enter(static_cast<std::uint32_t>(I));
-    if constexpr (I == types::batching) {
-      if constexpr (Timed) phase_ticks::take();
-      if constexpr (types::materialize_last) {
-        j.columns.put(slot, materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
-      } else {
-        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
-      }
-      if constexpr (Timed && I < stages) {
-        mark(ticks[I], last);
-        const phase_ticks::values inside = phase_ticks::take();
-        for (std::size_t p = 0; p < phase_count; ++p) {
-          ticks[phase_row + p] += inside[p];
-          ticks[I] -= std::min(inside[p], ticks[I]);
-        }
-      }
-    } else {
-      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
-      if constexpr (Timed) mark(ticks[I], last);
-      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
-    }
-  }
-  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
-  template <class Item>
-  static decltype(auto) to_rvalue(Item&& item) {
-    if constexpr (std::is_lvalue_reference_v<Item&&>) return std::remove_cvref_t<Item>(item);
-    else return std::move(item);
-  }
-  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
-    const std::uint64_t now = now_ticks();
-    to += now - last;
-    last = now;
   }
 
   // ---- samples that suspend -------------------------------------------------------------------------------------
@@ -495,8 +367,8 @@ class feed<pipeline<Source, S...>> {
     try {
       c.enter(static_cast<std::uint32_t>(types::order_end));
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      auto item = to_rvalue(self->source_.at(where.index));
-      task<void> rest = pass_async<types::order_end, decltype(item)>(self, std::move(item), &c, j, slot);
+      auto item = path_type::to_rvalue(self->path_.source().at(where.index));
+      task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(&self->path_, std::move(item), &c, j, slot);
       co_await rest;
     } catch (...) {
       j->fail(slot, c.stage(), std::current_exception());
@@ -525,76 +397,6 @@ class feed<pipeline<Source, S...>> {
       std::lock_guard lock(mutex_);
       start_pump();
     }
-  }
-
-  template <std::size_t I, class Item>
-  static task<void> pass_async(feed* self, Item item, context* c, job_type* j, std::uint64_t slot) {
-    constexpr std::size_t stage = types::template next_async<I, types::batching>();
-    using stage_type = typename types::template stage_at<stage>;
-    using given = typename types::template item<stage>;
-    using next_type = typename types::template item<stage + 1>;
-    using how = application<stage_type, given>;
-
-    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
-    c->enter(static_cast<std::uint32_t>(stage));
-    const std::uint64_t begun = now_ticks();
-    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
-    decltype(auto) inner = awaiter_of(operation);
-    using inner_type = decltype(inner);
-    timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
-                                         static_cast<std::uint32_t>(stage), begun);
-    if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
-      co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-      timed.settle();
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      next_type next(std::move(prepared));
-      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
-        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
-        co_await rest;
-      } else {
-        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
-      }
-    } else {
-      auto result = co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-      timed.settle();
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
-      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
-        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
-        co_await rest;
-      } else {
-        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
-      }
-    }
-  }
-
-  struct cancelled final : std::exception {
-    const char* what() const noexcept override { return "cancelled"; }
-  };
-
-  template <std::size_t I, std::size_t End, class Item>
-  auto pass_until(Item&& item, context& c) {
-    if constexpr (I == End) {
-      return std::remove_cvref_t<Item>(std::move(item));
-    } else {
-      c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      auto next = apply(std::get<I>(stages_), std::move(item), c);
-      books_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
-      return pass_until<I + 1, End>(std::move(next), c);
-    }
-  }
-  template <std::size_t I, class Item>
-  void pass_rest(Item&& item, context& c, job_type& j, std::uint64_t slot) {
-    std::uint64_t ticks[rows] = {};
-    std::uint64_t last = now_ticks();
-    pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = books_.mine();
-    write_down(clocks, I, 1, ticks);
-    for (std::size_t s = I; s <= types::batching && s < stages; ++s) clocks[s].ran(1);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(1);
   }
 
   // ---- finishing a batch ----------------------------------------------------------------------------------------
@@ -636,7 +438,7 @@ class feed<pipeline<Source, S...>> {
       if constexpr (types::batches_suspend) {
         // complete_async does the rest; here come only batches that have failed
       } else if constexpr (batched) {
-        j.value.emplace(pass_batch<types::batching + 1>(j.columns.finish(j.count), c));
+        j.value.emplace(path_.template pass_batch<types::batching + 1>(j.columns.finish(j.count), c));
       } else {
         j.value.emplace(j.columns.finish(j.count));
       }
@@ -645,34 +447,12 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  template <std::size_t I, class Batch>
-  auto pass_batch(Batch&& batch, context& c) {
-    if constexpr (I == stages) {
-      return std::remove_cvref_t<Batch>(std::move(batch));
-    } else {
-      c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      auto rest = [&](auto next) {
-        count_batch(I, begun);
-        return pass_batch<I + 1>(std::move(next), c);
-      };
-      auto& stage = std::get<I>(stages_);
-      // A stage that wraps those behind it (to set their stream) calls them itself.
-      if constexpr (requires { stage.around(std::move(batch), rest); }) return stage.around(std::move(batch), rest);
-      else return rest(apply(stage, std::move(batch), c));
-    }
-  }
-  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
-    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    books_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
-  }
-
   static detached complete_async(feed* self, job_type* j) {
     context c = self->batch_context(*j);
     try {
       if (self->check(*j)) {
-        auto batch = self->finish_columns(*j);
-        task<value> rest = self->template pass_batch_async<types::batching + 1>(self, std::move(batch), &c);
+        auto batch = j->columns.finish(j->count);
+        task<value> rest = path_type::template pass_batch_async<types::batching + 1>(&self->path_, std::move(batch), &c);
         value v = co_await rest;
         j->value.emplace(std::move(v));
       } else {
@@ -683,60 +463,12 @@ class feed<pipeline<Source, S...>> {
     }
     self->done_.publish(j->sequence, j);
   }
-  auto finish_columns(job_type& j) { return j.columns.finish(j.count); }
 
-  template <std::size_t I, class Batch>
-  static task<value> pass_batch_async(feed* self, Batch batch, context* c) {
-    if constexpr (I == stages) {
-      co_return std::move(batch);
-    } else {
-      c->enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      using stage_type = typename types::template stage_at<I>;
-      if constexpr (is_async<stage_type, Batch>) {
-        task<next_item<stage_type, Batch>> one = apply_async(&std::get<I>(self->stages_), std::move(batch), c);
-        auto next = co_await one;
-        self->count_batch(I, begun);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
-        value v = co_await rest;
-        co_return std::move(v);
-      } else {
-        static_assert(!requires { std::get<I>(self->stages_).around(std::move(batch), [](auto b) { return b; }); },
-                      "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
-                      "of samples, or as a plain callable");
-        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
-        value v = co_await rest;
-        co_return std::move(v);
-      }
-    }
-  }
-
-  // ---- members --------------------------------------------------------------------------------------------------
-
- public:
-  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};
-
- private:
-  shard_stage find_shard() const {
-    shard_stage found;
-    const auto look = [&](const auto& s) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
-    };
-    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
-    return found;
-  }
-
-  Source source_;
-  std::tuple<S...> stages_;
-  const shard_stage shard_ = find_shard();
-  mutable std::uint64_t sizes_[types::order_end + 1] = {};
+  path_type path_;
+  const epoch_plan<path_type> plan_{path_};
   const std::uint64_t seed_;
   executor& on_;
   byte_budget budget_;
-  books books_;
-  const std::uint64_t positions_, batch_size_, batches_;
   const std::size_t window_;
   const std::uint64_t token_limit_;
   const bool run_ahead_;

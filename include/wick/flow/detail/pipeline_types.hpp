@@ -24,7 +24,10 @@ class single_column {
     slots_.clear();
     slots_.resize(n);
   }
-  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  void put(std::size_t i, Item&& value) {
+    give_back_charge(value);
+    slots_[i].emplace(std::move(value));
+  }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
   output finish(std::size_t) { return std::move(slots_); }
   void drop() noexcept { slots_.clear(); }

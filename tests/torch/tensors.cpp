@@ -1,0 +1,191 @@
+#include "../support/doctest.hpp"
+
+#include <wick/torch/tensors.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/index_select.h>
+#include <ATen/ops/zeros.h>
+
+#include <wick/flow/loader.hpp>
+#include <wick/torch/batch.hpp>
+
+#include "../support/message_of.hpp"
+#include "fake_device.hpp"
+
+namespace {
+
+using wick_test::contains;
+using wick_test::message_of;
+
+/// Row i is 6 numbers from 6 i on, as [2, 3].
+at::Tensor data_of(std::int64_t n, at::ScalarType type = at::kFloat) {
+  return at::arange(0, 6 * n, at::kLong).to(type).reshape({n, 2, 3});
+}
+at::Tensor labels_of(std::int64_t n, at::ScalarType type = at::kLong) { return at::arange(0, n, at::kLong).to(type); }
+
+/// Both columns of an epoch, put together.
+template <class Loader>
+wick::sample<at::Tensor, at::Tensor> epoch_of(Loader& loader, std::uint64_t epoch = 0) {
+  std::vector<at::Tensor> data, target;
+  for (auto& batch : loader.epoch(epoch)) {
+    data.push_back(batch.data);
+    target.push_back(batch.target);
+  }
+  return {at::cat(data), at::cat(target)};
+}
+
+}  // namespace
+
+TEST_CASE("row i of the tensors is sample i, as with TensorDataset") {
+  const at::Tensor data = data_of(23), labels = labels_of(23);
+  const auto source = wick::tensors(data, labels);
+  CHECK(source.size() == 23);
+  for (std::uint64_t i = 0; i < 23; ++i) {
+    source.prefetch(i);
+    const auto s = source.at(i);
+    CHECK(s.target == static_cast<std::int64_t>(i));
+    CHECK(s.data.extents() == wick::shape{2, 3});
+    CHECK(s.data.as<float>()[5] == static_cast<float>(6 * i + 5));
+  }
+  for (const std::size_t workers : {1, 3}) {
+    wick::loader loader(wick::tensors(data, labels) | wick::batch(5), {.workers = workers});
+    const auto all = epoch_of(loader);
+    CHECK(all.data.equal(data));
+    CHECK(all.target.equal(labels));
+    CHECK((all.target.scalar_type() == at::kLong));
+  }
+}
+
+TEST_CASE("shuffled, each row comes once with its own label") {
+  const at::Tensor data = data_of(100), labels = labels_of(100);
+  wick::loader loader(wick::tensors(data, labels) | wick::shuffle() | wick::batch(7), {.seed = 3, .workers = 2});
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    const auto all = epoch_of(loader, epoch);
+    CHECK_FALSE(all.target.equal(labels));
+    CHECK(all.data.equal(at::index_select(data, 0, all.target)));
+    std::vector<std::int64_t> order(static_cast<const std::int64_t*>(all.target.data_ptr()),
+                                    static_cast<const std::int64_t*>(all.target.data_ptr()) + 100);
+    std::sort(order.begin(), order.end());
+    for (std::int64_t i = 0; i < 100; ++i) CHECK(order[static_cast<std::size_t>(i)] == i);
+  }
+}
+
+TEST_CASE("data may be of any type that batches have, labels of any integer type") {
+  for (const at::ScalarType type : {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kHalf, at::kFloat,
+                                    at::kDouble, at::kBool}) {
+    wick::loader loader(wick::tensors(data_of(9, type), labels_of(9)) | wick::batch(4));
+    const auto all = epoch_of(loader);
+    CHECK((all.data.scalar_type() == type));
+    CHECK(all.data.equal(data_of(9, type)));
+  }
+  for (const at::ScalarType type : {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kBool}) {
+    wick::loader loader(wick::tensors(data_of(9), labels_of(9, type)) | wick::batch(4));
+    const auto all = epoch_of(loader);
+    CHECK((all.target.scalar_type() == at::kLong));
+    CHECK(all.target.equal(labels_of(9, type).to(at::kLong)));
+  }
+}
+
+TEST_CASE("nothing is copied before batch(), unless rows are not packed") {
+  const at::Tensor data = data_of(8);
+  CHECK(static_cast<const void*>(wick::tensors(data, labels_of(8)).at(3).data.data()) == data.select(0, 3).data_ptr());
+  const at::Tensor strided = data_of(8).transpose(1, 2).slice(0, 0, 8, 2);
+  const at::Tensor labels = labels_of(8).slice(0, 0, 8, 2);
+  wick::loader loader(wick::tensors(strided, labels) | wick::batch(3));
+  const auto all = epoch_of(loader);
+  CHECK(all.data.equal(strided));
+  CHECK(all.target.equal(labels));
+}
+
+TEST_CASE("the source keeps the tensors, also as a copy") {
+  std::optional<wick::labelled_tensors> first(wick::tensors(data_of(4), labels_of(4)));
+  const wick::labelled_tensors copy = *first;
+  const wick::labelled_tensors moved = std::move(*first);
+  first.reset();
+  CHECK(copy.at(3).data.as<float>()[0] == 18.0f);
+  CHECK(moved.at(3).target == 3);
+}
+
+TEST_CASE("a row may be one number") {
+  wick::loader loader(wick::tensors(at::arange(0, 5, at::kDouble), labels_of(5)) | wick::batch(5));
+  const auto batch = loader.next().value();
+  CHECK((batch.data.sizes() == at::IntArrayRef({5})));
+  CHECK(batch.data.equal(at::arange(0, 5, at::kDouble)));
+}
+
+TEST_CASE("pairs have targets of any type and shape") {
+  const at::Tensor data = data_of(11, at::kByte);
+  for (const at::Tensor& target : {labels_of(11, at::kFloat), data_of(11, at::kDouble), labels_of(11, at::kBool),
+                                   data_of(11).transpose(1, 2)}) {
+    wick::loader loader(wick::tensor_pairs(data, target) | wick::batch(4), {.workers = 2});
+    const auto all = epoch_of(loader);
+    CHECK(all.data.equal(data));
+    CHECK(all.target.equal(target));
+    CHECK((all.target.scalar_type() == target.scalar_type()));
+  }
+}
+
+TEST_CASE("labels that are no integers are refused, and told where to go") {
+  const auto refused = [](const at::Tensor& labels, const std::string& found) {
+    CHECK(contains(message_of([&] { return wick::tensors(data_of(4), labels); }),
+                   "tensors: labels are integers of shape [N], found " + found, "use tensor_pairs()"));
+  };
+  refused(labels_of(4, at::kFloat), "Float of [4]");
+  refused(labels_of(4, at::kComplexFloat), "ComplexFloat of [4]");
+  refused(at::zeros({4, 1}, at::kLong), "Long of [4, 1]");
+  refused(at::zeros({}, at::kLong), "Long of []");
+}
+
+TEST_CASE("tensors that do not fit together are refused with both lengths") {
+  CHECK(contains(message_of([] { return wick::tensors(data_of(4), labels_of(5)); }),
+                 "tensors: 4 rows of data and 5 labels; there must be one for each"));
+  CHECK(contains(message_of([] { return wick::tensor_pairs(data_of(4), data_of(3)); }),
+                 "tensor_pairs: 4 rows of data and 3 of targets; there must be one for each"));
+}
+
+TEST_CASE("tensors without rows to take are refused") {
+  CHECK(contains(message_of([] { return wick::tensors(at::Tensor(), labels_of(4)); }), "the first has no first dimension"));
+  CHECK(contains(message_of([] { return wick::tensors(data_of(4), at::Tensor()); }), "the second has no first dimension"));
+  CHECK(contains(message_of([] { return wick::tensor_pairs(at::zeros({}), data_of(4)); }),
+                 "the first has no first dimension"));
+  CHECK(contains(message_of([] { return wick::tensors(at::zeros({4, 0}), labels_of(4)); }), "[0] has no elements"));
+  CHECK(contains(message_of([] { return wick::tensors(at::zeros({4}, at::kComplexFloat), labels_of(4)); }),
+                 "a tensor of ComplexFloat can't be batched"));
+  CHECK(contains(message_of([] {
+                   return wick::loader(wick::tensors(data_of(4).slice(0, 0, 0), labels_of(0)) | wick::batch(2)).batches();
+                 }),
+                 "the source is empty"));
+}
+
+TEST_CASE("tensors on a device are refused: the source reads from the CPU") {
+  const at::Tensor there = data_of(4).to(wick_test::fake::device(0));
+  CHECK(contains(message_of([&] { return wick::tensors(there, labels_of(4)); }), "the first is on privateuseone:0",
+                 "transfer()"));
+  CHECK(contains(message_of([&] { return wick::tensor_pairs(data_of(4), there); }), "the second is on privateuseone:0"));
+}
+
+TEST_CASE("the fingerprint changes with values, labels, shape and type") {
+  const auto of = [](const at::Tensor& d, const at::Tensor& t) { return wick::tensors(d, t).fingerprint(); };
+  const std::uint64_t same = of(data_of(6), labels_of(6));
+  CHECK(of(data_of(6), labels_of(6)) == same);
+  CHECK(of(data_of(6).transpose(1, 2).contiguous().transpose(1, 2), labels_of(6)) == same);
+  CHECK(of(data_of(6).add_(1), labels_of(6)) != same);
+  CHECK(of(data_of(6), labels_of(6).add_(1)) != same);
+  CHECK(of(data_of(6).reshape({6, 3, 2}), labels_of(6)) != same);
+  CHECK(of(data_of(6, at::kInt), labels_of(6)) != same);
+  CHECK(of(data_of(5), labels_of(5)) != same);
+  const auto pairs = [](const at::Tensor& d, const at::Tensor& t) { return wick::tensor_pairs(d, t).fingerprint(); };
+  CHECK(pairs(data_of(6), data_of(6)) == pairs(data_of(6), data_of(6)));
+  CHECK(pairs(data_of(6), data_of(6)) != pairs(data_of(6), data_of(6).add_(1)));
+}
