@@ -1,8 +1,9 @@
 // A folder of JPEGs into batches of 64 by stb_image: wick, and stb_image in a bare loop on as many threads.
 //
-// All pictures have one size, so nothing is resized: what wick adds to the decoder is all that is measured. The bare loop
-// has a copy of stb_image of its own, as a program without wick would. How the compiler happens to lay out its loops makes
-// up to a fifth of its speed, so the loop also runs with the object code that wick uses.
+// All pictures have one size, so nothing is resized: what wick adds to the decoder is all that is measured.
+// The bare loop has a copy of stb_image of its own, as a program without wick would. How the compiler happens
+// to lay out its loops makes up to a fifth of its speed, so the loop also runs with the object code that wick
+// uses.
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -13,13 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include <wick/wick.hpp>
-
 #include "support/bare_decode.hpp"
 #include "support/jpeg_folder.hpp"
 #include "support/options.hpp"
 #include "support/temp_folder.hpp"
 #include "support/timing.hpp"
+#include <wick/wick.hpp>
 
 namespace {
 
@@ -42,9 +42,11 @@ struct wicks_stb {
 /// Every picture in its place, with its label.
 bool same(const std::filesystem::path& folder, const std::vector<std::string>& files, std::size_t workers) {
   std::vector<std::uint64_t> wanted(files.size());
-  wick_bench::bare_decode(files, workers, [&](std::size_t i, const std::uint8_t* pixels, int width, int height) {
-    wanted[i] = wick_bench::hash_of(pixels, static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
-  });
+  wick_bench::bare_decode(
+      files, workers, [&](std::size_t i, const std::uint8_t* pixels, int width, int height) {
+        wanted[i] = wick_bench::hash_of(
+            pixels, static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
+      });
   auto loader = make_loader(folder, workers);
   std::size_t i = 0;
   for (auto& batch : loader.epoch(0)) {
@@ -52,7 +54,9 @@ bool same(const std::filesystem::path& folder, const std::vector<std::string>& f
     if (!rows.is_contiguous()) return false;
     const auto each = static_cast<std::size_t>(rows.numel() / rows.size(0));
     for (std::int64_t k = 0; k < rows.size(0); ++k, ++i) {
-      if (wick_bench::hash_of(rows.data_ptr<std::uint8_t>() + static_cast<std::size_t>(k) * each, each) != wanted[i]) return false;
+      if (wick_bench::hash_of(rows.data_ptr<std::uint8_t>() + static_cast<std::size_t>(k) * each, each) !=
+          wanted[i])
+        return false;
       if (batch.target.data_ptr<std::int64_t>()[k] != loader.source().at(i).target) return false;
     }
   }
@@ -68,7 +72,8 @@ int run(const wick_bench::options& o) {
   }
   const wick_bench::picture_list list = wick_bench::pictures_of(wick::image_folder(folder));
   const std::vector<std::string>& files = list.files;
-  std::printf("%zu pictures, %.1f KB each\n", files.size(), static_cast<double>(list.bytes) / 1e3 / static_cast<double>(files.size()));
+  std::printf("%zu pictures, %.1f KB each\n", files.size(),
+              static_cast<double>(list.bytes) / 1e3 / static_cast<double>(files.size()));
   if (!same(folder, files, o.workers)) {
     std::fprintf(stderr, "decode: wick's batches are not what stb_image gives\n");
     return 1;
@@ -87,8 +92,9 @@ int run(const wick_bench::options& o) {
     if (name.starts_with(o.only)) all.push_back({std::move(name), units, std::move(work)});
   };
   std::string report;
-  // From the last batch of an epoch to the last of another: no batch that was made in another's turn is counted, and none
-  // that is made for the epoch after. So each round has a loader of its own, gone when its turn is over.
+  // From the last batch of an epoch to the last of another: no batch that was made in another's turn is
+  // counted, and none that is made for the epoch after. So each round has a loader of its own, gone when its
+  // turn is over.
   add("wick, " + std::to_string(o.workers) + " workers", [&] {
     auto loader = make_loader(folder, o.workers);
     for (auto& batch : loader.epoch(0)) (void)batch;
@@ -108,8 +114,10 @@ int run(const wick_bench::options& o) {
       return watch.read();
     };
   };
-  add("bare stb_image, " + std::to_string(o.workers) + " threads", bare_lap([&] { wick_bench::bare_decode(files, o.workers); }));
-  add("bare with wick's object code", bare_lap([&] { wick_bench::bare_decode<wicks_stb>(files, o.workers); }));
+  add("bare stb_image, " + std::to_string(o.workers) + " threads",
+      bare_lap([&] { wick_bench::bare_decode(files, o.workers); }));
+  add("bare with wick's object code",
+      bare_lap([&] { wick_bench::bare_decode<wicks_stb>(files, o.workers); }));
 
   wick_bench::run_in_turns(all, o.rounds);
   print_table(all, "pictures/s", 1, "cpu ms/picture", 1e3);
@@ -117,12 +125,15 @@ int run(const wick_bench::options& o) {
   if (!o.only.empty()) return 0;
   const contestant &ours = all[0], &bare = all[1], &same_code = all[2];
   std::printf(
-      "RESULT decode wick_images_s=%.1f stb_images_s=%.1f ratio=%.3f cpu_ratio=%.3f ratio_same_object_code=%.3f "
-      "cpu_ratio_same_object_code=%.3f cpu_ms_per_image_wick=%.3f cpu_ms_per_image_stb=%.3f kb_per_image=%.1f rounds=%d "
+      "RESULT decode wick_images_s=%.1f stb_images_s=%.1f ratio=%.3f cpu_ratio=%.3f "
+      "ratio_same_object_code=%.3f "
+      "cpu_ratio_same_object_code=%.3f cpu_ms_per_image_wick=%.3f cpu_ms_per_image_stb=%.3f "
+      "kb_per_image=%.1f rounds=%d "
       "workers=%zu cores=%u\n",
-      ours.units_per_second(), bare.units_per_second(), ratio(ours, bare), cpu_ratio(ours, bare), ratio(ours, same_code),
-      cpu_ratio(ours, same_code), ours.cpu_per_unit() * 1e3, bare.cpu_per_unit() * 1e3, static_cast<double>(list.bytes) / 1e3 / static_cast<double>(files.size()), o.rounds, o.workers,
-      std::thread::hardware_concurrency());
+      ours.units_per_second(), bare.units_per_second(), ratio(ours, bare), cpu_ratio(ours, bare),
+      ratio(ours, same_code), cpu_ratio(ours, same_code), ours.cpu_per_unit() * 1e3,
+      bare.cpu_per_unit() * 1e3, static_cast<double>(list.bytes) / 1e3 / static_cast<double>(files.size()),
+      o.rounds, o.workers, std::thread::hardware_concurrency());
   return 0;
 }
 
@@ -130,9 +141,11 @@ int run(const wick_bench::options& o) {
 
 int main(int argc, char** argv) {
   try {
-    return run(wick_bench::options::parse(
-        argc, argv, "A folder of JPEGs into batches of 64 by stb_image: wick, and stb_image in a bare loop on as many threads",
-        {wick_bench::options::folder_option, wick_bench::options::only_option}));
+    return run(
+        wick_bench::options::parse(argc, argv,
+                                   "A folder of JPEGs into batches of 64 by stb_image: wick, and stb_image "
+                                   "in a bare loop on as many threads",
+                                   {wick_bench::options::folder_option, wick_bench::options::only_option}));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "decode: %s\n", e.what());
     return 1;

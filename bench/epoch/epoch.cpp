@@ -1,7 +1,8 @@
-// From the last batch of an epoch to the first of the next, and to the first batch of a fresh loader, on JPEGs.
+// From the last batch of an epoch to the first of the next, and to the first batch of a fresh loader, on
+// JPEGs.
 //
-// Twice: with a loop that only takes batches, so that it always waits for them, and with one whose step takes as long
-// as a batch takes to make.
+// Twice: with a loop that only takes batches, so that it always waits for them, and with one whose step takes
+// as long as a batch takes to make.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -13,13 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include <wick/wick.hpp>
-
 #include "support/bare_decode.hpp"
 #include "support/jpeg_folder.hpp"
 #include "support/options.hpp"
 #include "support/temp_folder.hpp"
 #include "support/timing.hpp"
+#include <wick/wick.hpp>
 
 namespace {
 
@@ -37,8 +37,8 @@ struct waits {
   std::vector<double> boundary;  // from the last of an epoch to the first of the next
 };
 
-/// Some epochs by one loader; every batch is followed by a step. Times are those between the end of a step and the next
-/// batch: what the loop waits, and without a step what a batch takes.
+/// Some epochs by one loader; every batch is followed by a step. Times are those between the end of a step
+/// and the next batch: what the loop waits, and without a step what a batch takes.
 waits run_epochs(const std::filesystem::path& folder, std::size_t workers, int epochs, double step) {
   auto loader = make_loader(folder, workers);
   waits w;
@@ -81,7 +81,8 @@ int run(const wick_bench::options& o) {
   const wick::image_folder source(folder);
   const wick_bench::picture_list list = wick_bench::pictures_of(source);
   if (list.files.size() < 2 * batch_size) {
-    std::fprintf(stderr, "epoch: %zu pictures are too few; give at least %zu\n", list.files.size(), 2 * batch_size);
+    std::fprintf(stderr, "epoch: %zu pictures are too few; give at least %zu\n", list.files.size(),
+                 2 * batch_size);
     return 1;
   }
   // Those of the first batch, for the bare decoder.
@@ -92,9 +93,11 @@ int run(const wick_bench::options& o) {
   // The same pixels first.
   {
     std::vector<std::uint64_t> wanted(batch_size);
-    wick_bench::bare_decode(first, o.workers, [&](std::size_t i, const std::uint8_t* pixels, int width, int height) {
-      wanted[i] = wick_bench::hash_of(pixels, static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
-    });
+    wick_bench::bare_decode(
+        first, o.workers, [&](std::size_t i, const std::uint8_t* pixels, int width, int height) {
+          wanted[i] = wick_bench::hash_of(
+              pixels, static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3);
+        });
     auto loader = make_loader(folder, o.workers);
     const auto batch = loader.next();
     const auto each = static_cast<std::size_t>(batch->data.numel()) / batch_size;
@@ -104,8 +107,8 @@ int run(const wick_bench::options& o) {
       return 1;
     }
   }
-  std::printf("%zu pictures, %zu batches an epoch; the first batch is what stb_image gives\n", list.files.size(),
-              list.files.size() / batch_size);
+  std::printf("%zu pictures, %zu batches an epoch; the first batch is what stb_image gives\n",
+              list.files.size(), list.files.size() / batch_size);
 
   const int epochs = o.quick ? 3 : 6;
   waits taking, stepping;
@@ -145,11 +148,12 @@ int run(const wick_bench::options& o) {
   line("  stb_image alone on the same pictures", bare);
   std::printf(
       "RESULT epoch batch_ms=%.3f boundary_ms=%.3f ratio=%.3f ratio_with_step=%.3f wait_with_step_ms=%.3f "
-      "boundary_wait_with_step_ms=%.3f first_batch_ms=%.2f bare_decode_ms=%.2f first_batch_over_ms=%.2f rounds=%d "
+      "boundary_wait_with_step_ms=%.3f first_batch_ms=%.2f bare_decode_ms=%.2f first_batch_over_ms=%.2f "
+      "rounds=%d "
       "workers=%zu cores=%u\n",
-      mean(taking.within) * 1e3, mean(taking.boundary) * 1e3, median(alone), median(waited), mean(stepping.within) * 1e3,
-      mean(stepping.boundary) * 1e3, median(fresh) * 1e3, median(bare) * 1e3, median(over) * 1e3, o.rounds, o.workers,
-      std::thread::hardware_concurrency());
+      mean(taking.within) * 1e3, mean(taking.boundary) * 1e3, median(alone), median(waited),
+      mean(stepping.within) * 1e3, mean(stepping.boundary) * 1e3, median(fresh) * 1e3, median(bare) * 1e3,
+      median(over) * 1e3, o.rounds, o.workers, std::thread::hardware_concurrency());
   return 0;
 }
 
@@ -158,7 +162,8 @@ int run(const wick_bench::options& o) {
 int main(int argc, char** argv) {
   try {
     return run(wick_bench::options::parse(
-        argc, argv, "From the last batch of an epoch to the first of the next, and to the first batch of a fresh loader",
+        argc, argv,
+        "From the last batch of an epoch to the first of the next, and to the first batch of a fresh loader",
         {wick_bench::options::folder_option}));
   } catch (const std::exception& e) {
     std::fprintf(stderr, "epoch: %s\n", e.what());

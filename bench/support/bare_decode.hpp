@@ -1,20 +1,19 @@
 /// \file
-/// What decoding costs without a loader: stb_image in a loop on some threads. Compiled as wick compiles it. To be included
-/// in one file of a program.
+/// What decoding costs without a loader: stb_image in a loop on some threads. Compiled as wick compiles it.
+/// To be included in one file of a program.
 #pragma once
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <span>
 #include <string>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #define STB_IMAGE_STATIC
@@ -56,8 +55,9 @@ struct own_stb {
   static void drop(std::uint8_t* pixels) { stbi_image_free(pixels); }
 };
 
-/// Decodes `files` on `threads` threads, each taking the next one: reads it into a buffer that is kept, decodes it to RGB.
-/// `each(i, pixels, width, height)` is called on the thread that decoded file i. Ends the program when one can't be read.
+/// Decodes `files` on `threads` threads, each taking the next one: reads it into a buffer that is kept,
+/// decodes it to RGB. `each(i, pixels, width, height)` is called on the thread that decoded file i. Ends the
+/// program when one can't be read.
 template <class Decoder = own_stb, class Each>
 void bare_decode(std::span<const std::string> files, std::size_t threads, Each each) {
   std::atomic<std::size_t> next{0};
@@ -68,10 +68,12 @@ void bare_decode(std::span<const std::string> files, std::size_t threads, Each e
       struct stat about {};
       if (file < 0 || ::fstat(file, &about) != 0) std::perror(files[i].c_str()), std::exit(1);
       encoded.resize(static_cast<std::size_t>(about.st_size));
-      if (::read(file, encoded.data(), encoded.size()) != about.st_size) std::perror(files[i].c_str()), std::exit(1);
+      if (::read(file, encoded.data(), encoded.size()) != about.st_size)
+        std::perror(files[i].c_str()), std::exit(1);
       ::close(file);
       int width = 0, height = 0;
-      std::uint8_t* const pixels = Decoder::load(encoded.data(), static_cast<int>(encoded.size()), width, height);
+      std::uint8_t* const pixels =
+          Decoder::load(encoded.data(), static_cast<int>(encoded.size()), width, height);
       if (pixels == nullptr) {
         std::fprintf(stderr, "%s: stb_image can't decode it\n", files[i].c_str());
         std::exit(1);

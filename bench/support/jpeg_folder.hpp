@@ -1,6 +1,6 @@
 /// \file
-/// A folder of JPEGs with a sub-folder per class, made up but with the detail of photographs. To be included in one file
-/// of a program.
+/// A folder of JPEGs with a sub-folder per class, made up but with the detail of photographs. To be included
+/// in one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@
 
 namespace wick_bench {
 
-/// Pictures of 500 x 375 px: patches of light at all scales, as clouds and foliage have them, and a few things with edges
-/// in front. At quality 90 they have about 43 KB, as photographs of this size.
+/// Pictures of 500 x 375 px: patches of light at all scales, as clouds and foliage have them, and a few
+/// things with edges in front. At quality 90 they have about 43 KB, as photographs of this size.
 class picture_maker {
  public:
   static constexpr int width = 500, height = 375;
@@ -65,7 +65,8 @@ class picture_maker {
       for (int x = 0; x < width; ++x) {
         const float u = static_cast<float>(x % cell) / static_cast<float>(cell);
         const float *const a = above + x / cell, *const b = a + columns;
-        to[static_cast<std::size_t>(y * width + x)] += (a[0] * (1 - u) + a[1] * u) * (1 - v) + (b[0] * (1 - u) + b[1] * u) * v;
+        to[static_cast<std::size_t>(y * width + x)] +=
+            (a[0] * (1 - u) + a[1] * u) * (1 - v) + (b[0] * (1 - u) + b[1] * u) * v;
       }
     }
   }
@@ -73,8 +74,10 @@ class picture_maker {
     const float cx = below(width), cy = below(height), r = 20 + below(70);
     const std::array<float, 3> shade{below(255), below(255), below(255)};
     for (int y = std::max(0, static_cast<int>(cy - r)); y < std::min(height, static_cast<int>(cy + r)); ++y) {
-      for (int x = std::max(0, static_cast<int>(cx - r)); x < std::min(width, static_cast<int>(cx + r)); ++x) {
-        const float dx = static_cast<float>(x) - cx, dy = static_cast<float>(y) - cy, d = (dx * dx + dy * dy) / (r * r);
+      for (int x = std::max(0, static_cast<int>(cx - r)); x < std::min(width, static_cast<int>(cx + r));
+           ++x) {
+        const float dx = static_cast<float>(x) - cx, dy = static_cast<float>(y) - cy,
+                    d = (dx * dx + dy * dy) / (r * r);
         if (d > 1) continue;
         for (std::size_t c = 0; c < 3; ++c) {  // a ball, half see-through, so that the surface has grain too
           std::uint8_t& p = to[static_cast<std::size_t>(y * width + x) * 3 + c];
@@ -95,14 +98,18 @@ inline void make_jpeg_folder(const std::filesystem::path& root, std::size_t coun
   const auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < count;) {
       const std::vector<std::uint8_t> pixels = picture_maker(static_cast<std::uint32_t>(i + 1)).make();
-      const std::filesystem::path file = root / ("class_" + std::to_string(i % 10)) / (std::to_string(10'000 + i) + ".jpg");
-      if (stbi_write_jpg(file.c_str(), picture_maker::width, picture_maker::height, 3, pixels.data(), 90) == 0) good = false;
+      const std::filesystem::path file =
+          root / ("class_" + std::to_string(i % 10)) / (std::to_string(10'000 + i) + ".jpg");
+      if (stbi_write_jpg(file.c_str(), picture_maker::width, picture_maker::height, 3, pixels.data(), 90) ==
+          0)
+        good = false;
     }
   };
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
   for (std::thread& t : threads) t.join();
-  if (!good) throw std::runtime_error("could not write the pictures to " + root.string() + "; is the disk full?");
+  if (!good)
+    throw std::runtime_error("could not write the pictures to " + root.string() + "; is the disk full?");
 }
 
 /// The paths of all pictures below a folder of classes and their size on disk.

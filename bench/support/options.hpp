@@ -12,19 +12,22 @@ namespace wick_bench {
 
 struct options {
   int rounds = 9;
-  bool quick = false;         // a smoke test: does it run, are the results equal; the figures mean little
-  std::size_t workers = 2;    // threads of each side
-  std::string folder;         // pictures of the user's, for those that want any
-  std::string only;           // for a profiler: the one side that is run
+  bool quick = false;       // a smoke test: does it run, are the results equal; the figures mean little
+  std::size_t workers = 2;  // threads of each side
+  std::string folder;       // pictures of the user's, for those that want any
+  std::string only;         // for a profiler: the one side that is run
 
   struct extra {
     std::string_view name;  // "--folder"
     std::string_view value, about;
   };
-  static constexpr extra only_option{"--only", "TEXT", "only sides whose name begins with TEXT, and no RESULT: for a profiler"};
-  static constexpr extra folder_option{"--folder", "DIR", "pictures of yours, all of one size, a class a sub-folder"};
+  static constexpr extra only_option{"--only", "TEXT",
+                                     "only sides whose name begins with TEXT, and no RESULT: for a profiler"};
+  static constexpr extra folder_option{"--folder", "DIR",
+                                       "pictures of yours, all of one size, a class a sub-folder"};
 
-  /// Reads the command line; --help and mistakes end the program. `extras` are the options beyond the common ones.
+  /// Reads the command line; --help and mistakes end the program. `extras` are the options beyond the common
+  /// ones.
   static options parse(int argc, char** argv, std::string_view about, const std::vector<extra>& extras = {}) {
     options o;
     bool rounds_given = false;
@@ -52,7 +55,8 @@ struct options {
       if (name == "--help" || name == "-h") {
         std::printf("%.*s\n\n", static_cast<int>(about.size()), about.data());
         std::printf("  --rounds N    rounds, of which medians are taken (9)\n");
-        std::printf("  --quick       few and short rounds: only to see that it runs and that results are equal\n");
+        std::printf(
+            "  --quick       few and short rounds: only to see that it runs and that results are equal\n");
         std::printf("  --workers N   threads of each side (2)\n");
         for (const extra& e : extras) {
           const std::string left = std::string(e.name) + " " + std::string(e.value);

@@ -2,21 +2,20 @@
 /// A folder that is gone when the program is, however it ends.
 #pragma once
 
+#include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <filesystem>
 #include <string>
+#include <sys/wait.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace wick_bench {
 
-/// A child process waits for the other end of a pipe to close, which the kernel does on Ctrl-C, a crash and kill -9 too,
-/// and then removes the folder. Make it before the first thread.
+/// A child process waits for the other end of a pipe to close, which the kernel does on Ctrl-C, a crash and
+/// kill -9 too, and then removes the folder. Make it before the first thread.
 class temp_folder {
  public:
   temp_folder() {

@@ -1,8 +1,7 @@
 /// \file
-/// Wall and processor time of contestants that run in turns, and what is said of the figures: medians and ratios.
+/// Wall and processor time of contestants that run in turns, and what is said of the figures: medians and
+/// ratios.
 #pragma once
-
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -11,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
 #include <utility>
 #include <vector>
 
@@ -25,13 +25,17 @@ class stopwatch {
  public:
   stopwatch() : wall_(std::chrono::steady_clock::now()), cpu_(process_cpu()) {}
   lap read() const { return {seconds(), process_cpu() - cpu_}; }
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_).count(); }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - wall_).count();
+  }
 
  private:
   static double process_cpu() {
     rusage u{};
     getrusage(RUSAGE_SELF, &u);
-    const auto s = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    const auto s = [](const timeval& t) {
+      return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
     return s(u.ru_utime) + s(u.ru_stime);
   }
   std::chrono::steady_clock::time_point wall_;
@@ -74,8 +78,8 @@ struct contestant {
   }
 };
 
-/// Speed of `a` as a multiple of `b`'s: the median over the rounds, each against its neighbour in time, so that a
-/// machine that is slower for a while does not count.
+/// Speed of `a` as a multiple of `b`'s: the median over the rounds, each against its neighbour in time, so
+/// that a machine that is slower for a while does not count.
 inline double ratio(const contestant& a, const contestant& b) {
   std::vector<double> each;
   for (std::size_t i = 0; i < std::min(a.laps.size(), b.laps.size()); ++i) {
@@ -104,10 +108,10 @@ inline void run_in_turns(std::vector<contestant>& all, int rounds) {
 }
 
 /// A line a contestant; `unit` names what is counted, `scale` divides the speed (1e6 for millions).
-inline void print_table(const std::vector<contestant>& all, std::string_view speed, double scale, std::string_view cpu,
-                        double cpu_scale) {
-  std::printf("%-34s %12.*s %9s %9s %14.*s %6s\n", "", static_cast<int>(speed.size()), speed.data(), "worst", "best",
-              static_cast<int>(cpu.size()), cpu.data(), "cores");
+inline void print_table(const std::vector<contestant>& all, std::string_view speed, double scale,
+                        std::string_view cpu, double cpu_scale) {
+  std::printf("%-34s %12.*s %9s %9s %14.*s %6s\n", "", static_cast<int>(speed.size()), speed.data(), "worst",
+              "best", static_cast<int>(cpu.size()), cpu.data(), "cores");
   for (const contestant& c : all) {
     std::vector<double> speeds = c.of([&](const lap& l) { return c.units / l.wall / scale; });
     const auto [low, high] = std::minmax_element(speeds.begin(), speeds.end());

@@ -1,6 +1,6 @@
 /// \file
-/// The limit: what 28 × 28 bytes a sample cost when there is nothing but the copying. No stages, no order kept, nobody
-/// to hand batches to; the order is worked out beforehand.
+/// The limit: what 28 × 28 bytes a sample cost when there is nothing but the copying. No stages, no order
+/// kept, nobody to hand batches to; the order is worked out beforehand.
 #pragma once
 
 #include <atomic>
@@ -19,15 +19,15 @@ using order = std::vector<std::uint32_t>;
 
 class gather {
  public:
-  /// \param ring slabs a thread, used in turns. Two stay in the core's own cache; a loader that has batches ready ahead
-  /// of its consumer needs more, and pays for it.
+  /// \param ring slabs a thread, used in turns. Two stay in the core's own cache; a loader that has batches
+  /// ready ahead of its consumer needs more, and pays for it.
   gather(const data_set& data, std::size_t threads, std::size_t ring)
       : pixels_(static_cast<const std::uint8_t*>(data.pixels.data_ptr())),
         targets_(static_cast<const std::int64_t*>(data.targets.data_ptr())),
         slabs_(threads, std::vector<slab>(ring)) {}
 
-  /// `epochs` times through the orders, in turns: each thread takes the next batch, fills one of its slabs, and
-  /// looks at it as a training loop would.
+  /// `epochs` times through the orders, in turns: each thread takes the next batch, fills one of its slabs,
+  /// and looks at it as a training loop would.
   seen run(const std::vector<order>& orders, std::uint64_t epochs) {
     const std::uint64_t end = epochs * batches;
     std::atomic<std::uint64_t> next{0};
@@ -73,7 +73,8 @@ class gather {
   std::uint64_t fill(const order& in, std::uint64_t b, slab& to) const noexcept {
     const std::uint32_t* const index = in.data() + b * batch_size;
     const std::uint64_t n = b + 1 < batches ? batch_size : samples - b * batch_size;
-    // Positions beyond the batch are those of the next one, which the other thread may take: they aren't fetched.
+    // Positions beyond the batch are those of the next one, which the other thread may take: they aren't
+    // fetched.
     for (std::uint64_t i = 0; i < ahead && i < n; ++i) prefetch(index[i]);
     for (std::uint64_t i = 0; i < n; ++i) {
       if (i + ahead < n) prefetch(index[i + ahead]);

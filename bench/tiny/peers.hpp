@@ -43,13 +43,15 @@ struct seen {
   }
 };
 
-/// All of the batches: `each` is the same for the same samples in any order, `ordered` only for the same batches.
+/// All of the batches: `each` is the same for the same samples in any order, `ordered` only for the same
+/// batches.
 struct digest {
   std::uint64_t each = 0, ordered = 0, samples = 0;
   void batch(const std::uint8_t* data, const std::int64_t* target, std::uint64_t n) noexcept;
 };
 
-/// torch::data: the data set and its own collation, with RandomSampler. Labels are mapped beforehand: it has less to do.
+/// torch::data: the data set and its own collation, with RandomSampler. Labels are mapped beforehand: it has
+/// less to do.
 class torch_data {
  public:
   torch_data(const data_set& data, std::size_t workers);

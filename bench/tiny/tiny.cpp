@@ -1,7 +1,8 @@
-// 60,000 samples of 28 x 28 bytes in memory, shuffled, in batches of 256: wick, torch::data, and the bare copying.
+// 60,000 samples of 28 x 28 bytes in memory, shuffled, in batches of 256: wick, torch::data, and the bare
+// copying.
 //
-// Where a sample costs nothing, all that is left is the loader itself. wick runs with two workers and keeps the order;
-// the bare gather with prefetch is the limit, with nobody to hand a batch to.
+// Where a sample costs nothing, all that is left is the loader itself. wick runs with two workers and keeps
+// the order; the bare gather with prefetch is the limit, with nobody to hand a batch to.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -12,12 +13,11 @@
 
 #include <ATen/ops/empty.h>
 
-#include <wick/wick.hpp>
-
 #include "support/options.hpp"
 #include "support/timing.hpp"
 #include "tiny/gather.hpp"
 #include "tiny/peers.hpp"
+#include <wick/wick.hpp>
 
 namespace tiny {
 
@@ -79,9 +79,12 @@ std::uint64_t epochs_for(double seconds, F&& epoch) {
 }
 
 bool same(const char* who, const seen& s, const seen& per_epoch, std::uint64_t epochs) {
-  if (s.samples == epochs * per_epoch.samples && s.targets == static_cast<std::int64_t>(epochs) * per_epoch.targets) return true;
-  std::fprintf(stderr, "tiny: %s gave %llu samples with targets that add up to %lld; wanted were %llu and %lld\n", who,
-               static_cast<unsigned long long>(s.samples), static_cast<long long>(s.targets),
+  if (s.samples == epochs * per_epoch.samples &&
+      s.targets == static_cast<std::int64_t>(epochs) * per_epoch.targets)
+    return true;
+  std::fprintf(stderr,
+               "tiny: %s gave %llu samples with targets that add up to %lld; wanted were %llu and %lld\n",
+               who, static_cast<unsigned long long>(s.samples), static_cast<long long>(s.targets),
                static_cast<unsigned long long>(epochs * per_epoch.samples),
                static_cast<long long>(static_cast<std::int64_t>(epochs) * per_epoch.targets));
   return false;
@@ -115,7 +118,8 @@ int run(const wick_bench::options& o) {
     }
     const digest bare = two.check(orders[e]);
     if (ours.samples != samples || ours.ordered != bare.ordered) {
-      std::fprintf(stderr, "tiny: epoch %llu of wick is not what the gather makes\n", static_cast<unsigned long long>(e));
+      std::fprintf(stderr, "tiny: epoch %llu of wick is not what the gather makes\n",
+                   static_cast<unsigned long long>(e));
       return 1;
     }
     if (e != 0) continue;
@@ -154,8 +158,10 @@ int run(const wick_bench::options& o) {
     }
     return s;
   });
-  add("bare gather, " + std::to_string(o.workers) + " threads", [&](std::uint64_t n) { return two.run(orders, n); });
-  add("bare gather, " + std::to_string(window) + " slabs a thread", [&](std::uint64_t n) { return windowed.run(orders, n); });
+  add("bare gather, " + std::to_string(o.workers) + " threads",
+      [&](std::uint64_t n) { return two.run(orders, n); });
+  add("bare gather, " + std::to_string(window) + " slabs a thread",
+      [&](std::uint64_t n) { return windowed.run(orders, n); });
   add("bare gather, 1 thread", [&](std::uint64_t n) { return one.run(orders, n); });
   const auto torch_epochs = [](torch_data& t) {
     return [&t](std::uint64_t n) {
@@ -173,24 +179,26 @@ int run(const wick_bench::options& o) {
   print_table(all, "M samples/s", 1e6, "cpu ns/sample", 1e9);
   std::printf("%s", loader.report().to_string().c_str());
   if (!o.only.empty()) return 0;
-  const contestant &ours = all[0], &bare = all[1], &bare_window = all[2], &bare_one = all[3], &theirs = all[4],
-                   &theirs_alone = all[5];
+  const contestant &ours = all[0], &bare = all[1], &bare_window = all[2], &bare_one = all[3],
+                   &theirs = all[4], &theirs_alone = all[5];
   std::printf(
       "RESULT tiny wick_msamples_s=%.3f gather_msamples_s=%.3f gather_1_thread_msamples_s=%.3f "
       "torch_data_msamples_s=%.4f torch_data_0_workers_msamples_s=%.4f ratio_to_gather=%.3f "
-      "ratio_to_gather_with_window=%.3f cpu_ratio_to_gather=%.3f ratio_to_torch_data=%.1f cpu_ns_per_sample_wick=%.1f "
+      "ratio_to_gather_with_window=%.3f cpu_ratio_to_gather=%.3f ratio_to_torch_data=%.1f "
+      "cpu_ns_per_sample_wick=%.1f "
       "cpu_ns_per_sample_gather=%.1f rounds=%d workers=%zu cores=%u\n",
       ours.units_per_second() / 1e6, bare.units_per_second() / 1e6, bare_one.units_per_second() / 1e6,
-      theirs.units_per_second() / 1e6, theirs_alone.units_per_second() / 1e6, ratio(ours, bare), ratio(ours, bare_window),
-      cpu_ratio(ours, bare), ratio(ours, theirs),
-      ours.cpu_per_unit() * 1e9, bare.cpu_per_unit() * 1e9, o.rounds, o.workers, std::thread::hardware_concurrency());
+      theirs.units_per_second() / 1e6, theirs_alone.units_per_second() / 1e6, ratio(ours, bare),
+      ratio(ours, bare_window), cpu_ratio(ours, bare), ratio(ours, theirs), ours.cpu_per_unit() * 1e9,
+      bare.cpu_per_unit() * 1e9, o.rounds, o.workers, std::thread::hardware_concurrency());
   return 0;
 }
 
 }  // namespace tiny
 
 int main(int argc, char** argv) {
-  return tiny::run(wick_bench::options::parse(
-      argc, argv, "60,000 samples of 28 x 28 bytes in memory, shuffled, in batches of 256: wick, torch::data, bare gather",
-      {wick_bench::options::only_option}));
+  return tiny::run(wick_bench::options::parse(argc, argv,
+                                              "60,000 samples of 28 x 28 bytes in memory, shuffled, in "
+                                              "batches of 256: wick, torch::data, bare gather",
+                                              {wick_bench::options::only_option}));
 }

@@ -1,10 +1,10 @@
 // The only file here that includes <torch/torch.h>: it takes half a minute to compile.
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <utility>
+
+#include <torch/torch.h>
 
 #include "tiny/peers.hpp"
 
@@ -15,7 +15,8 @@ namespace {
 /// As in LibTorch's own examples and MNIST data set.
 class rows : public torch::data::datasets::Dataset<rows> {
  public:
-  rows(torch::Tensor pixels, torch::Tensor targets) : pixels_(std::move(pixels)), targets_(std::move(targets)) {}
+  rows(torch::Tensor pixels, torch::Tensor targets)
+      : pixels_(std::move(pixels)), targets_(std::move(targets)) {}
   torch::data::Example<> get(std::size_t index) override {
     const auto i = static_cast<std::int64_t>(index);
     return {pixels_[i], targets_[i]};
