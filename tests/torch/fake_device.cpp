@@ -91,6 +91,8 @@ struct queue {
 };
 
 struct event {
+  const std::uint64_t number = made.fetch_add(1) + 1;
+  static inline std::atomic<std::uint64_t> made{0};
   std::mutex mutex;
   std::condition_variable changed;
   std::uint64_t recorded = 0, happened = 0;
@@ -167,7 +169,7 @@ void host_waits_for(c10::Stream s) {
 struct later_interface : c10::impl::DeviceGuardImplInterface {
   virtual void synchronizeEvent(void* e) const {
     event& what_for = **static_cast<event_handle*>(e);
-    the_machine().note({.kind = what::host_wait, .event = &what_for});
+    the_machine().note({.kind = what::host_wait, .event = what_for.number});
     std::unique_lock lock(what_for.mutex);
     what_for.changed.wait(lock, [&] { return what_for.happened == what_for.recorded; });
   }
@@ -216,7 +218,7 @@ struct guard_impl final : later_interface {
       std::lock_guard lock(mine->mutex);
       version = ++mine->recorded;
     }
-    const entry said{.kind = what::record, .stream = s.id(), .event = mine.get(), .version = version};
+    const entry said{.kind = what::record, .stream = s.id(), .event = mine->number, .version = version};
     the_machine().put(s, said, [mine, version] {
       {
         std::lock_guard lock(mine->mutex);
@@ -232,7 +234,7 @@ struct guard_impl final : later_interface {
       std::lock_guard lock(mine->mutex);
       version = mine->recorded;
     }
-    const entry said{.kind = what::wait, .stream = s.id(), .event = mine.get(), .version = version};
+    const entry said{.kind = what::wait, .stream = s.id(), .event = mine->number, .version = version};
     the_machine().put(s, said, [mine, version] {
       std::unique_lock lock(mine->mutex);
       mine->changed.wait(lock, [&] { return mine->happened >= version; });

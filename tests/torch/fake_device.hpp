@@ -30,9 +30,9 @@ enum class what {
 struct entry {
   what kind;
   c10::StreamId stream = 0;
-  const void* data = nullptr;   // what is written to (copy, kernel) or used (used_on)
-  const void* event = nullptr;  // record, wait
-  std::uint64_t version = 0;    // of the event: how often it was recorded
+  const void* data = nullptr;  // what is written to (copy, kernel) or used (used_on)
+  std::uint64_t event = 0;    // record, wait: its number, from 1 on
+  std::uint64_t version = 0;  // of the event: how often it was recorded
   std::thread::id thread = std::this_thread::get_id();  // who asked
 };
 
