@@ -49,7 +49,7 @@ auto labelled_pictures(std::uint64_t n, int channels = 3) {
   };
 }
 
-/// Whether `data` and `target` hold the samples first, first + 1, …; pictures as [N, C, H, W], or [N, H, W, C].
+/// Whether `data` and `target` hold the samples first, first + 1, …; pictures as [N, C, H, W] or [N, H, W, C].
 bool holds(const picture_batch& batch, std::int64_t first, int channels, bool nhwc = false) {
   const auto* const base = static_cast<const std::uint8_t*>(batch.data.data_ptr());
   const auto* const labels = static_cast<const std::int64_t*>(batch.target.data_ptr());
@@ -87,7 +87,8 @@ TEST_CASE("pictures become uint8 [N, C, H, W] in channels-last memory, labels in
         const std::int64_t n = std::min<std::int64_t>(8, 22 - first);
         CHECK((batch.data.scalar_type() == at::kByte));
         CHECK((batch.data.sizes() == at::IntArrayRef({n, channels, height, width})));
-        CHECK((batch.data.strides() == at::IntArrayRef({height * width * channels, 1, width * channels, channels})));
+        CHECK((batch.data.strides() ==
+               at::IntArrayRef({height * width * channels, 1, width * channels, channels})));
         CHECK(batch.data.is_contiguous(at::MemoryFormat::ChannelsLast));
         CHECK((batch.target.scalar_type() == at::kLong));
         CHECK((batch.target.sizes() == at::IntArrayRef({n})));
@@ -155,8 +156,9 @@ TEST_CASE("a plain struct becomes a tuple of its fields' tensors") {
                   "row " + std::to_string(i)};
   } | wick::batch(3));
   using tensors = std::tuple<at::Tensor, at::Tensor>;
-  static_assert(std::is_same_v<decltype(loader)::value_type,
-                               std::tuple<at::Tensor, tensors, tensors, at::Tensor, std::vector<std::string>>>);
+  static_assert(
+      std::is_same_v<decltype(loader)::value_type,
+                     std::tuple<at::Tensor, tensors, tensors, at::Tensor, std::vector<std::string>>>);
   for (std::int64_t first = 0; first < 5; first += 3) {
     const auto batch = loader.next().value();
     const auto& [id, where, scores, grid, name] = batch;
@@ -198,8 +200,9 @@ struct detection {
 }  // namespace
 
 TEST_CASE("a struct that names its batch_type becomes that, with its names") {
-  wick::loader loader(wick::from(numbers{4}) | [](std::int64_t i) { return detection{picture(i, 3), i * i}; } |
-                      wick::batch(4));
+  wick::loader loader(wick::from(numbers{4}) | [](std::int64_t i) {
+    return detection{picture(i, 3), i * i};
+  } | wick::batch(4));
   const detection_batch batch = loader.next().value();
   CHECK(holds({batch.picture, batch.count}, 0, 3));
 }
@@ -232,10 +235,11 @@ TEST_CASE("a short last batch is short, or left out with drop_last") {
     CHECK(sizes.size() == (n + 9) / 10);
     CHECK(sizes.back() == static_cast<std::int64_t>((n - 1) % 10 + 1));
     if (n < 10) {
-      CHECK(contains(message_of([&] {
-                       return wick::loader(labelled_pictures(n) | wick::batch(10, {.drop_last = true})).batches();
-                     }),
-                     "make no full batch of 10"));
+      CHECK(contains(
+          message_of([&] {
+            return wick::loader(labelled_pictures(n) | wick::batch(10, {.drop_last = true})).batches();
+          }),
+          "make no full batch of 10"));
       continue;
     }
     wick::loader full(labelled_pictures(n) | wick::batch(10, {.drop_last = true}));
@@ -252,10 +256,12 @@ TEST_CASE("a short last batch is short, or left out with drop_last") {
 TEST_CASE("memory goes back with the tensor: however many epochs, no more of it is needed") {
   constexpr std::size_t ahead = 3;
   std::atomic<std::uint64_t> made{0};
-  wick::loader loader(wick::from(numbers{80}) | [&](std::int64_t i) {
-    made.fetch_add(1);
-    return wick::sample<wick::image, std::int64_t>{picture(i, 3), i * i};
-  } | wick::batch(8),
+  wick::loader loader(wick::from(numbers{80}) |
+                          [&](std::int64_t i) {
+                            made.fetch_add(1);
+                            return wick::sample<wick::image, std::int64_t>{picture(i, 3), i * i};
+                          } |
+                          wick::batch(8),
                       {.workers = 2, .prefetch = ahead});
   {
     // The most there can be: one batch in the loop's hands, all others made.
@@ -281,7 +287,8 @@ TEST_CASE("tensors that the loop keeps are not written to while the loader goes 
           if (kept.size() == 3) view = batch.data.select(0, 4);
         }
       }
-      for (std::size_t i = 0; i < kept.size(); ++i) CHECK(holds(kept[i], static_cast<std::int64_t>(10 * i), 3));
+      for (std::size_t i = 0; i < kept.size(); ++i)
+        CHECK(holds(kept[i], static_cast<std::int64_t>(10 * i), 3));
     }
   }
   for (std::size_t i = 0; i < kept.size(); ++i) CHECK(holds(kept[i], static_cast<std::int64_t>(10 * i), 3));
@@ -318,10 +325,13 @@ TEST_CASE("tensors may die on any thread, also while the loader works and after 
 TEST_CASE("what is in a batch does not depend on workers or prefetch") {
   const auto bytes_of = [](wick::loader_options options) {
     options.seed = 5;
-    wick::loader loader(numbers{60} | wick::shuffle() | [](std::int64_t i) {
-      return wick::sample<wick::image, std::int64_t>{picture(i, 3), i};
-    } | wick::batch(7),
-                        options);
+    wick::loader loader(
+        numbers{60} | wick::shuffle() |
+            [](std::int64_t i) {
+              return wick::sample<wick::image, std::int64_t>{picture(i, 3), i};
+            } |
+            wick::batch(7),
+        options);
     std::string all;
     for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
       for (auto& batch : loader.epoch(epoch)) {
@@ -339,11 +349,14 @@ TEST_CASE("what is in a batch does not depend on workers or prefetch") {
 
 TEST_CASE("samples of another shape are an error that names the first of them, whoever came first") {
   for (const std::size_t workers : {1, 2, 4}) {
-    wick::loader loader(wick::from(numbers{40}) | [](std::int64_t i) {
-      const bool odd = i == 17 || i == 13 || i == 19;
-      return wick::sample<wick::image, std::int64_t>{wick::image(odd ? 3 : 7, 5, 3), i};
-    } | wick::batch(10),
-                        {.workers = workers});
+    wick::loader loader(
+        wick::from(numbers{40}) |
+            [](std::int64_t i) {
+              const bool odd = i == 17 || i == 13 || i == 19;
+              return wick::sample<wick::image, std::int64_t>{wick::image(odd ? 3 : 7, 5, 3), i};
+            } |
+            wick::batch(10),
+        {.workers = workers});
     CHECK(loader.next().has_value());
     try {
       (void)loader.next();
@@ -352,8 +365,8 @@ TEST_CASE("samples of another shape are an error that names the first of them, w
       CHECK(e.key() == "row-13");
       CHECK(e.position() == 13);
       CHECK(e.stage() == "batch");
-      CHECK(contains(e.what(), "row-13: batch: shape [5, 3, 3] of uint8", "first sample has [5, 7, 3] of uint8",
-                     "resize", "group()"));
+      CHECK(contains(e.what(), "row-13: batch: shape [5, 3, 3] of uint8",
+                     "first sample has [5, 7, 3] of uint8", "resize", "group()"));
     }
     CHECK(loader.next().has_value());
     CHECK(loader.next().has_value());

@@ -253,7 +253,7 @@ struct guard_impl final : later_interface {
   void recordDataPtrOnStream(const c10::DataPtr& data, const c10::Stream& s) const override;
 };
 
-// ---- memory -----------------------------------------------------------------------------------------------------
+// ---- memory
 
 /// Goes back when all streams that it was used on have come to this point.
 void release(void* context) {
@@ -286,9 +286,11 @@ at::Tensor allocate(c10::IntArrayRef sizes, c10::IntArrayRef strides, c10::Scala
   auto* const b = new memory_block{::operator new(bytes + 1), bytes, {}};
   b->streams.push_back(c10::impl::VirtualGuardImpl(device_type).getStream(on));
   ++the_machine().live;
-  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(b->data, b, &release, on), nullptr, false);
-  at::Tensor t = at::detail::make_tensor<c10::TensorImpl>(
-      std::move(storage), c10::DispatchKeySet(c10::DispatchKey::PrivateUse1), c10::scalarTypeToTypeMeta(type));
+  c10::Storage storage(c10::Storage::use_byte_size_t(), bytes, c10::DataPtr(b->data, b, &release, on),
+                       nullptr, false);
+  at::Tensor t = at::detail::make_tensor<c10::TensorImpl>(std::move(storage),
+                                                          c10::DispatchKeySet(c10::DispatchKey::PrivateUse1),
+                                                          c10::scalarTypeToTypeMeta(type));
   t.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides);
   return t;
 }
@@ -304,12 +306,13 @@ c10::Device device_or_current(const maybe_device& d) {
   return d && d->has_index() ? *d : device(current_device);
 }
 
-at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, maybe_type type, maybe_layout, maybe_device d,
-                         maybe_bool) {
+at::Tensor empty_strided(c10::IntArrayRef sizes, c10::IntArrayRef strides, maybe_type type, maybe_layout,
+                         maybe_device d, maybe_bool) {
   return allocate(sizes, strides, type.value_or(at::kFloat), device_or_current(d));
 }
 
-at::Tensor empty(c10::IntArrayRef sizes, maybe_type type, maybe_layout, maybe_device d, maybe_bool, maybe_format f) {
+at::Tensor empty(c10::IntArrayRef sizes, maybe_type type, maybe_layout, maybe_device d, maybe_bool,
+                 maybe_format f) {
   std::vector<std::int64_t> strides(sizes.size());
   std::int64_t n = 1;
   for (std::size_t i = sizes.size(); i-- > 0; n *= sizes[i]) strides[i] = n;
@@ -320,7 +323,7 @@ at::Tensor empty(c10::IntArrayRef sizes, maybe_type type, maybe_layout, maybe_de
   return t;
 }
 
-// ---- work -------------------------------------------------------------------------------------------------------
+// ---- work
 
 /// Where a tensor lies, without a share in its memory: nothing that is put on a stream keeps memory alive.
 struct place {
@@ -329,7 +332,8 @@ struct place {
   at::Tensor on_cpu() const { return at::from_blob(data, sizes, strides, at::TensorOptions().dtype(type)); }
   span bytes() const {
     std::size_t last = 0;
-    for (std::size_t i = 0; i < sizes.size(); ++i) last += static_cast<std::size_t>((sizes[i] - 1) * strides[i]);
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      last += static_cast<std::size_t>((sizes[i] - 1) * strides[i]);
     const auto* const from = static_cast<const std::byte*>(data);
     return {from, from + (last + 1) * c10::elementSize(type)};
   }
@@ -354,7 +358,8 @@ at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_bloc
       target.on_cpu().copy_(source.on_cpu());
       if (!on_host) return;
       std::lock_guard lock(m.mutex);
-      m.reads.erase(std::find_if(m.reads.begin(), m.reads.end(), [&](const span& r) { return r.from == read.from; }));
+      m.reads.erase(
+          std::find_if(m.reads.begin(), m.reads.end(), [&](const span& r) { return r.from == read.from; }));
     });
   }
   if (!non_blocking) host_waits_for(s);
@@ -374,8 +379,10 @@ at::Tensor& mul_out(const at::Tensor& self, const at::Tensor& other, at::Tensor&
   if (self.device().is_cpu()) return mul_out(other, self, out);
   return launch(self, out, [by = other.item<double>()](const at::Tensor& t) { return t.mul(by); });
 }
-at::Tensor& sub_out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha, at::Tensor& out) {
-  return launch(self, out, [by = other.item<double>() * alpha.toDouble()](const at::Tensor& t) { return t.sub(by); });
+at::Tensor& sub_out(const at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha,
+                    at::Tensor& out) {
+  return launch(self, out,
+                [by = other.item<double>() * alpha.toDouble()](const at::Tensor& t) { return t.sub(by); });
 }
 at::Tensor& mul_(at::Tensor& self, const at::Tensor& other) { return mul_out(self, other, self); }
 at::Tensor& sub_(at::Tensor& self, const at::Tensor& other, const at::Scalar& alpha) {
@@ -397,7 +404,8 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 
 }  // namespace
 
-// ---- what tests see ---------------------------------------------------------------------------------------------
+// ---- what tests see
+// ---------------------------------------------------------------------------------------------
 
 c10::Device device(int index) { return {device_type, static_cast<c10::DeviceIndex>(index)}; }
 
@@ -411,7 +419,8 @@ void forget_log() {
 }
 std::size_t count(what kind) {
   const std::vector<entry> all = log();
-  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const entry& e) { return e.kind == kind; }));
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const entry& e) { return e.kind == kind; }));
 }
 std::uint64_t queries() { return the_machine().queries.load(); }
 std::size_t live_blocks() { return the_machine().live.load(); }
@@ -420,7 +429,8 @@ bool will_read(const void* data, std::size_t bytes) {
   const auto* const from = static_cast<const std::byte*>(data);
   std::lock_guard lock(the_machine().mutex);
   const auto& reads = the_machine().reads;
-  return std::any_of(reads.begin(), reads.end(), [&](const span& r) { return r.from < from + bytes && from < r.to; });
+  return std::any_of(reads.begin(), reads.end(),
+                     [&](const span& r) { return r.from < from + bytes && from < r.to; });
 }
 
 c10::StreamId written_on(const at::Tensor& t) {
@@ -439,7 +449,8 @@ bool waits_for(c10::Stream by, const at::Tensor& t) {
   for (auto r = last.base(); r != all.end(); ++r) {
     if (r->kind != what::record || r->stream != last->stream) continue;
     for (auto w = r; w != all.end(); ++w) {
-      if (w->kind == what::wait && w->stream == by.id() && w->event == r->event && w->version == r->version) return true;
+      if (w->kind == what::wait && w->stream == by.id() && w->event == r->event && w->version == r->version)
+        return true;
     }
   }
   return false;
@@ -453,7 +464,8 @@ bool is_work(const entry& e, c10::Stream s) {
 
 std::size_t work(c10::Stream s) {
   const std::vector<entry> all = log();
-  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [&](const entry& e) { return is_work(e, s); }));
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [&](const entry& e) { return is_work(e, s); }));
 }
 std::size_t work_before(c10::Stream by, c10::Stream s) {
   const std::vector<entry> all = log();
@@ -468,7 +480,9 @@ std::size_t work_before(c10::Stream by, c10::Stream s) {
   return n;
 }
 
-c10::Stream current_stream(int index) { return c10::impl::VirtualGuardImpl(device_type).getStream(device(index)); }
+c10::Stream current_stream(int index) {
+  return c10::impl::VirtualGuardImpl(device_type).getStream(device(index));
+}
 c10::Stream make_stream(int index) { return the_machine().make_stream(device(index)); }
 c10::Stream last_stream() {
   std::lock_guard lock(the_machine().mutex);
@@ -503,7 +517,9 @@ at::Tensor read(const at::Tensor& t) {
   return host;
 }
 
-gate::gate(c10::Stream s) : stream_(s) { the_machine().of(s).permit([](std::int64_t) { return std::int64_t{0}; }); }
+gate::gate(c10::Stream s) : stream_(s) {
+  the_machine().of(s).permit([](std::int64_t) { return std::int64_t{0}; });
+}
 void gate::let(std::size_t n) {
   the_machine().of(stream_).permit(
       [n](std::int64_t p) { return p == unlimited ? p : p + static_cast<std::int64_t>(n); });
@@ -519,7 +535,8 @@ broken::~broken() { the_machine().is_broken = false; }
 
 }  // namespace wick_test::fake
 
-// ---- is it one? -------------------------------------------------------------------------------------------------
+// ---- is it one?
+// -------------------------------------------------------------------------------------------------
 
 namespace fake = wick_test::fake;
 

@@ -1,7 +1,8 @@
 /// \file
-/// A device in this process's memory that behaves as an accelerator does, as DeviceType::PrivateUse1: work is put on
-/// streams, each a queue with a thread of its own; events are recorded and waited for on these queues; memory goes back
-/// in stream order. Tests hold streams to make copies slow, and read in the log what was asked of the device.
+/// A device in this process's memory that behaves as an accelerator does, as DeviceType::PrivateUse1: work is
+/// put on streams, each a queue with a thread of its own; events are recorded and waited for on these queues;
+/// memory goes back in stream order. Tests hold streams to make copies slow, and read in the log what was
+/// asked of the device.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +31,9 @@ enum class what {
 struct entry {
   what kind;
   c10::StreamId stream = 0;
-  const void* data = nullptr;  // what is written to (copy, kernel) or used (used_on)
-  std::uint64_t event = 0;    // record, wait: its number, from 1 on
-  std::uint64_t version = 0;  // of the event: how often it was recorded
+  const void* data = nullptr;                           // what is written to (copy, kernel) or used (used_on)
+  std::uint64_t event = 0;                              // record, wait: its number, from 1 on
+  std::uint64_t version = 0;                            // of the event: how often it was recorded
   std::thread::id thread = std::this_thread::get_id();  // who asked
 };
 
@@ -72,7 +73,8 @@ at::Tensor read_later(const at::Tensor& t);
 /// The same, complete now. Not in the log.
 at::Tensor read(const at::Tensor& t);
 
-/// Holds a stream: what is put on it does not happen. Declare it behind what waits for the stream when it goes.
+/// Holds a stream: what is put on it does not happen. Declare it behind what waits for the stream when it
+/// goes.
 class gate {
  public:
   explicit gate(c10::Stream s);
@@ -96,7 +98,8 @@ class no_streams {
   ~no_streams();
 };
 
-/// While one lives, whoever asks whether an event has happened gets an exception, as after a fault of a kernel.
+/// While one lives, whoever asks whether an event has happened gets an exception, as after a fault of a
+/// kernel.
 class broken {
  public:
   broken();

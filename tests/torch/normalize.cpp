@@ -49,7 +49,8 @@ auto pictures(std::uint64_t n, int channels) {
 }
 
 /// The greatest difference between `out` and (in / 255 - mean) / deviation, with channels in dimension `dim`.
-double worst(const at::Tensor& in, const at::Tensor& out, const values& by, std::int64_t dim, double scale = 1 / 255.0) {
+double worst(const at::Tensor& in, const at::Tensor& out, const values& by, std::int64_t dim,
+             double scale = 1 / 255.0) {
   const at::Tensor a = in.to(at::kDouble).contiguous().transpose(dim, -1).contiguous();
   const at::Tensor b = out.to(at::kDouble).contiguous().transpose(dim, -1).contiguous();
   const auto channels = static_cast<std::size_t>(a.size(-1));
@@ -78,7 +79,8 @@ TEST_CASE("behind batch() it is (x / 255 - mean) / std per channel, whatever the
       for (const values& by : {of_three, of_one}) {
         if (channels == 1 && by.mean.size() == 3) continue;
         wick::loader plain(pictures(10, channels) | wick::batch(4, {.layout = layout}));
-        wick::loader loader(pictures(10, channels) | wick::batch(4, {.layout = layout}) | stage_of(by), {.workers = 2});
+        wick::loader loader(pictures(10, channels) | wick::batch(4, {.layout = layout}) | stage_of(by),
+                            {.workers = 2});
         int batches = 0;
         for (auto& batch : loader.epoch(0)) {
           const auto before = plain.next().value();
@@ -113,7 +115,8 @@ TEST_CASE("before and behind batch() the same stage gives the same numbers") {
 
 TEST_CASE("one mean serves tensors of any shape") {
   for (const at::Tensor& t :
-       {at::arange(0, 12, at::kLong).to(at::kByte), at::arange(0, 12, at::kLong).to(at::kByte).reshape({3, 4}),
+       {at::arange(0, 12, at::kLong).to(at::kByte),
+        at::arange(0, 12, at::kLong).to(at::kByte).reshape({3, 4}),
         at::arange(0, 120, at::kLong).to(at::kByte).reshape({2, 3, 4, 5}), at::full({}, 7, at::kByte)}) {
     const at::Tensor out = normalized(t, of_one);
     CHECK((out.sizes() == t.sizes()));
@@ -151,7 +154,9 @@ TEST_CASE("a batch with another number of channels is an error that says both") 
     wick::loader loader(pictures(4, 1) | wick::batch(4, {.layout = layout}) | stage_of(of_three));
     const std::string shape = layout == wick::layout::nhwc ? "[4, 6, 11, 1]" : "[4, 1, 6, 11]";
     CHECK(contains(message_of([&] { return loader.next(); }),
-                   "batch 0: normalize: 3 means for a batch of " + shape + "; give one for each channel, or one for all"));
+                   "batch 0: normalize: 3 means for a batch of " + shape +
+                       "; give one for each channel, or one for all"));
   }
-  CHECK(contains(message_of([] { return normalized(at::zeros({3}, at::kByte), of_three); }), "3 means for a batch of [3]"));
+  CHECK(contains(message_of([] { return normalized(at::zeros({3}, at::kByte), of_three); }),
+                 "3 means for a batch of [3]"));
 }

@@ -42,7 +42,8 @@ constexpr wick::dtype all_types[] = {wick::dtype::uint8,   wick::dtype::int8,   
 /// Whether the bytes that `t` writes into its slot are those of its elements, one after another.
 bool writes_its_elements(const at::Tensor& t) {
   using access = wick::field_access<at::Tensor>;
-  const std::size_t bytes = static_cast<std::size_t>(access::extents(t).count()) * wick::size_of(access::type(t));
+  const std::size_t bytes =
+      static_cast<std::size_t>(access::extents(t).count()) * wick::size_of(access::type(t));
   std::vector<std::byte> slot(bytes + 16, std::byte{0x5A});
   access::write_to(t, {slot.data() + 8, false});
   const at::Tensor packed = at::empty(t.sizes(), t.options()).copy_(t);
@@ -68,10 +69,10 @@ TEST_CASE("every dtype is a type of Torch's, of the same size, and back") {
 }
 
 TEST_CASE("types that have no place in a batch are refused by name") {
-  for (const at::ScalarType t :
-       {at::kBFloat16, at::kComplexFloat, at::kComplexDouble, at::kComplexHalf, at::kQInt8, at::kQUInt8, at::kQInt32}) {
-    CHECK(contains(message_of([&] { return wick::dtype_of(t); }), std::string("a tensor of ") + c10::toString(t),
-                   "can't be batched", "convert it"));
+  for (const at::ScalarType t : {at::kBFloat16, at::kComplexFloat, at::kComplexDouble, at::kComplexHalf,
+                                 at::kQInt8, at::kQUInt8, at::kQInt32}) {
+    CHECK(contains(message_of([&] { return wick::dtype_of(t); }),
+                   std::string("a tensor of ") + c10::toString(t), "can't be batched", "convert it"));
   }
 }
 
@@ -79,7 +80,10 @@ TEST_CASE("a tensor's shape is wick's shape, up to seven dimensions") {
   CHECK(wick::shape_of(at::zeros({})) == wick::shape{});
   CHECK(wick::shape_of(at::zeros({2, 0, 3})) == wick::shape{2, 0, 3});
   CHECK(wick::shape_of(at::zeros({1, 2, 1, 2, 1, 2})) == wick::shape{1, 2, 1, 2, 1, 2});
-  CHECK(contains(message_of([] { return wick::shape_of(at::zeros({1, 1, 1, 1, 1, 1, 1, 1})); }), "at most 6 dimensions"));
+  CHECK(contains(message_of([] {
+                   return wick::shape_of(at::zeros({1, 1, 1, 1, 1, 1, 1, 1}));
+                 }),
+                 "at most 6 dimensions"));
 }
 
 TEST_CASE("a tensor writes its elements in order, however it lies in memory") {
@@ -100,11 +104,13 @@ TEST_CASE("a tensor writes its elements in order, however it lies in memory") {
 TEST_CASE("the imaginary part of a conjugate is written with its sign") {
   const at::Tensor z = at::complex(at::full({1}, 1.0f), at::full({1}, 2.0f));
   float imaginary = 0;
-  wick::field_access<at::Tensor>::write_to(at::imag(z.conj()), {reinterpret_cast<std::byte*>(&imaginary), false});
+  wick::field_access<at::Tensor>::write_to(at::imag(z.conj()),
+                                           {reinterpret_cast<std::byte*>(&imaginary), false});
   CHECK(imaginary == -2.0f);
 }
 
-TEST_CASE("tensors that a stage returns become one with a dimension more, of their type, at any worker count") {
+TEST_CASE(
+    "tensors that a stage returns become one with a dimension more, of their type, at any worker count") {
   for (const wick::dtype type : all_types) {
     for (const std::size_t workers : {1, 3}) {
       const auto make = [type](std::int64_t i) {
@@ -128,7 +134,8 @@ TEST_CASE("tensors that a stage returns become one with a dimension more, of the
 TEST_CASE("tensors lie in batches as fields beside others, strided or not") {
   wick::loader loader(wick::from(numbers{8}) | [](std::int64_t i) {
     const at::Tensor t = at::arange(i, i + 12, at::kFloat).reshape({3, 4});
-    return std::tuple(t.transpose(0, 1), wick::sample<at::Tensor, float>{t.select(0, 1), 0.5f}, at::full({}, i, at::kLong));
+    return std::tuple(t.transpose(0, 1), wick::sample<at::Tensor, float>{t.select(0, 1), 0.5f},
+                      at::full({}, i, at::kLong));
   } | wick::batch(4));
   std::int64_t i = 0;
   for (auto& [strided, inner, scalar] : loader.epoch(0)) {
@@ -147,16 +154,20 @@ TEST_CASE("tensors lie in batches as fields beside others, strided or not") {
 }
 
 TEST_CASE("tensors without elements make a batch without elements") {
-  wick::loader loader(wick::from(numbers{6}) | [](std::int64_t) { return at::zeros({0, 3}); } | wick::batch(4));
+  wick::loader loader(wick::from(numbers{6}) | [](std::int64_t) {
+    return at::zeros({0, 3});
+  } | wick::batch(4));
   const at::Tensor batch = loader.next().value();
   CHECK((batch.sizes() == at::IntArrayRef({4, 0, 3})));
   CHECK((loader.next()->sizes() == at::IntArrayRef({2, 0, 3})));
 }
 
-TEST_CASE("a tensor that can't be batched is an error with the sample's key, and the next batch comes all the same") {
+TEST_CASE(
+    "a tensor that can't be batched is an error with the sample's key, and the next batch comes all the "
+    "same") {
   const auto check = [](auto make, auto... parts) {
-    wick::loader loader(wick::from(numbers{9}) | [make](std::int64_t i) { return i == 4 ? make() : at::zeros({2}); } |
-                        wick::batch(3));
+    wick::loader loader(wick::from(numbers{9}) |
+                        [make](std::int64_t i) { return i == 4 ? make() : at::zeros({2}); } | wick::batch(3));
     CHECK(loader.next().has_value());
     std::string key, stage;
     std::uint64_t position = 0;
@@ -178,7 +189,8 @@ TEST_CASE("a tensor that can't be batched is an error with the sample's key, and
   check([] { return at::zeros({2}, at::kBFloat16); }, "a tensor of BFloat16 can't be batched");
   check([] { return at::Tensor(); });
   check([] { return at::zeros({3}); }, "shape [3] of float32", "first sample has [2] of float32");
-  check([] { return at::zeros({2}, at::kDouble); }, "shape [2] of float64", "first sample has [2] of float32");
+  check([] { return at::zeros({2}, at::kDouble); }, "shape [2] of float64",
+        "first sample has [2] of float32");
   check([] { return at::zeros({2, 2, 1, 1, 1, 1, 1}); });
 }
 
@@ -204,7 +216,8 @@ TEST_CASE("every tensor of a batch is found, whatever holds it") {
   CHECK(found(std::tuple(n(1), 7, std::tuple(n(2), n(3)))) == "123");
   CHECK(found(plain{n(1), {"x", "y"}, {n(2), 9}}) == "12");
   CHECK(found(std::vector<at::Tensor>{n(1), n(2), n(3)}) == "123");
-  CHECK(found(std::array<at::Tensor, 10>{n(0), n(1), n(2), n(3), n(4), n(5), n(6), n(7), n(8), n(9)}) == "0123456789");
+  CHECK(found(std::array<at::Tensor, 10>{n(0), n(1), n(2), n(3), n(4), n(5), n(6), n(7), n(8), n(9)}) ==
+        "0123456789");
   CHECK(found(std::map<std::string, at::Tensor>{{"a", n(1)}, {"b", n(2)}}) == "12");
   CHECK(found(std::vector<wick::sample<at::Tensor, at::Tensor>>{{n(1), n(2)}, {n(3), n(4)}}) == "1234");
   CHECK(found(std::optional<at::Tensor>(n(5))) == "5");

@@ -32,7 +32,9 @@ using wick_test::message_of;
 at::Tensor data_of(std::int64_t n, at::ScalarType type = at::kFloat) {
   return at::arange(0, 6 * n, at::kLong).to(type).reshape({n, 2, 3});
 }
-at::Tensor labels_of(std::int64_t n, at::ScalarType type = at::kLong) { return at::arange(0, n, at::kLong).to(type); }
+at::Tensor labels_of(std::int64_t n, at::ScalarType type = at::kLong) {
+  return at::arange(0, n, at::kLong).to(type);
+}
 
 /// Both columns of an epoch, put together.
 template <class Loader>
@@ -69,7 +71,8 @@ TEST_CASE("row i of the tensors is sample i, as with TensorDataset") {
 
 TEST_CASE("shuffled, each row comes once with its own label") {
   const at::Tensor data = data_of(100), labels = labels_of(100);
-  wick::loader loader(wick::tensors(data, labels) | wick::shuffle() | wick::batch(7), {.seed = 3, .workers = 2});
+  wick::loader loader(wick::tensors(data, labels) | wick::shuffle() | wick::batch(7),
+                      {.seed = 3, .workers = 2});
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     const auto all = epoch_of(loader, epoch);
     CHECK_FALSE(all.target.equal(labels));
@@ -82,8 +85,8 @@ TEST_CASE("shuffled, each row comes once with its own label") {
 }
 
 TEST_CASE("data may be of any type that batches have, labels of any integer type") {
-  for (const at::ScalarType type : {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kHalf, at::kFloat,
-                                    at::kDouble, at::kBool}) {
+  for (const at::ScalarType type : {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kHalf,
+                                    at::kFloat, at::kDouble, at::kBool}) {
     wick::loader loader(wick::tensors(data_of(9, type), labels_of(9)) | wick::batch(4));
     const auto all = epoch_of(loader);
     CHECK((all.data.scalar_type() == type));
@@ -99,7 +102,8 @@ TEST_CASE("data may be of any type that batches have, labels of any integer type
 
 TEST_CASE("nothing is copied before batch(), unless rows are not packed") {
   const at::Tensor data = data_of(8);
-  CHECK(static_cast<const void*>(wick::tensors(data, labels_of(8)).at(3).data.data()) == data.select(0, 3).data_ptr());
+  CHECK(static_cast<const void*>(wick::tensors(data, labels_of(8)).at(3).data.data()) ==
+        data.select(0, 3).data_ptr());
   const at::Tensor strided = data_of(8).transpose(1, 2).slice(0, 0, 8, 2);
   const at::Tensor labels = labels_of(8).slice(0, 0, 8, 2);
   wick::loader loader(wick::tensors(strided, labels) | wick::batch(3));
@@ -126,8 +130,8 @@ TEST_CASE("a row may be one number") {
 
 TEST_CASE("pairs have targets of any type and shape") {
   const at::Tensor data = data_of(11, at::kByte);
-  for (const at::Tensor& target : {labels_of(11, at::kFloat), data_of(11, at::kDouble), labels_of(11, at::kBool),
-                                   data_of(11).transpose(1, 2)}) {
+  for (const at::Tensor& target : {labels_of(11, at::kFloat), data_of(11, at::kDouble),
+                                   labels_of(11, at::kBool), data_of(11).transpose(1, 2)}) {
     wick::loader loader(wick::tensor_pairs(data, target) | wick::batch(4), {.workers = 2});
     const auto all = epoch_of(loader);
     CHECK(all.data.equal(data));
@@ -155,24 +159,32 @@ TEST_CASE("tensors that do not fit together are refused with both lengths") {
 }
 
 TEST_CASE("tensors without rows to take are refused") {
-  CHECK(contains(message_of([] { return wick::tensors(at::Tensor(), labels_of(4)); }), "the first has no first dimension"));
-  CHECK(contains(message_of([] { return wick::tensors(data_of(4), at::Tensor()); }), "the second has no first dimension"));
+  CHECK(contains(message_of([] { return wick::tensors(at::Tensor(), labels_of(4)); }),
+                 "the first has no first dimension"));
+  CHECK(contains(message_of([] { return wick::tensors(data_of(4), at::Tensor()); }),
+                 "the second has no first dimension"));
   CHECK(contains(message_of([] { return wick::tensor_pairs(at::zeros({}), data_of(4)); }),
                  "the first has no first dimension"));
-  CHECK(contains(message_of([] { return wick::tensors(at::zeros({4, 0}), labels_of(4)); }), "[0] has no elements"));
+  CHECK(contains(message_of([] {
+                   return wick::tensors(at::zeros({4, 0}), labels_of(4));
+                 }),
+                 "[0] has no elements"));
   CHECK(contains(message_of([] { return wick::tensors(at::zeros({4}, at::kComplexFloat), labels_of(4)); }),
                  "a tensor of ComplexFloat can't be batched"));
   CHECK(contains(message_of([] {
-                   return wick::loader(wick::tensors(data_of(4).slice(0, 0, 0), labels_of(0)) | wick::batch(2)).batches();
+                   return wick::loader(wick::tensors(data_of(4).slice(0, 0, 0), labels_of(0)) |
+                                       wick::batch(2))
+                       .batches();
                  }),
                  "the source is empty"));
 }
 
 TEST_CASE("tensors on a device are refused: the source reads from the CPU") {
   const at::Tensor there = data_of(4).to(wick_test::fake::device(0));
-  CHECK(contains(message_of([&] { return wick::tensors(there, labels_of(4)); }), "the first is on privateuseone:0",
-                 "transfer()"));
-  CHECK(contains(message_of([&] { return wick::tensor_pairs(data_of(4), there); }), "the second is on privateuseone:0"));
+  CHECK(contains(message_of([&] { return wick::tensors(there, labels_of(4)); }),
+                 "the first is on privateuseone:0", "transfer()"));
+  CHECK(contains(message_of([&] { return wick::tensor_pairs(data_of(4), there); }),
+                 "the second is on privateuseone:0"));
 }
 
 TEST_CASE("the fingerprint changes with values, labels, shape and type") {
@@ -185,7 +197,9 @@ TEST_CASE("the fingerprint changes with values, labels, shape and type") {
   CHECK(of(data_of(6).reshape({6, 3, 2}), labels_of(6)) != same);
   CHECK(of(data_of(6, at::kInt), labels_of(6)) != same);
   CHECK(of(data_of(5), labels_of(5)) != same);
-  const auto pairs = [](const at::Tensor& d, const at::Tensor& t) { return wick::tensor_pairs(d, t).fingerprint(); };
+  const auto pairs = [](const at::Tensor& d, const at::Tensor& t) {
+    return wick::tensor_pairs(d, t).fingerprint();
+  };
   CHECK(pairs(data_of(6), data_of(6)) == pairs(data_of(6), data_of(6)));
   CHECK(pairs(data_of(6), data_of(6)) != pairs(data_of(6), data_of(6).add_(1)));
 }

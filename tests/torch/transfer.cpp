@@ -148,7 +148,7 @@ TEST_CASE("memory is not written again before the device has read it") {
   {
     wick::loader loader(rows(240) | wick::batch(10) | watch{memory} | wick::transfer(fake::device()),
                         {.workers = 2, .prefetch = 2});
-  fake::gate gate(fake::last_stream());
+    fake::gate gate(fake::last_stream());
     std::vector<batch_type> taken;
     for (auto& batch : loader.epoch(0)) taken.push_back(std::move(batch));
     REQUIRE(taken.size() == 24);
@@ -173,7 +173,8 @@ TEST_CASE("memory is not written again before the device has read it") {
 }
 
 TEST_CASE("the stream that uses a batch waits for its copies, and not for those of later batches") {
-  wick::loader loader(rows(100) | wick::batch(10) | wick::transfer(fake::device()), {.workers = 2, .prefetch = 4});
+  wick::loader loader(rows(100) | wick::batch(10) | wick::transfer(fake::device()),
+                      {.workers = 2, .prefetch = 4});
   fake::gate gate(fake::last_stream());
   const c10::Stream side = fake::last_stream(), user = fake::make_stream();
   fake::forget_log();
@@ -234,7 +235,8 @@ TEST_CASE("a coroutine that takes a batch finds the stream of its worker waiting
 
 TEST_CASE("each batch is waited for by its own event, however often epochs are left early") {
   // Batches that nobody took are dropped; the memory of what described them is given to new ones.
-  wick::loader loader(rows(200) | wick::batch(10) | wick::transfer(fake::device()), {.workers = 2, .prefetch = 3});
+  wick::loader loader(rows(200) | wick::batch(10) | wick::transfer(fake::device()),
+                      {.workers = 2, .prefetch = 3});
   for (std::uint64_t round = 0; round < 150; ++round) {
     fake::forget_log();
     std::uint64_t take = round % 4 + 1;
@@ -247,7 +249,8 @@ TEST_CASE("each batch is waited for by its own event, however often epochs are l
   REQUIRE(fake::finish_all());
 }
 
-TEST_CASE("the memory of a batch is known to be used on the consumer's stream, and stays until that is done") {
+TEST_CASE(
+    "the memory of a batch is known to be used on the consumer's stream, and stays until that is done") {
   REQUIRE(fake::finish_all());
   const std::size_t before = fake::live_blocks();
   const c10::Stream user = fake::make_stream();
@@ -274,7 +277,8 @@ TEST_CASE("the memory of a batch is known to be used on the consumer's stream, a
   CHECK(fake::live_blocks() == before);
 }
 
-TEST_CASE("a loader that is destroyed while copies are under way waits for them, and nothing is left behind") {
+TEST_CASE(
+    "a loader that is destroyed while copies are under way waits for them, and nothing is left behind") {
   REQUIRE(fake::finish_all());
   const std::size_t before = fake::live_blocks();
   const auto memory = std::make_shared<watched_memory>();
@@ -311,7 +315,8 @@ TEST_CASE("when a stage behind transfer() fails, the copies that had begun are s
         std::move(pipe), wick::loader_options{.workers = 1, .prefetch = 1, .prefetch_next_epoch = false});
     fake::gate gate(fake::last_stream());
     for (int i = 0; i < 4; ++i) {
-      CHECK(contains(message_of([&] { return loader->next(); }), "batch " + std::to_string(i) + ": map: no such kernel"));
+      CHECK(contains(message_of([&] { return loader->next(); }),
+                     "batch " + std::to_string(i) + ": map: no such kernel"));
     }
     CHECK_FALSE(loader->next());
     CHECK(destruction_waits(loader, gate));
@@ -323,7 +328,8 @@ TEST_CASE("when a stage behind transfer() fails, the copies that had begun are s
 
 TEST_CASE("a device that is broken does not end the program when the loader goes") {
   auto pipe = rows(40) | wick::batch(10) | wick::transfer(fake::device());
-  auto loader = std::make_unique<wick::loader<decltype(pipe)>>(std::move(pipe), wick::loader_options{.workers = 1});
+  auto loader =
+      std::make_unique<wick::loader<decltype(pipe)>>(std::move(pipe), wick::loader_options{.workers = 1});
   const batch_type first = loader->next().value();
   REQUIRE(fake::finish_all());
   {
@@ -343,9 +349,10 @@ TEST_CASE("stages behind transfer() run on its stream, those before it and the l
     std::lock_guard lock(ids.mutex);
     where.insert(fake::current_stream(1).id());
   };
-  wick::loader loader(rows(200) | wick::batch(10) | [&](const batch_type&) { note(ids.before); } |
-                          wick::transfer(fake::device(1)) | [&](const batch_type&) { note(ids.behind); },
-                      {.workers = 2});
+  wick::loader loader(
+      rows(200) | wick::batch(10) | [&](const batch_type&) { note(ids.before); } |
+          wick::transfer(fake::device(1)) | [&](const batch_type&) { note(ids.behind); },
+      {.workers = 2});
   const c10::Stream side = fake::last_stream();
   CHECK(side.device() == fake::device(1));
   for (auto& batch : loader.epoch(0)) {
@@ -357,10 +364,12 @@ TEST_CASE("stages behind transfer() run on its stream, those before it and the l
   CHECK(ids.behind == std::set<c10::StreamId>{side.id()});
 }
 
-TEST_CASE("normalize() behind transfer() computes on the device, on the side stream, before the consumer's stream goes on") {
-  wick::loader loader(rows(60) | wick::batch(10) | wick::transfer(fake::device()) |
-                          wick::normalize({0.5, 0.25}, {0.5, 2.0}),
-                      {.workers = 1, .prefetch = 2});
+TEST_CASE(
+    "normalize() behind transfer() computes on the device, on the side stream, before the consumer's stream "
+    "goes on") {
+  wick::loader loader(
+      rows(60) | wick::batch(10) | wick::transfer(fake::device()) | wick::normalize({0.5, 0.25}, {0.5, 2.0}),
+      {.workers = 1, .prefetch = 2});
   fake::gate gate(fake::last_stream());
   const c10::Stream side = fake::last_stream();
   fake::forget_log();
@@ -394,7 +403,8 @@ TEST_CASE("loaders have side streams of their own, also those of one pipeline") 
   wick::loader c(rows(20) | wick::batch(10) | wick::transfer(fake::device()));
   std::set<c10::StreamId> streams;
   for (auto* const one : {&a, &b, &c}) {
-    while (auto batch = one->next()) streams.insert({fake::written_on(batch->data), fake::written_on(batch->target)});
+    while (auto batch = one->next())
+      streams.insert({fake::written_on(batch->data), fake::written_on(batch->target)});
   }
   CHECK(streams.size() == 3);
   CHECK(streams.count(0) == 0);
@@ -436,8 +446,9 @@ TEST_CASE("a stage behind transfer() may put the tensors together anew") {
     at::Tensor data, target;
   };
   SUBCASE("as a vector") {
-    wick::loader loader(rows(60) | wick::batch(10) | wick::transfer(fake::device()) |
-                        [](batch_type b) { return std::vector<at::Tensor>{b.target, b.data}; });
+    wick::loader loader(rows(60) | wick::batch(10) | wick::transfer(fake::device()) | [](batch_type b) {
+      return std::vector<at::Tensor>{b.target, b.data};
+    });
     fake::forget_log();
     while (auto batch = loader.next()) {
       CHECK(fake::waits_for(fake::current_stream(), (*batch)[1]));
@@ -507,7 +518,9 @@ TEST_CASE("transfer() without an index goes to the current device of the thread 
   CHECK(wick::transfer(fake::device(0)).device() == fake::device(0));
 }
 
-TEST_CASE("a device that has no streams to give still gets the batches, and the report says that copies are waited for") {
+TEST_CASE(
+    "a device that has no streams to give still gets the batches, and the report says that copies are waited "
+    "for") {
   const fake::no_streams here;
   wick::loader loader(rows(30) | wick::batch(10) | wick::transfer(fake::device()));
   std::int64_t first = 0;
@@ -527,8 +540,10 @@ TEST_CASE("samples on a device are refused, with what to write instead") {
     std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(i); }
     std::string key(std::uint64_t i) const { return "row-" + std::to_string(i); }
   };
-  wick::loader loader(wick::from(number()) |
-                      [](std::int64_t i) { return at::full({2}, i, at::kFloat).to(fake::device()); } | wick::batch(2));
+  wick::loader loader(wick::from(number()) | [](std::int64_t i) {
+    return at::full({2}, i, at::kFloat).to(fake::device());
+  } | wick::batch(2));
   const std::string text = message_of([&] { return loader.next(); });
-  CHECK(contains(text, "row-0: batch: a tensor on privateuseone:0 can't be batched", "transfer() behind batch()"));
+  CHECK(contains(text, "row-0: batch: a tensor on privateuseone:0 can't be batched",
+                 "transfer() behind batch()"));
 }

@@ -136,7 +136,7 @@ class transfer_stage {
 
  private:
   struct copy {
-    /// The tensors that leave the pipeline; weak, so that their addresses are not those of others as long as this is here.
+    /// The tensors that leave the pipeline; weak, so that their addresses can't be those of others meanwhile.
     std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> batch;
     std::vector<at::Tensor> from;  // must stay until the device has read it
     std::unique_ptr<c10::Event> done;
@@ -148,7 +148,8 @@ class transfer_stage {
     }
     /// Taken by the consumer, or dropped: an epoch was left early, or a stage failed.
     bool gone() const {
-      return delivered || std::all_of(batch.begin(), batch.end(), [](const auto& t) { return t.expired(); });
+      return delivered || batch.empty() ||
+             std::any_of(batch.begin(), batch.end(), [](const auto& t) { return t.expired(); });
     }
   };
   struct shared {
