@@ -1798,7 +1798,8 @@ class slab {
   block* block_ = nullptr;
 };
 
-/// Keeps blocks of recent sizes, the last returned first (it is still in the cache). Any thread.
+/// Keeps blocks of recent sizes. Who asks gets the one that it wrote to last if it is free, since that lies in its
+/// core's cache, else the one that was returned last. Any thread.
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most
@@ -1829,6 +1830,11 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
  private:
   friend class slab;
   static constexpr std::size_t max_asked = 64;
+  /// Tells threads apart; not to be kept over a suspension.
+  [[gnu::noinline]] static const void* this_thread() noexcept {
+    static thread_local char here;
+    return &here;
+  }
   inline slab::block* find(std::size_t bytes) noexcept;
   inline void put(slab::block* b) noexcept;
   inline void destroy(slab::block* b) noexcept;
@@ -1846,6 +1852,7 @@ struct slab::block {
   std::byte* data;
   std::size_t capacity;
   std::shared_ptr<slab_pool> pool;  // set while the block is out
+  const void* writer = nullptr;     // the thread that asked for it last
 };
 
 inline std::byte* slab::data() const noexcept { return block_ ? block_->data : nullptr; }
@@ -1858,10 +1865,15 @@ inline void slab::reset() noexcept {
 }
 
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
+  const void* const me = this_thread();
   std::size_t best = free_.size();
+  bool fits = false;
   for (std::size_t i = free_.size(); i-- > 0;) {
     const std::size_t capacity = free_[i]->capacity;
     if (capacity == bytes) {
+      if (!fits) best = i;
+      fits = true;
+      if (free_[i]->writer != me) continue;
       best = i;
       break;
     }
@@ -1869,6 +1881,7 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   }
   if (best == free_.size()) return nullptr;
   slab::block* const b = free_[best];
+  b->writer = me;
   free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
   return b;
 }
@@ -2965,7 +2978,7 @@ namespace wick {
 
 /// A Feistel network over the smallest 2^b ≥ n, walked until it lands below n (cycle walking; fewer than two steps on
 /// average). Black, Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002. The halves may differ by a bit, so
-/// that the domain is never more than twice n. 80 bytes, whatever n is; about 15 ns a position.
+/// that the domain is never more than twice n. 80 bytes, whatever n is; about 15 ns a position, 8 when asked for many.
 class permutation {
  public:
   /// The identity of nothing.
@@ -2997,9 +3010,22 @@ class permutation {
     return p;
   }
 
+  /// The same for `count` positions, in place. The rounds of one position wait for each other, those of 16 don't.
+  constexpr void map(std::uint64_t* positions, std::size_t count) const noexcept {
+    std::size_t i = 0;
+    if (n_ > max_listed) {
+      for (; i + lanes <= count; i += lanes) encrypt_lanes(positions + i);
+      for (std::size_t k = 0; k < i; ++k) {
+        while (positions[k] >= n_) positions[k] = encrypt(positions[k]);
+      }
+    }
+    for (; i < count; ++i) positions[i] = (*this)(positions[i]);
+  }
+
  private:
   static constexpr std::uint32_t max_rounds = 12;
   static constexpr std::uint64_t max_listed = 16;
+  static constexpr std::size_t lanes = 16;
 
   /// So few positions are written down, four bits each: halves of one bit never look random, whatever the rounds.
   /// Fisher and Yates, as Durstenfeld has it ("Algorithm 235", 1964).
@@ -3024,6 +3050,21 @@ class permutation {
     }
     return (high << low_bits) | low;
   }
+  /// As above for all lanes at once; two rounds a turn, so that the widths need no swap.
+  constexpr void encrypt_lanes(std::uint64_t* p) const noexcept {
+    const std::uint64_t low_mask = (std::uint64_t{1} << low_bits_) - 1, high_mask = (std::uint64_t{1} << high_bits_) - 1;
+    std::uint64_t low[lanes] = {}, high[lanes] = {};
+    for (std::size_t k = 0; k < lanes; ++k) {
+      low[k] = p[k] & low_mask;
+      high[k] = p[k] >> low_bits_;
+    }
+    for (std::uint32_t r = 0; r < rounds_; r += 2) {
+      const std::uint64_t a = keys_[r], b = keys_[r + 1];
+      for (std::size_t k = 0; k < lanes; ++k) high[k] = (high[k] ^ mix(low[k] + a)) & high_mask;
+      for (std::size_t k = 0; k < lanes; ++k) low[k] = (low[k] ^ mix(high[k] + b)) & low_mask;
+    }
+    for (std::size_t k = 0; k < lanes; ++k) p[k] = (high[k] << low_bits_) | low[k];
+  }
   /// A 64-bit finaliser: multiply, fold. Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014.
   static constexpr std::uint64_t mix(std::uint64_t x) noexcept {
     x *= 0x9E3779B97F4A7C15u;
@@ -3043,7 +3084,8 @@ class permutation {
 namespace wick {
 
 /// An order stage says how many positions it leaves of n, and gives for one epoch a function from its positions to
-/// those before it. The function is copied into each batch and called by all workers.
+/// those before it. The function is copied into each batch and called by all workers. One that is faster for many
+/// positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them in place.
 template <class S>
 concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
   { s.size(n) } -> std::convertible_to<std::uint64_t>;
@@ -3213,6 +3255,12 @@ class epoch_plan {
     return index_behind<types::order_end>(order, position);
   }
 
+  /// The same for `count` positions from `first` on.
+  static void indexes(const order_type& order, std::uint64_t first, std::uint64_t count, std::uint64_t* out) noexcept {
+    for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+    map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
+  }
+
  private:
   static constexpr std::uint64_t unbatched_group = 16;
 
@@ -3220,6 +3268,18 @@ class epoch_plan {
   static std::uint64_t index_behind(const order_type& order, std::uint64_t position) noexcept {
     if constexpr (N == 0) return position;
     else return index_behind<N - 1>(order, std::get<N - 1>(order)(position));
+  }
+  template <std::size_t N>
+  static void map_behind(const order_type& order, std::uint64_t* p, std::size_t count) noexcept {
+    if constexpr (N != 0) {
+      const auto& f = std::get<N - 1>(order);
+      if constexpr (requires { f.map(p, count); }) {
+        f.map(p, count);
+      } else {
+        for (std::size_t i = 0; i < count; ++i) p[i] = f(p[i]);
+      }
+      map_behind<N - 1>(order, p, count);
+    }
   }
   template <class F>
   void each_order_stage(F&& f) const {
@@ -4377,7 +4437,7 @@ class feed<pipeline<Source, S...>> {
   }
 
  private:
-  static constexpr std::uint64_t max_run = 64;
+  static constexpr std::uint64_t max_run = 256;
   static constexpr std::uint64_t run_ticks = 40'000;         // 10–20 µs
   static constexpr std::uint64_t help_limit_ticks = 100'000;  // about 40 µs a sample
 
@@ -4546,10 +4606,16 @@ class feed<pipeline<Source, S...>> {
     stage_clock* const clocks = path_.clocks().mine();
     const std::uint64_t begun = now_ticks();
     std::uint64_t index[max_run];
-    for (std::uint64_t i = 0; i < count; ++i) index[i] = plan_.index(j.order, j.first + from + i);
-    for (std::uint64_t i = 0; i < count; ++i) prefetch_sample(path_.source(), index[i]);
+    plan_.indexes(j.order, j.first + from, count, index);
+    // Few rows ahead: all those of a run would push each other out of the first cache.
+    constexpr std::uint64_t ahead = 12;
+    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(path_.source(), index[i]);
+    const auto prefetch_ahead_of = [&](std::uint64_t i) {
+      if (i + ahead < count) prefetch_sample(path_.source(), index[i + ahead]);
+    };
     if constexpr (types::samples_suspend) {
       for (std::uint64_t i = 0; i < count; ++i) {
+        prefetch_ahead_of(i);
         resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
       }
       learn(count, now_ticks() - begun);
@@ -4561,11 +4627,17 @@ class feed<pipeline<Source, S...>> {
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for (std::uint64_t i = 0; i < count; ++i) run_here<true>(j, from + i, index[i], c, ticks);
+        for (std::uint64_t i = 0; i < count; ++i) {
+          prefetch_ahead_of(i);
+          run_here<true>(j, from + i, index[i], c, ticks);
+        }
         path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
-        for (std::uint64_t i = 0; i < count; ++i) run_here<false>(j, from + i, index[i], c, nullptr);
+        for (std::uint64_t i = 0; i < count; ++i) {
+          prefetch_ahead_of(i);
+          run_here<false>(j, from + i, index[i], c, nullptr);
+        }
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
@@ -8564,6 +8636,18 @@ struct row_format {
   std::size_t bytes;  ///< of one row
 };
 
+namespace detail {
+
+/// Fetches the first KiB of a row into all levels of the cache; it is soon read.
+inline void prefetch_row(const void* row, std::size_t bytes) noexcept {
+  const auto* p = static_cast<const char*>(row);
+  const std::size_t near = bytes < 1024 ? bytes : 1024;
+  for (std::size_t at = 0; at < near; at += 64) __builtin_prefetch(p + at, 0, 3);
+  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // a row need not begin where a cache line does
+}
+
+}  // namespace detail
+
 /// One row of an array in memory. Two pointers, both into its source, which outlives it.
 class memory_view {
  public:
@@ -8594,18 +8678,6 @@ class memory_view {
 }  // namespace wick
 
 namespace wick {
-namespace detail {
-
-/// Fetches the first KiB of a row into the cache.
-inline void prefetch_row(const void* row, std::size_t bytes) noexcept {
-  const auto* p = static_cast<const char*>(row);
-  const std::size_t near = bytes < 1024 ? bytes : 1024;
-  for (std::size_t at = 0; at < near; at += 64) __builtin_prefetch(p + at);
-  if (near != 0) __builtin_prefetch(p + near - 1);  // a row need not begin where a cache line does
-}
-
-}  // namespace detail
-
 /// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
 /// in_memory(vector).
 template <class T>
@@ -10558,8 +10630,7 @@ class tensor_rows {
   std::uint64_t size() const noexcept { return count_; }
   memory_view at(std::uint64_t i) const noexcept { return {data_ + i * bytes_, *format_}; }
   void prefetch(std::uint64_t i) const noexcept {
-    const std::byte* const row = data_ + i * bytes_;
-    for (std::size_t o = 0; o < bytes_ && o < 1024; o += 64) __builtin_prefetch(row + o, 0, 0);
+    prefetch_row(data_ + i * bytes_, bytes_);
   }
   const std::int64_t* integers() const noexcept { return reinterpret_cast<const std::int64_t*>(data_); }
   std::uint64_t fingerprint() const {

@@ -39,6 +39,23 @@ TEST_CASE("every size has a bijection") {
   for (const std::uint64_t n : {60'000, 65'535, 65'536, 65'537, 1'000'003}) CHECK(bijective(permutation(n, 3, 2, 1)));
 }
 
+TEST_CASE("many positions at a time are mapped as one by one") {
+  for (const std::uint64_t n : {1, 2, 16, 17, 31, 33, 64, 100, 257, 60'000, 65'537}) {
+    const permutation p(n, 5, n % 3, 1);
+    for (const std::uint64_t count : {0, 1, 15, 16, 17, 32, 50, 256}) {
+      CAPTURE(n);
+      CAPTURE(count);
+      std::vector<std::uint64_t> many, each;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        many.push_back((i * 7 + count) % n);
+        each.push_back(p(many.back()));
+      }
+      p.map(many.data(), many.size());
+      REQUIRE(many == each);
+    }
+  }
+}
+
 TEST_CASE("huge sizes map into themselves without collisions, any position at once") {
   for (const std::uint64_t n : {std::uint64_t{1'281'167}, std::uint64_t{999'999'937}, (std::uint64_t{1} << 32) + 1,
                                 (std::uint64_t{1} << 48) - 59, (std::uint64_t{1} << 63) + 9, ~std::uint64_t{0}}) {

@@ -73,6 +73,22 @@ TEST_CASE("a block that is given back is used again, the last one first") {
   CHECK(r.pool->allocations() == 3);
 }
 
+TEST_CASE("a thread gets back the block that it had last, also when another thread's came back later") {
+  const auto pool = std::make_shared<slab_pool>(std::make_shared<counted_memory>(), 8);
+  slab first = pool->acquire(100), second = pool->acquire(100);
+  const std::byte* const mine = first.data();
+  first.reset();
+  first = pool->acquire(100);  // had by this thread from here on
+  REQUIRE(first.data() == mine);
+  first.reset();
+  second.reset();
+  slab again;
+  std::thread([&] { again = pool->acquire(100); }).join();
+  CHECK(again.data() != mine);  // the one that came back last
+  again.reset();
+  CHECK(pool->acquire(100).data() == mine);
+}
+
 TEST_CASE("a kept block serves what fits it, and is not spent on what needs less than half of it") {
   rig r(4);
   r.pool->acquire(1000).reset();

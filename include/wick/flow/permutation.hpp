@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -13,7 +14,7 @@ namespace wick {
 
 /// A Feistel network over the smallest 2^b ≥ n, walked until it lands below n (cycle walking; fewer than two steps on
 /// average). Black, Rogaway: "Ciphers with arbitrary finite domains", CT-RSA 2002. The halves may differ by a bit, so
-/// that the domain is never more than twice n. 80 bytes, whatever n is; about 15 ns a position.
+/// that the domain is never more than twice n. 80 bytes, whatever n is; about 15 ns a position, 8 when asked for many.
 class permutation {
  public:
   /// The identity of nothing.
@@ -45,9 +46,22 @@ class permutation {
     return p;
   }
 
+  /// The same for `count` positions, in place. The rounds of one position wait for each other, those of 16 don't.
+  constexpr void map(std::uint64_t* positions, std::size_t count) const noexcept {
+    std::size_t i = 0;
+    if (n_ > max_listed) {
+      for (; i + lanes <= count; i += lanes) encrypt_lanes(positions + i);
+      for (std::size_t k = 0; k < i; ++k) {
+        while (positions[k] >= n_) positions[k] = encrypt(positions[k]);
+      }
+    }
+    for (; i < count; ++i) positions[i] = (*this)(positions[i]);
+  }
+
  private:
   static constexpr std::uint32_t max_rounds = 12;
   static constexpr std::uint64_t max_listed = 16;
+  static constexpr std::size_t lanes = 16;
 
   /// So few positions are written down, four bits each: halves of one bit never look random, whatever the rounds.
   /// Fisher and Yates, as Durstenfeld has it ("Algorithm 235", 1964).
@@ -71,6 +85,21 @@ class permutation {
       std::swap(low_bits, high_bits);
     }
     return (high << low_bits) | low;
+  }
+  /// As above for all lanes at once; two rounds a turn, so that the widths need no swap.
+  constexpr void encrypt_lanes(std::uint64_t* p) const noexcept {
+    const std::uint64_t low_mask = (std::uint64_t{1} << low_bits_) - 1, high_mask = (std::uint64_t{1} << high_bits_) - 1;
+    std::uint64_t low[lanes] = {}, high[lanes] = {};
+    for (std::size_t k = 0; k < lanes; ++k) {
+      low[k] = p[k] & low_mask;
+      high[k] = p[k] >> low_bits_;
+    }
+    for (std::uint32_t r = 0; r < rounds_; r += 2) {
+      const std::uint64_t a = keys_[r], b = keys_[r + 1];
+      for (std::size_t k = 0; k < lanes; ++k) high[k] = (high[k] ^ mix(low[k] + a)) & high_mask;
+      for (std::size_t k = 0; k < lanes; ++k) low[k] = (low[k] ^ mix(high[k] + b)) & low_mask;
+    }
+    for (std::size_t k = 0; k < lanes; ++k) p[k] = (high[k] << low_bits_) | low[k];
   }
   /// A 64-bit finaliser: multiply, fold. Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014.
   static constexpr std::uint64_t mix(std::uint64_t x) noexcept {

@@ -62,7 +62,8 @@ class slab {
   block* block_ = nullptr;
 };
 
-/// Keeps blocks of recent sizes, the last returned first (it is still in the cache). Any thread.
+/// Keeps blocks of recent sizes. Who asks gets the one that it wrote to last if it is free, since that lies in its
+/// core's cache, else the one that was returned last. Any thread.
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most
@@ -93,6 +94,11 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
  private:
   friend class slab;
   static constexpr std::size_t max_asked = 64;
+  /// Tells threads apart; not to be kept over a suspension.
+  [[gnu::noinline]] static const void* this_thread() noexcept {
+    static thread_local char here;
+    return &here;
+  }
   inline slab::block* find(std::size_t bytes) noexcept;
   inline void put(slab::block* b) noexcept;
   inline void destroy(slab::block* b) noexcept;
@@ -110,6 +116,7 @@ struct slab::block {
   std::byte* data;
   std::size_t capacity;
   std::shared_ptr<slab_pool> pool;  // set while the block is out
+  const void* writer = nullptr;     // the thread that asked for it last
 };
 
 inline std::byte* slab::data() const noexcept { return block_ ? block_->data : nullptr; }
@@ -122,10 +129,15 @@ inline void slab::reset() noexcept {
 }
 
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
+  const void* const me = this_thread();
   std::size_t best = free_.size();
+  bool fits = false;
   for (std::size_t i = free_.size(); i-- > 0;) {
     const std::size_t capacity = free_[i]->capacity;
     if (capacity == bytes) {
+      if (!fits) best = i;
+      fits = true;
+      if (free_[i]->writer != me) continue;
       best = i;
       break;
     }
@@ -133,6 +145,7 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   }
   if (best == free_.size()) return nullptr;
   slab::block* const b = free_[best];
+  b->writer = me;
   free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
   return b;
 }

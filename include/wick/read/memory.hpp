@@ -20,18 +20,6 @@
 #include <wick/read/memory_view.hpp>
 
 namespace wick {
-namespace detail {
-
-/// Fetches the first KiB of a row into the cache.
-inline void prefetch_row(const void* row, std::size_t bytes) noexcept {
-  const auto* p = static_cast<const char*>(row);
-  const std::size_t near = bytes < 1024 ? bytes : 1024;
-  for (std::size_t at = 0; at < near; at += 64) __builtin_prefetch(p + at);
-  if (near != 0) __builtin_prefetch(p + near - 1);  // a row need not begin where a cache line does
-}
-
-}  // namespace detail
-
 /// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
 /// in_memory(vector).
 template <class T>

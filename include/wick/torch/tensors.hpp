@@ -42,8 +42,7 @@ class tensor_rows {
   std::uint64_t size() const noexcept { return count_; }
   memory_view at(std::uint64_t i) const noexcept { return {data_ + i * bytes_, *format_}; }
   void prefetch(std::uint64_t i) const noexcept {
-    const std::byte* const row = data_ + i * bytes_;
-    for (std::size_t o = 0; o < bytes_ && o < 1024; o += 64) __builtin_prefetch(row + o, 0, 0);
+    prefetch_row(data_ + i * bytes_, bytes_);
   }
   const std::int64_t* integers() const noexcept { return reinterpret_cast<const std::int64_t*>(data_); }
   std::uint64_t fingerprint() const {

@@ -71,6 +71,12 @@ class epoch_plan {
     return index_behind<types::order_end>(order, position);
   }
 
+  /// The same for `count` positions from `first` on.
+  static void indexes(const order_type& order, std::uint64_t first, std::uint64_t count, std::uint64_t* out) noexcept {
+    for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+    map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
+  }
+
  private:
   static constexpr std::uint64_t unbatched_group = 16;
 
@@ -78,6 +84,18 @@ class epoch_plan {
   static std::uint64_t index_behind(const order_type& order, std::uint64_t position) noexcept {
     if constexpr (N == 0) return position;
     else return index_behind<N - 1>(order, std::get<N - 1>(order)(position));
+  }
+  template <std::size_t N>
+  static void map_behind(const order_type& order, std::uint64_t* p, std::size_t count) noexcept {
+    if constexpr (N != 0) {
+      const auto& f = std::get<N - 1>(order);
+      if constexpr (requires { f.map(p, count); }) {
+        f.map(p, count);
+      } else {
+        for (std::size_t i = 0; i < count; ++i) p[i] = f(p[i]);
+      }
+      map_behind<N - 1>(order, p, count);
+    }
   }
   template <class F>
   void each_order_stage(F&& f) const {

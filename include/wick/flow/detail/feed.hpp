@@ -145,7 +145,7 @@ class feed<pipeline<Source, S...>> {
 
 
  private:
-  static constexpr std::uint64_t max_run = 64;
+  static constexpr std::uint64_t max_run = 256;
   static constexpr std::uint64_t run_ticks = 40'000;         // 10–20 µs
   static constexpr std::uint64_t help_limit_ticks = 100'000;  // about 40 µs a sample
 
@@ -314,10 +314,16 @@ class feed<pipeline<Source, S...>> {
     stage_clock* const clocks = path_.clocks().mine();
     const std::uint64_t begun = now_ticks();
     std::uint64_t index[max_run];
-    for (std::uint64_t i = 0; i < count; ++i) index[i] = plan_.index(j.order, j.first + from + i);
-    for (std::uint64_t i = 0; i < count; ++i) prefetch_sample(path_.source(), index[i]);
+    plan_.indexes(j.order, j.first + from, count, index);
+    // Few rows ahead: all those of a run would push each other out of the first cache.
+    constexpr std::uint64_t ahead = 12;
+    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(path_.source(), index[i]);
+    const auto prefetch_ahead_of = [&](std::uint64_t i) {
+      if (i + ahead < count) prefetch_sample(path_.source(), index[i + ahead]);
+    };
     if constexpr (types::samples_suspend) {
       for (std::uint64_t i = 0; i < count; ++i) {
+        prefetch_ahead_of(i);
         resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
       }
       learn(count, now_ticks() - begun);
@@ -329,11 +335,17 @@ class feed<pipeline<Source, S...>> {
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for (std::uint64_t i = 0; i < count; ++i) run_here<true>(j, from + i, index[i], c, ticks);
+        for (std::uint64_t i = 0; i < count; ++i) {
+          prefetch_ahead_of(i);
+          run_here<true>(j, from + i, index[i], c, ticks);
+        }
         path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
-        for (std::uint64_t i = 0; i < count; ++i) run_here<false>(j, from + i, index[i], c, nullptr);
+        for (std::uint64_t i = 0; i < count; ++i) {
+          prefetch_ahead_of(i);
+          run_here<false>(j, from + i, index[i], c, nullptr);
+        }
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
