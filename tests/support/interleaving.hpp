@@ -48,8 +48,9 @@ std::string_view name_of(std::memory_order) noexcept;
 struct fault {
   enum kind : std::uint8_t {
     weaker,   ///< the order becomes `to`
-    as_load,  ///< a read-modify-write that adds nothing becomes a load
+    as_load,  ///< a read-modify-write becomes a load; a compare-exchange, a comparison and a store
     dropped,  ///< a store or a wake-up is left out
+    as_zero,  ///< a load reads nothing and gives 0
     blind,    ///< the wait sleeps without comparing
   };
   std::string_view function;  ///< of the library; with `line` 0 every such operation in it

@@ -42,13 +42,15 @@ class steal_queue {
 
   /// The oldest item, or null when there is none.
   T* pop() noexcept {
-    std::uint64_t head = head_.load(std::memory_order_acquire);
+    // An old head does no harm: the exchange below fails then and brings the new one.
+    std::uint64_t head = head_.load(std::memory_order_relaxed);
     for (;;) {
+      // acquire: sees the items up to this tail, and what they point to
       if (head >= tail_.load(std::memory_order_acquire)) return nullptr;
       T* const item = items_[head & mask_].load(std::memory_order_relaxed);
       // release: the read above is over before the producer may see the slot as free.
       // On failure another took it, and `head` is the new one: 64 bits never come round.
-      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_release, std::memory_order_relaxed)) {
         return item;
       }
     }
