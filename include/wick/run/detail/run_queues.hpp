@@ -50,9 +50,11 @@ class basic_run_queues {
         return j;
       }
       idle_.retire();
+      // Before the look: who sees the stop sees what was posted before it, and must not leave that behind.
+      const bool stopping = stopping_.load(std::memory_order_acquire);
       if (anything()) {
         idle_.cancel();
-      } else if (stopping_.load(std::memory_order_acquire)) {
+      } else if (stopping) {
         idle_.cancel();
         idle_.found();
         return nullptr;
