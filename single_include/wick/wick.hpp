@@ -202,60 +202,6 @@ inline std::size_t available_cpus() noexcept {
 
 }  // namespace wick
 
-// ==== wick/run/detail/injector.hpp
-/// \file
-/// The shared queue in front of all workers: jobs from outside, and what did not fit in a worker's own.
-
-// ==== wick/run/job.hpp
-/// \file
-/// The smallest unit of work: a function pointer and a link. It lies inside what it works for (a coroutine frame, a
-/// loader), so queueing it allocates nothing.
-
-namespace wick {
-
-/// Derive from it, set `execute`, hand it to a queue (executor::post, io_pool::post). It lives at least until it is
-/// executed, is in one queue at a time, and is executed once for each time it was handed over. From then on the queue
-/// touches it no more: `execute` may free the job, reuse it, or hand it over again.
-struct job {
-  void (*execute)(job*) noexcept = nullptr;  ///< gets the job itself; must not throw
-  job* next = nullptr;                       ///< belongs to the queue that holds the job
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-/// FIFO, any thread, unbounded but without allocation: the links lie in the jobs.
-class injector {
- public:
-  void push(job* j) noexcept {
-    j->next = nullptr;
-    std::lock_guard lock(mutex_);
-    *last_ = j;
-    last_ = &j->next;
-    size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
-  job* pop() noexcept {
-    if (empty()) return nullptr;
-    std::lock_guard lock(mutex_);
-    job* const j = first_;
-    if (j == nullptr) return nullptr;
-    first_ = j->next;
-    if (first_ == nullptr) last_ = &first_;
-    size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-    return j;
-  }
-  bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
-
- private:
-  alignas(64) std::atomic<std::size_t> size_{0};
-  std::mutex mutex_;
-  job* first_ = nullptr;
-  job** last_ = &first_;
-};
-
-}  // namespace wick::detail
-
 // ==== wick/run/detail/resume.hpp
 /// \file
 /// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
@@ -320,39 +266,14 @@ inline bool resume_nested(resume_node& node) {
 
 }  // namespace wick::detail
 
-// ==== wick/run/detail/thread_name.hpp
+// ==== wick/run/detail/run_queues.hpp
 /// \file
-/// Names for threads, so that top, perf and a debugger say who is who.
-
-#if defined(__linux__) || defined(__APPLE__)
-#include <pthread.h>
-#endif
-
-namespace wick::detail {
-
-/// "wick-3"; the system keeps 15 characters.
-inline void name_this_thread(const char* name, std::size_t number) noexcept {
-  char text[16];
-  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
-#if defined(__linux__)
-  ::pthread_setname_np(::pthread_self(), text);
-#elif defined(__APPLE__)
-  ::pthread_setname_np(text);
-#else
-  (void)text;
-#endif
-}
-
-}  // namespace wick::detail
-
-// ==== wick/run/event_count.hpp
-/// \file
-/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker, which wakes
-/// the next.
+/// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of them.
 
 // ==== wick/run/detail/futex.hpp
 /// \file
-/// Sleeping on a word and waking those who do: the futex on Linux, std::atomic::wait elsewhere.
+/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
+/// std::atomic::wait elsewhere).
 
 #include <climits>
 
@@ -386,11 +307,24 @@ inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
 
 inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
 
-/// A word on which one thread waits for one event.
-class wake_flag {
+/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very same code
+/// over atomics that try each interleaving and each order of memory that C++ allows; nobody else gives others.
+struct std_atomics {
+  template <class T>
+  using atomic = std::atomic<T>;
+  using mutex = std::mutex;
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept { futex_wait(word, expected); }
+  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
+  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
+};
+
+/// A word on which one thread waits for one event. What was written before set is visible after wait, and to who saw
+/// is_set. The one who waited may destroy it at once.
+template <class Atomics = std_atomics>
+class basic_wake_flag {
  public:
   void set() noexcept {
-    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) futex_wake_all(word_);
+    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
   }
   bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
   void wait() noexcept {
@@ -401,7 +335,7 @@ class wake_flag {
           !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
         continue;
       }
-      futex_wait(word_, sleeping_value);
+      Atomics::wait(word_, sleeping_value);
     }
   }
   /// Only while nobody sets or waits.
@@ -409,10 +343,74 @@ class wake_flag {
 
  private:
   static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
-  std::atomic<std::uint32_t> word_{clear_value};
+  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
 };
 
+using wake_flag = basic_wake_flag<>;
+
 }  // namespace wick::detail
+
+// ==== wick/run/detail/injector.hpp
+/// \file
+/// The shared queue in front of all workers: jobs from outside, and what did not fit in a worker's own.
+
+// ==== wick/run/job.hpp
+/// \file
+/// The smallest unit of work: a function pointer and a link. It lies inside what it works for (a coroutine frame, a
+/// loader), so queueing it allocates nothing.
+
+namespace wick {
+
+/// Derive from it, set `execute`, hand it to a queue (executor::post, io_pool::post). It lives at least until it is
+/// executed, is in one queue at a time, and is executed once for each time it was handed over. From then on the queue
+/// touches it no more: `execute` may free the job, reuse it, or hand it over again.
+struct job {
+  void (*execute)(job*) noexcept = nullptr;  ///< gets the job itself; must not throw
+  job* next = nullptr;                       ///< belongs to the queue that holds the job
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// FIFO, any thread, unbounded but without allocation: the links lie in the jobs.
+template <class Atomics = std_atomics>
+class basic_injector {
+ public:
+  void push(job* j) noexcept {
+    j->next = nullptr;
+    std::lock_guard lock(mutex_);
+    *last_ = j;
+    last_ = &j->next;
+    size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  job* pop() noexcept {
+    if (empty()) return nullptr;
+    std::lock_guard lock(mutex_);
+    job* const j = first_;
+    if (j == nullptr) return nullptr;
+    first_ = j->next;
+    if (first_ == nullptr) last_ = &first_;
+    size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    return j;
+  }
+  bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
+
+ private:
+  alignas(64) typename Atomics::template atomic<std::size_t> size_{0};
+  typename Atomics::mutex mutex_;
+  job* first_ = nullptr;
+  job** last_ = &first_;
+};
+
+using injector = basic_injector<>;
+
+}  // namespace wick::detail
+
+// ==== wick/run/event_count.hpp
+/// \file
+/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker, which wakes
+/// the next.
 
 namespace wick {
 
@@ -426,8 +424,9 @@ namespace wick {
 ///
 /// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the order
 /// begin_search, then found or retire, after retire either cancel or sleep, which both make it a searcher again. When
-/// it is destroyed nobody may sleep: notify_all, and join those who did.
-class event_count {
+/// it is destroyed nobody may sleep: notify_all, and join those who did. `Atomics` is the tests' (detail::std_atomics).
+template <class Atomics = detail::std_atomics>
+class basic_event_count {
  public:
   /// An item was published. Wakes one sleeper unless someone searches already.
   void notify() noexcept {
@@ -436,7 +435,7 @@ class event_count {
       // The woken one counts as searching from now on, so that the next notify needs no system call.
       if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel)) {
         permits_.fetch_add(1, std::memory_order_release);
-        detail::futex_wake(permits_, 1);
+        Atomics::wake_one(permits_);
         return;
       }
     }
@@ -450,7 +449,7 @@ class event_count {
       if (state_.compare_exchange_weak(seen, seen - n * one_sleeping + n * one_searching,
                                        std::memory_order_acq_rel)) {
         permits_.fetch_add(static_cast<std::uint32_t>(n), std::memory_order_release);
-        detail::futex_wake_all(permits_);
+        Atomics::wake_all(permits_);
         return;
       }
     }
@@ -502,7 +501,7 @@ class event_count {
     std::uint32_t n = permits_.load(std::memory_order_acquire);
     for (;;) {
       if (n == 0) {
-        detail::futex_wait(permits_, 0);
+        Atomics::wait(permits_, 0);
         n = permits_.load(std::memory_order_acquire);
       } else if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acq_rel)) {
         return;
@@ -510,11 +509,227 @@ class event_count {
     }
   }
 
-  alignas(64) std::atomic<std::uint64_t> state_{0};
-  alignas(64) std::atomic<std::uint32_t> permits_{0};
+  template <class T>
+  using atomic = typename Atomics::template atomic<T>;
+  alignas(64) atomic<std::uint64_t> state_{0};
+  alignas(64) atomic<std::uint32_t> permits_{0};
+};
+
+using event_count = basic_event_count<>;
+
+}  // namespace wick
+
+// ==== wick/run/steal_queue.hpp
+/// \file
+/// A worker's own queue: it puts jobs in, it and the others take the oldest out.
+
+#include <bit>
+
+namespace wick {
+
+/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because batches
+/// leave in order and the oldest sample holds up all others.
+///
+/// push: only the owner. pop, empty, size: any thread. What the owner wrote before push is visible to who pops. The
+/// queue does not own what it holds; it must be empty (or its content accounted for elsewhere) when it is destroyed.
+template <class T, class Atomics = detail::std_atomics>
+class steal_queue {
+  template <class V>
+  using atomic = typename Atomics::template atomic<V>;
+
+ public:
+  /// \param capacity rounded up to a power of two
+  explicit steal_queue(std::size_t capacity)
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
+        items_(new atomic<T*>[mask_ + 1]()) {}
+
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  /// False when full.
+  bool push(T* item) noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    // acquire: a consumer's read of the item is over before its slot is written again
+    if (tail - head_.load(std::memory_order_acquire) > mask_) return false;
+    items_[tail & mask_].store(item, std::memory_order_relaxed);
+    tail_.store(tail + 1, std::memory_order_release);  // publishes the item and what it points to
+    return true;
+  }
+
+  /// The oldest item, or null when there is none.
+  T* pop() noexcept {
+    // An old head does no harm: the exchange below fails then and brings the new one.
+    std::uint64_t head = head_.load(std::memory_order_relaxed);
+    for (;;) {
+      // acquire: sees the items up to this tail, and what they point to
+      if (head >= tail_.load(std::memory_order_acquire)) return nullptr;
+      T* const item = items_[head & mask_].load(std::memory_order_relaxed);
+      // release: the read above is over before the producer may see the slot as free.
+      // On failure another took it, and `head` is the new one: 64 bits never come round.
+      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_release, std::memory_order_relaxed)) {
+        return item;
+      }
+    }
+  }
+
+  bool empty() const noexcept {
+    return head_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_acquire);
+  }
+  /// Of a moment that is over; while others push and pop it may be off by what they did meanwhile.
+  std::size_t size() const noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_acquire), tail = tail_.load(std::memory_order_acquire);
+    return tail > head ? static_cast<std::size_t>(tail - head) : 0;
+  }
+
+ private:
+  const std::size_t mask_;
+  const std::unique_ptr<atomic<T*>[]> items_;
+  alignas(64) atomic<std::uint64_t> head_{0};
+  alignas(64) atomic<std::uint64_t> tail_{0};
 };
 
 }  // namespace wick
+
+namespace wick::detail {
+
+/// All of the executor but its threads: who gets which job, and who sleeps when. post and stop: any thread. next: one
+/// thread a worker number. A job that was posted is handed out once, and is not left lying while a worker sleeps that
+/// could take it; what was written before post is visible to who gets it.
+template <class Atomics = std_atomics>
+class basic_run_queues {
+ public:
+  basic_run_queues(std::size_t workers, std::size_t capacity) {
+    workers_.reserve(workers);
+    for (std::size_t i = 0; i < workers; ++i) {
+      workers_.push_back(std::make_unique<worker>(capacity, static_cast<std::uint32_t>(i * 0x9E3779B9u + 1)));
+    }
+  }
+
+  std::size_t workers() const noexcept { return workers_.size(); }
+
+  /// `from`: the number of the worker that calls, or anything higher.
+  void post(job* j, std::size_t from) noexcept {
+    if (from >= workers_.size() || !workers_[from]->queue.push(j)) injector_.push(j);
+    idle_.notify();
+  }
+
+  /// The next job of worker `number`; sleeps while there is none. Null after stop(), when there is nothing anywhere.
+  job* next(std::size_t number) noexcept {
+    worker& w = *workers_[number];
+    if (job* j = find(w)) return j;
+    idle_.begin_search();
+    for (;;) {
+      job* j = steal(w);
+      if (j == nullptr) j = injector_.pop();
+      if (j != nullptr) {
+        idle_.found([this] { return anything(); });
+        return j;
+      }
+      idle_.retire();
+      // Before the look: who sees the stop sees what was posted before it, and must not leave that behind.
+      const bool stopping = stopping_.load(std::memory_order_acquire);
+      if (anything()) {
+        idle_.cancel();
+      } else if (stopping) {
+        idle_.cancel();
+        idle_.found();
+        return nullptr;
+      } else {
+        idle_.sleep();
+      }
+    }
+  }
+
+  /// From now on next returns null instead of sleeping.
+  void stop() noexcept {
+    stopping_.store(true, std::memory_order_release);
+    idle_.notify_all();
+  }
+
+  std::uint64_t stolen() const noexcept {
+    std::uint64_t n = 0;
+    for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
+    return n;
+  }
+  std::size_t asleep() const noexcept { return idle_.sleepers(); }
+
+ private:
+  template <class T>
+  using atomic = typename Atomics::template atomic<T>;
+
+  struct alignas(64) worker {
+    worker(std::size_t capacity, std::uint32_t seed) : queue(capacity), random(seed) {}
+    steal_queue<job, Atomics> queue;
+    std::atomic<std::uint64_t> stolen{0};  // only for reports
+    std::uint32_t random;
+    std::uint32_t tick = 0;
+  };
+
+  /// Own and shared queue take turns, so that neither can starve the other.
+  job* find(worker& w) noexcept {
+    if ((w.tick++ & 1) != 0) {
+      if (job* j = injector_.pop()) return j;
+    }
+    if (job* j = w.queue.pop()) return j;
+    return injector_.pop();
+  }
+
+  job* steal(worker& thief) noexcept {
+    const std::size_t n = workers_.size();
+    thief.random = thief.random * 1664525u + 1013904223u;
+    const std::size_t start = thief.random % n;
+    for (std::size_t i = 0; i < n; ++i) {
+      worker& victim = *workers_[(start + i) % n];
+      if (&victim == &thief) continue;
+      if (job* j = victim.queue.pop()) {
+        thief.stolen.store(thief.stolen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        return j;
+      }
+    }
+    return nullptr;
+  }
+
+  bool anything() const noexcept {
+    if (!injector_.empty()) return true;
+    for (const auto& w : workers_) {
+      if (!w->queue.empty()) return true;
+    }
+    return false;
+  }
+
+  basic_event_count<Atomics> idle_;
+  basic_injector<Atomics> injector_;
+  atomic<bool> stopping_{false};
+  std::vector<std::unique_ptr<worker>> workers_;
+};
+
+using run_queues = basic_run_queues<>;
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/thread_name.hpp
+/// \file
+/// Names for threads, so that top, perf and a debugger say who is who.
+
+#if defined(__linux__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace wick::detail {
+
+/// "wick-3"; the system keeps 15 characters.
+inline void name_this_thread(const char* name, std::size_t number) noexcept {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
+#if defined(__linux__)
+  ::pthread_setname_np(::pthread_self(), text);
+#elif defined(__APPLE__)
+  ::pthread_setname_np(text);
+#else
+  (void)text;
+#endif
+}
+
+}  // namespace wick::detail
 
 // ==== wick/run/io_pool.hpp
 /// \file
@@ -653,71 +868,6 @@ class io_pool {
 
 }  // namespace wick
 
-// ==== wick/run/steal_queue.hpp
-/// \file
-/// A worker's own queue: it puts jobs in, it and the others take the oldest out.
-
-#include <bit>
-
-namespace wick {
-
-/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because batches
-/// leave in order and the oldest sample holds up all others.
-///
-/// push: only the owner. pop, empty, size: any thread. What the owner wrote before push is visible to who pops. The
-/// queue does not own what it holds; it must be empty (or its content accounted for elsewhere) when it is destroyed.
-template <class T>
-class steal_queue {
- public:
-  /// \param capacity rounded up to a power of two
-  explicit steal_queue(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
-        items_(new std::atomic<T*>[mask_ + 1]()) {}
-
-  std::size_t capacity() const noexcept { return mask_ + 1; }
-
-  /// False when full.
-  bool push(T* item) noexcept {
-    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-    // acquire: a consumer's read of the item is over before its slot is written again
-    if (tail - head_.load(std::memory_order_acquire) > mask_) return false;
-    items_[tail & mask_].store(item, std::memory_order_relaxed);
-    tail_.store(tail + 1, std::memory_order_release);  // publishes the item and what it points to
-    return true;
-  }
-
-  /// The oldest item, or null when there is none.
-  T* pop() noexcept {
-    std::uint64_t head = head_.load(std::memory_order_acquire);
-    for (;;) {
-      if (head >= tail_.load(std::memory_order_acquire)) return nullptr;
-      T* const item = items_[head & mask_].load(std::memory_order_relaxed);
-      // release: the read above is over before the producer may see the slot as free.
-      // On failure another took it, and `head` is the new one: 64 bits never come round.
-      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return item;
-      }
-    }
-  }
-
-  bool empty() const noexcept {
-    return head_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_acquire);
-  }
-  /// Of a moment that is over; while others push and pop it may be off by what they did meanwhile.
-  std::size_t size() const noexcept {
-    const std::uint64_t head = head_.load(std::memory_order_acquire), tail = tail_.load(std::memory_order_acquire);
-    return tail > head ? static_cast<std::size_t>(tail - head) : 0;
-  }
-
- private:
-  const std::size_t mask_;
-  const std::unique_ptr<std::atomic<T*>[]> items_;
-  alignas(64) std::atomic<std::uint64_t> head_{0};
-  alignas(64) std::atomic<std::uint64_t> tail_{0};
-};
-
-}  // namespace wick
-
 namespace wick {
 
 struct executor_options {
@@ -746,9 +896,9 @@ class executor {
   executor& operator=(const executor&) = delete;
   ~executor();
 
-  std::size_t workers() const noexcept { return workers_.size(); }
+  std::size_t workers() const noexcept { return queues_.workers(); }
   /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
-  std::size_t slots() const noexcept { return workers_.size() + max_helpers; }
+  std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   io_pool& io() noexcept { return io_; }
 
@@ -801,24 +951,13 @@ class executor {
   };
 
   /// Jobs that were taken from another worker's queue, so far.
-  std::uint64_t stolen() const noexcept {
-    std::uint64_t n = 0;
-    for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
-    return n;
-  }
+  std::uint64_t stolen() const noexcept { return queues_.stolen(); }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
-  std::size_t asleep() const noexcept { return idle_.sleepers(); }
+  std::size_t asleep() const noexcept { return queues_.asleep(); }
 
  private:
   static constexpr std::size_t max_helpers = 8;
 
-  struct alignas(64) worker {
-    explicit worker(std::size_t capacity) : queue(capacity) {}
-    steal_queue<job> queue;
-    std::atomic<std::uint64_t> stolen{0};
-    std::uint32_t random = 0;
-    std::thread thread;
-  };
   struct identity {
     const executor* of = nullptr;
     std::size_t slot = none;
@@ -829,117 +968,49 @@ class executor {
   }
 
   void work(std::size_t number) noexcept;
-  job* find(worker& w, std::uint32_t tick) noexcept;
-  job* steal(worker& thief) noexcept;
-  bool anything() const noexcept;
 
-  event_count idle_;
-  detail::injector injector_;
-  std::atomic<bool> stopping_{false};
+  detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
-  std::vector<std::unique_ptr<worker>> workers_;
+  std::vector<std::thread> workers_;
   io_pool io_;
 };
 
 inline executor::executor(executor_options options)
-    : io_(options.io_threads != 0 ? options.io_threads
+    : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
+      io_(options.io_threads != 0 ? options.io_threads
                                   : std::min<std::size_t>(
                                         32, std::max<std::size_t>(
                                                 4, 2 * (options.workers != 0 ? options.workers : available_cpus())))) {
   const std::size_t n = options.workers != 0 ? options.workers : available_cpus();
   workers_.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    workers_.push_back(std::make_unique<worker>(options.queue_capacity));
-    workers_.back()->random = static_cast<std::uint32_t>(i * 0x9E3779B9u + 1);
-  }
   try {
     for (std::size_t i = 0; i < n; ++i) {
-      workers_[i]->thread = std::thread([this, i, name = options.name] {
+      workers_.emplace_back([this, i, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
         work(i);
       });
     }
   } catch (...) {  // no more threads to be had: those that started must be joined
-    stopping_.store(true, std::memory_order_release);
-    idle_.notify_all();
-    for (const auto& w : workers_) {
-      if (w->thread.joinable()) w->thread.join();
-    }
+    queues_.stop();
+    for (std::thread& w : workers_) w.join();
     throw;
   }
 }
 
 inline executor::~executor() {
   io_.stop();  // what it still has is done, and posts its continuations here
-  stopping_.store(true, std::memory_order_release);
-  idle_.notify_all();
-  for (const auto& w : workers_) w->thread.join();
+  queues_.stop();
+  for (std::thread& w : workers_) w.join();
 }
 
 inline void executor::post(job* j) noexcept {
   const identity& me = self();
-  if (me.of != this || me.slot >= workers_.size() || !workers_[me.slot]->queue.push(j)) injector_.push(j);
-  idle_.notify();
-}
-
-inline job* executor::steal(worker& thief) noexcept {
-  const std::size_t n = workers_.size();
-  thief.random = thief.random * 1664525u + 1013904223u;
-  const std::size_t start = thief.random % n;
-  for (std::size_t i = 0; i < n; ++i) {
-    worker& victim = *workers_[(start + i) % n];
-    if (&victim == &thief) continue;
-    if (job* j = victim.queue.pop()) {
-      thief.stolen.store(thief.stolen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      return j;
-    }
-  }
-  return nullptr;
-}
-
-/// Own and shared queue take turns, so that neither can starve the other.
-inline job* executor::find(worker& w, std::uint32_t tick) noexcept {
-  if ((tick & 1) != 0) {
-    if (job* j = injector_.pop()) return j;
-  }
-  if (job* j = w.queue.pop()) return j;
-  return injector_.pop();
-}
-
-inline bool executor::anything() const noexcept {
-  if (!injector_.empty()) return true;
-  for (const auto& w : workers_) {
-    if (!w->queue.empty()) return true;
-  }
-  return false;
+  queues_.post(j, me.of == this ? me.slot : none);
 }
 
 inline void executor::work(std::size_t number) noexcept {
   self() = {this, number};
-  worker& w = *workers_[number];
-  for (std::uint32_t tick = 0;; ++tick) {
-    job* j = find(w, tick);
-    if (j == nullptr) {
-      idle_.begin_search();
-      for (;;) {
-        j = steal(w);
-        if (j == nullptr) j = injector_.pop();
-        if (j != nullptr) break;
-        idle_.retire();
-        if (anything()) {
-          idle_.cancel();
-        } else if (stopping_.load(std::memory_order_acquire)) {
-          idle_.cancel();
-          idle_.found();
-          return;
-        } else {
-          idle_.sleep();
-        }
-      }
-      idle_.found([this] { return anything(); });
-    }
-    j->execute(j);
-  }
+  while (job* const j = queues_.next(number)) j->execute(j);
 }
 
 inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
@@ -4247,12 +4318,14 @@ namespace wick {
 /// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also tells
 /// whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may destroy it as
 /// soon as it has the last item.
-template <class T>
+template <class T, class Atomics = detail::std_atomics, class Executor = executor>
 class sequencer {
+  using slot = typename Atomics::template atomic<std::uintptr_t>;
+
  public:
   explicit sequencer(std::size_t capacity)
       : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
-        slots_(new std::atomic<std::uintptr_t>[mask_ + 1]()) {}
+        slots_(new slot[mask_ + 1]()) {}
 
   std::size_t capacity() const noexcept { return mask_ + 1; }
 
@@ -4271,10 +4344,10 @@ class sequencer {
 
   /// The next item if it is there, else null. Consumer.
   T* try_take() noexcept {
-    std::atomic<std::uintptr_t>& slot = slots_[next_ & mask_];
-    const std::uintptr_t item = slot.load(std::memory_order_acquire);
+    slot& place = slots_[next_ & mask_];
+    const std::uintptr_t item = place.load(std::memory_order_acquire);
     if (item == empty) return nullptr;
-    slot.store(empty, std::memory_order_relaxed);
+    place.store(empty, std::memory_order_relaxed);
     ++next_;
     return reinterpret_cast<T*>(item);
   }
@@ -4290,7 +4363,7 @@ class sequencer {
   /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
   class [[nodiscard]] awaiter : job {
    public:
-    awaiter(sequencer& s, executor& on) noexcept : sequencer_(s), on_(on) {}
+    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
     bool await_ready() const noexcept {
       return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
     }
@@ -4307,19 +4380,19 @@ class sequencer {
     friend class sequencer;
     void wake() noexcept { on_.post(this); }
     sequencer& sequencer_;
-    executor& on_;
+    Executor& on_;
     std::coroutine_handle<> handle_;
   };
-  awaiter next(executor& on) noexcept { return awaiter(*this, on); }
+  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
 
  private:
   static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
   static constexpr std::uintptr_t empty = 0, waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
 
   const std::size_t mask_;
-  const std::unique_ptr<std::atomic<std::uintptr_t>[]> slots_;
+  const std::unique_ptr<slot[]> slots_;
   std::uint64_t next_ = 0;
-  detail::wake_flag awake_;
+  detail::basic_wake_flag<Atomics> awake_;
 };
 
 }  // namespace wick

@@ -20,8 +20,9 @@ namespace wick {
 ///
 /// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the order
 /// begin_search, then found or retire, after retire either cancel or sleep, which both make it a searcher again. When
-/// it is destroyed nobody may sleep: notify_all, and join those who did.
-class event_count {
+/// it is destroyed nobody may sleep: notify_all, and join those who did. `Atomics` is the tests' (detail::std_atomics).
+template <class Atomics = detail::std_atomics>
+class basic_event_count {
  public:
   /// An item was published. Wakes one sleeper unless someone searches already.
   void notify() noexcept {
@@ -30,7 +31,7 @@ class event_count {
       // The woken one counts as searching from now on, so that the next notify needs no system call.
       if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel)) {
         permits_.fetch_add(1, std::memory_order_release);
-        detail::futex_wake(permits_, 1);
+        Atomics::wake_one(permits_);
         return;
       }
     }
@@ -44,7 +45,7 @@ class event_count {
       if (state_.compare_exchange_weak(seen, seen - n * one_sleeping + n * one_searching,
                                        std::memory_order_acq_rel)) {
         permits_.fetch_add(static_cast<std::uint32_t>(n), std::memory_order_release);
-        detail::futex_wake_all(permits_);
+        Atomics::wake_all(permits_);
         return;
       }
     }
@@ -96,7 +97,7 @@ class event_count {
     std::uint32_t n = permits_.load(std::memory_order_acquire);
     for (;;) {
       if (n == 0) {
-        detail::futex_wait(permits_, 0);
+        Atomics::wait(permits_, 0);
         n = permits_.load(std::memory_order_acquire);
       } else if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acq_rel)) {
         return;
@@ -104,8 +105,12 @@ class event_count {
     }
   }
 
-  alignas(64) std::atomic<std::uint64_t> state_{0};
-  alignas(64) std::atomic<std::uint32_t> permits_{0};
+  template <class T>
+  using atomic = typename Atomics::template atomic<T>;
+  alignas(64) atomic<std::uint64_t> state_{0};
+  alignas(64) atomic<std::uint32_t> permits_{0};
 };
+
+using event_count = basic_event_count<>;
 
 }  // namespace wick

@@ -7,19 +7,16 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <wick/run/cpus.hpp>
-#include <wick/run/detail/injector.hpp>
 #include <wick/run/detail/resume.hpp>
+#include <wick/run/detail/run_queues.hpp>
 #include <wick/run/detail/thread_name.hpp>
-#include <wick/run/event_count.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/job.hpp>
-#include <wick/run/steal_queue.hpp>
 
 namespace wick {
 
@@ -49,9 +46,9 @@ class executor {
   executor& operator=(const executor&) = delete;
   ~executor();
 
-  std::size_t workers() const noexcept { return workers_.size(); }
+  std::size_t workers() const noexcept { return queues_.workers(); }
   /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
-  std::size_t slots() const noexcept { return workers_.size() + max_helpers; }
+  std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   io_pool& io() noexcept { return io_; }
 
@@ -104,24 +101,13 @@ class executor {
   };
 
   /// Jobs that were taken from another worker's queue, so far.
-  std::uint64_t stolen() const noexcept {
-    std::uint64_t n = 0;
-    for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
-    return n;
-  }
+  std::uint64_t stolen() const noexcept { return queues_.stolen(); }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
-  std::size_t asleep() const noexcept { return idle_.sleepers(); }
+  std::size_t asleep() const noexcept { return queues_.asleep(); }
 
  private:
   static constexpr std::size_t max_helpers = 8;
 
-  struct alignas(64) worker {
-    explicit worker(std::size_t capacity) : queue(capacity) {}
-    steal_queue<job> queue;
-    std::atomic<std::uint64_t> stolen{0};
-    std::uint32_t random = 0;
-    std::thread thread;
-  };
   struct identity {
     const executor* of = nullptr;
     std::size_t slot = none;
@@ -132,117 +118,49 @@ class executor {
   }
 
   void work(std::size_t number) noexcept;
-  job* find(worker& w, std::uint32_t tick) noexcept;
-  job* steal(worker& thief) noexcept;
-  bool anything() const noexcept;
 
-  event_count idle_;
-  detail::injector injector_;
-  std::atomic<bool> stopping_{false};
+  detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
-  std::vector<std::unique_ptr<worker>> workers_;
+  std::vector<std::thread> workers_;
   io_pool io_;
 };
 
 inline executor::executor(executor_options options)
-    : io_(options.io_threads != 0 ? options.io_threads
+    : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
+      io_(options.io_threads != 0 ? options.io_threads
                                   : std::min<std::size_t>(
                                         32, std::max<std::size_t>(
                                                 4, 2 * (options.workers != 0 ? options.workers : available_cpus())))) {
   const std::size_t n = options.workers != 0 ? options.workers : available_cpus();
   workers_.reserve(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    workers_.push_back(std::make_unique<worker>(options.queue_capacity));
-    workers_.back()->random = static_cast<std::uint32_t>(i * 0x9E3779B9u + 1);
-  }
   try {
     for (std::size_t i = 0; i < n; ++i) {
-      workers_[i]->thread = std::thread([this, i, name = options.name] {
+      workers_.emplace_back([this, i, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
         work(i);
       });
     }
   } catch (...) {  // no more threads to be had: those that started must be joined
-    stopping_.store(true, std::memory_order_release);
-    idle_.notify_all();
-    for (const auto& w : workers_) {
-      if (w->thread.joinable()) w->thread.join();
-    }
+    queues_.stop();
+    for (std::thread& w : workers_) w.join();
     throw;
   }
 }
 
 inline executor::~executor() {
   io_.stop();  // what it still has is done, and posts its continuations here
-  stopping_.store(true, std::memory_order_release);
-  idle_.notify_all();
-  for (const auto& w : workers_) w->thread.join();
+  queues_.stop();
+  for (std::thread& w : workers_) w.join();
 }
 
 inline void executor::post(job* j) noexcept {
   const identity& me = self();
-  if (me.of != this || me.slot >= workers_.size() || !workers_[me.slot]->queue.push(j)) injector_.push(j);
-  idle_.notify();
-}
-
-inline job* executor::steal(worker& thief) noexcept {
-  const std::size_t n = workers_.size();
-  thief.random = thief.random * 1664525u + 1013904223u;
-  const std::size_t start = thief.random % n;
-  for (std::size_t i = 0; i < n; ++i) {
-    worker& victim = *workers_[(start + i) % n];
-    if (&victim == &thief) continue;
-    if (job* j = victim.queue.pop()) {
-      thief.stolen.store(thief.stolen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      return j;
-    }
-  }
-  return nullptr;
-}
-
-/// Own and shared queue take turns, so that neither can starve the other.
-inline job* executor::find(worker& w, std::uint32_t tick) noexcept {
-  if ((tick & 1) != 0) {
-    if (job* j = injector_.pop()) return j;
-  }
-  if (job* j = w.queue.pop()) return j;
-  return injector_.pop();
-}
-
-inline bool executor::anything() const noexcept {
-  if (!injector_.empty()) return true;
-  for (const auto& w : workers_) {
-    if (!w->queue.empty()) return true;
-  }
-  return false;
+  queues_.post(j, me.of == this ? me.slot : none);
 }
 
 inline void executor::work(std::size_t number) noexcept {
   self() = {this, number};
-  worker& w = *workers_[number];
-  for (std::uint32_t tick = 0;; ++tick) {
-    job* j = find(w, tick);
-    if (j == nullptr) {
-      idle_.begin_search();
-      for (;;) {
-        j = steal(w);
-        if (j == nullptr) j = injector_.pop();
-        if (j != nullptr) break;
-        idle_.retire();
-        if (anything()) {
-          idle_.cancel();
-        } else if (stopping_.load(std::memory_order_acquire)) {
-          idle_.cancel();
-          idle_.found();
-          return;
-        } else {
-          idle_.sleep();
-        }
-      }
-      idle_.found([this] { return anything(); });
-    }
-    j->execute(j);
-  }
+  while (job* const j = queues_.next(number)) j->execute(j);
 }
 
 inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {

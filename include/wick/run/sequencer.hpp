@@ -24,12 +24,14 @@ namespace wick {
 /// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also tells
 /// whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may destroy it as
 /// soon as it has the last item.
-template <class T>
+template <class T, class Atomics = detail::std_atomics, class Executor = executor>
 class sequencer {
+  using slot = typename Atomics::template atomic<std::uintptr_t>;
+
  public:
   explicit sequencer(std::size_t capacity)
       : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
-        slots_(new std::atomic<std::uintptr_t>[mask_ + 1]()) {}
+        slots_(new slot[mask_ + 1]()) {}
 
   std::size_t capacity() const noexcept { return mask_ + 1; }
 
@@ -48,10 +50,10 @@ class sequencer {
 
   /// The next item if it is there, else null. Consumer.
   T* try_take() noexcept {
-    std::atomic<std::uintptr_t>& slot = slots_[next_ & mask_];
-    const std::uintptr_t item = slot.load(std::memory_order_acquire);
+    slot& place = slots_[next_ & mask_];
+    const std::uintptr_t item = place.load(std::memory_order_acquire);
     if (item == empty) return nullptr;
-    slot.store(empty, std::memory_order_relaxed);
+    place.store(empty, std::memory_order_relaxed);
     ++next_;
     return reinterpret_cast<T*>(item);
   }
@@ -67,7 +69,7 @@ class sequencer {
   /// `T* item = co_await s.next(on);` Consumer; continues on `on`.
   class [[nodiscard]] awaiter : job {
    public:
-    awaiter(sequencer& s, executor& on) noexcept : sequencer_(s), on_(on) {}
+    awaiter(sequencer& s, Executor& on) noexcept : sequencer_(s), on_(on) {}
     bool await_ready() const noexcept {
       return sequencer_.slots_[sequencer_.next_ & sequencer_.mask_].load(std::memory_order_acquire) != empty;
     }
@@ -84,19 +86,19 @@ class sequencer {
     friend class sequencer;
     void wake() noexcept { on_.post(this); }
     sequencer& sequencer_;
-    executor& on_;
+    Executor& on_;
     std::coroutine_handle<> handle_;
   };
-  awaiter next(executor& on) noexcept { return awaiter(*this, on); }
+  awaiter next(Executor& on) noexcept { return awaiter(*this, on); }
 
  private:
   static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
   static constexpr std::uintptr_t empty = 0, waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
 
   const std::size_t mask_;
-  const std::unique_ptr<std::atomic<std::uintptr_t>[]> slots_;
+  const std::unique_ptr<slot[]> slots_;
   std::uint64_t next_ = 0;
-  detail::wake_flag awake_;
+  detail::basic_wake_flag<Atomics> awake_;
 };
 
 }  // namespace wick

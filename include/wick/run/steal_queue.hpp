@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <memory>
 
+#include <wick/run/detail/futex.hpp>
+
 namespace wick {
 
 /// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because batches
@@ -15,13 +17,16 @@ namespace wick {
 ///
 /// push: only the owner. pop, empty, size: any thread. What the owner wrote before push is visible to who pops. The
 /// queue does not own what it holds; it must be empty (or its content accounted for elsewhere) when it is destroyed.
-template <class T>
+template <class T, class Atomics = detail::std_atomics>
 class steal_queue {
+  template <class V>
+  using atomic = typename Atomics::template atomic<V>;
+
  public:
   /// \param capacity rounded up to a power of two
   explicit steal_queue(std::size_t capacity)
       : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
-        items_(new std::atomic<T*>[mask_ + 1]()) {}
+        items_(new atomic<T*>[mask_ + 1]()) {}
 
   std::size_t capacity() const noexcept { return mask_ + 1; }
 
@@ -37,13 +42,15 @@ class steal_queue {
 
   /// The oldest item, or null when there is none.
   T* pop() noexcept {
-    std::uint64_t head = head_.load(std::memory_order_acquire);
+    // An old head does no harm: the exchange below fails then and brings the new one.
+    std::uint64_t head = head_.load(std::memory_order_relaxed);
     for (;;) {
+      // acquire: sees the items up to this tail, and what they point to
       if (head >= tail_.load(std::memory_order_acquire)) return nullptr;
       T* const item = items_[head & mask_].load(std::memory_order_relaxed);
       // release: the read above is over before the producer may see the slot as free.
       // On failure another took it, and `head` is the new one: 64 bits never come round.
-      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_release, std::memory_order_relaxed)) {
         return item;
       }
     }
@@ -60,9 +67,9 @@ class steal_queue {
 
  private:
   const std::size_t mask_;
-  const std::unique_ptr<std::atomic<T*>[]> items_;
-  alignas(64) std::atomic<std::uint64_t> head_{0};
-  alignas(64) std::atomic<std::uint64_t> tail_{0};
+  const std::unique_ptr<atomic<T*>[]> items_;
+  alignas(64) atomic<std::uint64_t> head_{0};
+  alignas(64) atomic<std::uint64_t> tail_{0};
 };
 
 }  // namespace wick

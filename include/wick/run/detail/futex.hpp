@@ -1,10 +1,12 @@
 /// \file
-/// Sleeping on a word and waking those who do: the futex on Linux, std::atomic::wait elsewhere.
+/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
+/// std::atomic::wait elsewhere).
 #pragma once
 
 #include <atomic>
 #include <climits>
 #include <cstdint>
+#include <mutex>
 
 #ifdef __linux__
 #include <linux/futex.h>
@@ -36,11 +38,24 @@ inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
 
 inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
 
-/// A word on which one thread waits for one event.
-class wake_flag {
+/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very same code
+/// over atomics that try each interleaving and each order of memory that C++ allows; nobody else gives others.
+struct std_atomics {
+  template <class T>
+  using atomic = std::atomic<T>;
+  using mutex = std::mutex;
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept { futex_wait(word, expected); }
+  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
+  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
+};
+
+/// A word on which one thread waits for one event. What was written before set is visible after wait, and to who saw
+/// is_set. The one who waited may destroy it at once.
+template <class Atomics = std_atomics>
+class basic_wake_flag {
  public:
   void set() noexcept {
-    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) futex_wake_all(word_);
+    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
   }
   bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
   void wait() noexcept {
@@ -51,7 +66,7 @@ class wake_flag {
           !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
         continue;
       }
-      futex_wait(word_, sleeping_value);
+      Atomics::wait(word_, sleeping_value);
     }
   }
   /// Only while nobody sets or waits.
@@ -59,7 +74,9 @@ class wake_flag {
 
  private:
   static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
-  std::atomic<std::uint32_t> word_{clear_value};
+  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
 };
+
+using wake_flag = basic_wake_flag<>;
 
 }  // namespace wick::detail

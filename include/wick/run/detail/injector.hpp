@@ -6,12 +6,14 @@
 #include <cstddef>
 #include <mutex>
 
+#include <wick/run/detail/futex.hpp>
 #include <wick/run/job.hpp>
 
 namespace wick::detail {
 
 /// FIFO, any thread, unbounded but without allocation: the links lie in the jobs.
-class injector {
+template <class Atomics = std_atomics>
+class basic_injector {
  public:
   void push(job* j) noexcept {
     j->next = nullptr;
@@ -33,10 +35,12 @@ class injector {
   bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
 
  private:
-  alignas(64) std::atomic<std::size_t> size_{0};
-  std::mutex mutex_;
+  alignas(64) typename Atomics::template atomic<std::size_t> size_{0};
+  typename Atomics::mutex mutex_;
   job* first_ = nullptr;
   job** last_ = &first_;
 };
+
+using injector = basic_injector<>;
 
 }  // namespace wick::detail

@@ -1,0 +1,229 @@
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "faults.hpp"
+#include "support/doctest.hpp"
+#include "support/interleaving.hpp"
+#include <wick/run/event_count.hpp>
+
+using namespace wick_test::interleaving;
+
+namespace {
+
+/// Steps of the protocol that are left out, to see that they are missed.
+struct omitted {
+  bool second_look = false;    // between retire and sleep
+  bool look_at_found = false;  // of the last searcher that found something
+  bool touch = false;          // a producer only looks whether someone sleeps, before it publishes
+};
+
+/// Items that are only counted, and workers that take them and sleep as the executor's do. The count itself
+/// is relaxed: all order is the event count's.
+class market {
+ public:
+  explicit market(omitted o) : omitted_(o) {}
+
+  void produce() {
+    if (omitted_.touch) idle_.notify();
+    items_.fetch_add(1, std::memory_order_relaxed);
+    if (!omitted_.touch) idle_.notify();
+  }
+  /// Takes one item and sleeps as often as it must; leaves as a worker does that runs the item.
+  void consume() {
+    if (take()) return;
+    idle_.begin_search();
+    for (;;) {
+      if (take()) break;
+      idle_.retire();
+      if (!omitted_.second_look && there())
+        idle_.cancel();
+      else
+        idle_.sleep();
+    }
+    idle_.found([this] { return !omitted_.look_at_found && there(); });
+  }
+  /// A worker until stop(): how many items it took.
+  int work() {
+    for (int taken = 0;;) {
+      if (take()) {
+        ++taken;
+        continue;
+      }
+      idle_.begin_search();
+      for (;;) {
+        if (take()) break;
+        idle_.retire();
+        const bool stopping = stopping_.load(std::memory_order_acquire);  // before the look
+        if (there()) {
+          idle_.cancel();
+        } else if (stopping) {
+          idle_.cancel();
+          idle_.found();
+          return taken;
+        } else {
+          idle_.sleep();
+        }
+      }
+      ++taken;
+      idle_.found([this] { return there(); });
+    }
+  }
+  void stop() {
+    stopping_.store(true, std::memory_order_release);
+    idle_.notify_all();
+  }
+  std::uint32_t sleepers() { return idle_.sleepers(); }
+
+ private:
+  bool there() { return items_.load(std::memory_order_relaxed) > 0; }
+  bool take() {
+    int n = items_.load(std::memory_order_relaxed);
+    while (n > 0) {
+      if (items_.compare_exchange_strong(n, n - 1, std::memory_order_relaxed)) return true;
+    }
+    return false;
+  }
+  const omitted omitted_;
+  wick::basic_event_count<model> idle_;
+  atomic<int> items_{0};
+  atomic<bool> stopping_{false};
+};
+
+/// So many consumers and as many items, from so many producers: all end, or a wake-up was lost.
+void one_each(int consumers, int producers, omitted o = {}) {
+  market m(o);
+  for (int c = 0; c < consumers; ++c) spawn([&] { m.consume(); });
+  for (int p = 0; p < producers; ++p) {
+    spawn([&, p] {
+      for (int i = p; i < consumers; i += producers) m.produce();
+    });
+  }
+  join();
+  expect(m.sleepers() == 0, "somebody who is awake counts as asleep");
+}
+
+void until_stopped(int workers, int items) {
+  market m({});
+  int taken = 0;
+  for (int w = 0; w < workers; ++w) spawn([&] { taken += m.work(); });
+  spawn([&] {
+    for (int i = 0; i < items; ++i) m.produce();
+    m.stop();
+  });
+  join();
+  expect(taken == items, "an item is left over");
+  expect(m.sleepers() == 0, "somebody who is awake counts as asleep");
+}
+
+/// What was written before notify is read by the one that sleep() lets go.
+void message_to_the_woken() {
+  wick::basic_event_count<model> idle;
+  plain<int> message(0);
+  idle.begin_search();
+  idle.retire();
+  spawn([&] {
+    message.write(1);
+    idle.notify();
+  });
+  spawn([&] {
+    idle.sleep();
+    expect(message.read() == 1, "the message is not there");
+    idle.found();
+  });
+  join();
+}
+
+/// The same for everybody.
+void message_to_all() {
+  wick::basic_event_count<model> idle;
+  plain<int> message(0);
+  for (int i = 0; i < 2; ++i) {
+    idle.begin_search();
+    idle.retire();
+  }
+  spawn([&] {
+    message.write(1);
+    idle.notify_all();
+  });
+  for (int i = 0; i < 2; ++i) {
+    spawn([&] {
+      idle.sleep();
+      expect(message.read() == 1, "the message is not there");
+      idle.found();
+    });
+  }
+  join();
+}
+
+}  // namespace
+
+TEST_CASE("in every interleaving nobody sleeps while there is an item") {
+  for (const auto& [consumers, producers] : {std::pair{1, 1}, std::pair{2, 1}, std::pair{2, 2}}) {
+    CAPTURE(consumers);
+    CAPTURE(producers);
+    const outcome o = explore({.preemptions = 2, .stale_reads = 1, .spurious = consumers == 1 ? 2u : 0u},
+                              [c = consumers, p = producers] { one_each(c, p); });
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+  }
+}
+
+TEST_CASE("in every interleaving everybody who sleeps is told to stop, and what is left is done before") {
+  for (const auto& [workers, items] : {std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}}) {
+    CAPTURE(workers);
+    CAPTURE(items);
+    const outcome o =
+        explore({.preemptions = 2, .stale_reads = 1}, [w = workers, i = items] { until_stopped(w, i); });
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+  }
+}
+
+TEST_CASE("in every interleaving the woken see what was written before") {
+  for (const auto& body : {&message_to_the_woken, &message_to_all}) {
+    const outcome o = explore({.preemptions = 3, .stale_reads = 2, .spurious = 1}, body);
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+  }
+}
+
+TEST_CASE("the same with more threads in random interleavings") {
+  for (const auto& [consumers, producers] : {std::pair{3, 2}, std::pair{4, 3}}) {
+    const outcome o = explore({.random_runs = 15'000}, [c = consumers, p = producers] { one_each(c, p); });
+    CHECK_MESSAGE(!o.failed, o.report());
+  }
+  const outcome o = explore({.random_runs = 15'000}, [] { until_stopped(3, 4); });
+  CHECK_MESSAGE(!o.failed, o.report());
+}
+
+TEST_CASE("each step of the protocol is needed: without it a wake-up is lost, and that is found") {
+  CHECK(found({}, [] { one_each(1, 1, {.second_look = true}); }).failed);
+  CHECK(found({}, [] { one_each(2, 1, {.look_at_found = true}); }).failed);
+  CHECK(found({}, [] { one_each(1, 1, {.touch = true}); }).failed);
+  const auto body = [] { one_each(2, 2); };
+  // A load may be of before the sleeper's touch; only a read-modify-write has a place in the order.
+  CHECK(found({{"notify", operation::rmw, fault::as_load}}, body).failed);
+  CHECK(found({{"notify", operation::wake, fault::dropped}}, body).failed);
+  CHECK(found({{"take_permit", operation::wait, fault::blind}}, body).failed);
+  CHECK(found({{"cancel", operation::cas, fault::as_load}}, body).failed);
+  CHECK(found({{"notify_all", operation::wake, fault::dropped}}, [] { until_stopped(2, 1); }).failed);
+  CHECK(found({{"notify_all", operation::rmw, fault::as_load}}, [] { until_stopped(1, 1); }).failed);
+}
+
+TEST_CASE("an order that is too weak is found: of the two touches, and of what the woken are to see") {
+  const auto weaker = [](std::string_view function, operation op, std::memory_order to) {
+    return std::vector<fault>{{function, op, fault::weaker, to, 0, "event_count.hpp"}};
+  };
+  const auto items = [] { one_each(2, 2); };
+  CHECK(found(weaker("notify", operation::rmw, std::memory_order_acquire), items).failed);
+  CHECK(found(weaker("retire", operation::rmw, std::memory_order_release), items).failed);
+  CHECK(found(weaker("retire", operation::rmw, std::memory_order_relaxed), items).failed);
+  CHECK(found(weaker("notify", operation::rmw, std::memory_order_relaxed), message_to_the_woken).failed);
+  CHECK(found(weaker("notify_all", operation::rmw, std::memory_order_relaxed), message_to_all).failed);
+  std::vector<fault> take = weaker("take_permit", operation::load, std::memory_order_relaxed);
+  take.push_back(
+      {"take_permit", operation::cas, fault::weaker, std::memory_order_release, 0, "event_count.hpp"});
+  CHECK(found(take, message_to_the_woken).failed);
+}

@@ -1,0 +1,162 @@
+// All of the executor but its threads: post, search, look again, sleep, stop.
+#include <array>
+#include <cstddef>
+
+#include "faults.hpp"
+#include "support/doctest.hpp"
+#include "support/interleaving.hpp"
+#include <wick/run/detail/run_queues.hpp>
+
+using namespace wick_test::interleaving;
+
+namespace {
+
+using queues = wick::detail::basic_run_queues<model>;
+using flag = wick::detail::basic_wake_flag<model>;
+
+/// Each job has a payload that must be there; job i of the first half posts job i of the second half from its
+/// worker.
+struct world;
+struct job : wick::job {
+  world* of = nullptr;
+  job* posts = nullptr;
+  plain<int> payload;
+  int ran = 0;
+  flag* waits_for = nullptr;
+  flag* sets = nullptr;
+};
+
+struct world {
+  world(std::size_t workers, std::size_t capacity) : q(workers, capacity) {
+    for (job& j : jobs) {
+      j.of = this;
+      j.execute = [](wick::job* base) noexcept {
+        auto* self = static_cast<job*>(base);
+        expect(self->payload.read() == 1, "a job ran before its payload was there");
+        expect(++self->ran == 1, "a job ran twice");
+        if (self->posts != nullptr) {
+          self->posts->payload.write(1);
+          self->of->q.post(self->posts, self->of->worker);
+        }
+        if (self->waits_for != nullptr) self->waits_for->wait();
+        if (self->sets != nullptr) self->sets->set();
+      };
+    }
+  }
+  void work(std::size_t number) {
+    while (wick::job* j = q.next(number)) {
+      worker = number;  // read before the next point where another fiber may go on
+      j->execute(j);
+    }
+  }
+  void post(job& j) {
+    j.payload.write(1);
+    q.post(&j, ~std::size_t{0});
+  }
+  queues q;
+  std::array<job, 8> jobs;
+  std::size_t worker = 0;
+};
+
+/// So many jobs from outside, each posting another, then the stop: all are run.
+void until_stopped(std::size_t workers, std::size_t capacity, std::size_t outside, bool nested) {
+  world w(workers, capacity);
+  for (std::size_t i = 0; i < outside && nested; ++i) w.jobs[i].posts = &w.jobs[outside + i];
+  for (std::size_t n = 0; n < workers; ++n) spawn([&, n] { w.work(n); });
+  spawn([&] {
+    for (std::size_t i = 0; i < outside; ++i) w.post(w.jobs[i]);
+    w.q.stop();
+  });
+  join();
+  for (std::size_t i = 0; i < outside * (nested ? 2u : 1u); ++i) expect(w.jobs[i].ran == 1, "a job was lost");
+}
+
+/// The stop comes only when the job has run: a wake-up that is lost leaves everybody asleep.
+void one_by_one(std::size_t workers, int count) {
+  world w(workers, 1);
+  std::array<flag, 2> ran;
+  for (std::size_t n = 0; n < workers; ++n) spawn([&, n] { w.work(n); });
+  spawn([&] {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      w.jobs[i].sets = &ran[i];
+      w.post(w.jobs[i]);
+      ran[i].wait();
+    }
+    w.q.stop();
+  });
+  join();
+}
+
+/// The first job waits for the second: it must not lie there while the other worker sleeps, whoever posted
+/// it.
+void two_at_once(bool from_worker) {
+  world w(2, 1);
+  flag second, both;
+  w.jobs[0].waits_for = &second;
+  w.jobs[0].sets = &both;
+  w.jobs[1].sets = &second;
+  if (from_worker) w.jobs[0].posts = &w.jobs[1];
+  for (std::size_t n = 0; n < 2; ++n) spawn([&, n] { w.work(n); });
+  spawn([&] {
+    w.post(w.jobs[0]);
+    if (!from_worker) w.post(w.jobs[1]);
+    both.wait();
+    w.q.stop();
+  });
+  join();
+}
+
+void outside() { two_at_once(false); }
+void from_worker() { two_at_once(true); }
+
+}  // namespace
+
+TEST_CASE("whatever was posted before the stop is run, in every interleaving") {
+  for (const bool nested : {false, true}) {
+    const outcome o =
+        explore({.preemptions = 2, .stale_reads = 1}, [&] { until_stopped(1, 1, nested ? 1 : 2, nested); });
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+  }
+  const outcome two = explore({.preemptions = 1, .stale_reads = 1}, [&] { until_stopped(2, 1, 1, false); });
+  CHECK_MESSAGE(!two.failed, two.report());
+  CHECK(two.complete);
+}
+
+TEST_CASE("no job lies there while a worker sleeps, in every interleaving") {
+  for (const std::size_t workers : {1u, 2u}) {
+    const outcome o =
+        explore({.preemptions = workers == 1 ? 2u : 1u, .stale_reads = 1}, [&] { one_by_one(workers, 1); });
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+  }
+  for (const auto body : {&outside, &from_worker}) {
+    const outcome o = explore({.preemptions = 1, .stale_reads = 1}, body);
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+  }
+}
+
+TEST_CASE("the same with more workers and jobs in random interleavings, own queues of 1, 2 and 4") {
+  for (const std::size_t capacity : {1u, 2u, 4u}) {
+    const outcome o = explore({.random_runs = 5'000}, [&] { until_stopped(3, capacity, 4, true); });
+    CHECK_MESSAGE(!o.failed, o.report());
+  }
+  for (const auto body : {&outside, &from_worker}) {
+    const outcome o = explore({.random_runs = 10'000}, body);
+    CHECK_MESSAGE(!o.failed, o.report());
+  }
+  const outcome o = explore({.random_runs = 10'000}, [] { one_by_one(2, 2); });
+  CHECK_MESSAGE(!o.failed, o.report());
+}
+
+TEST_CASE("the sleep protocol's faults are found") {
+  // The second look does not see what lies in the workers' own queues.
+  CHECK(found({{"empty", operation::load, fault::as_zero, {}, 0, "steal_queue.hpp"}}, from_worker).failed);
+  // Only a look whether somebody sleeps, which may be of before it fell asleep.
+  CHECK(found({{"notify", operation::rmw, fault::as_load}}, outside).failed);
+  CHECK(found({{"notify", operation::wake, fault::dropped}}, outside).failed);
+  CHECK(found({{"retire", operation::rmw, fault::weaker, std::memory_order_relaxed}}, from_worker).failed);
+  // The stop is not seen, or seen before what was posted.
+  CHECK(found({{"stop", operation::store, fault::dropped}}, [] { one_by_one(1, 1); }).failed);
+}

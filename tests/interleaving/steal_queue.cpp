@@ -1,0 +1,104 @@
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "faults.hpp"
+#include "support/doctest.hpp"
+#include "support/interleaving.hpp"
+#include <wick/run/steal_queue.hpp>
+
+using namespace wick_test::interleaving;
+
+namespace {
+
+struct item {
+  plain<int> payload;
+  int taken = 0;  // of the test's books, not of the program: fibers don't race
+};
+
+/// An owner that pushes `items`, taking one itself when the queue is full, and then empties it; thieves that
+/// try so many times each. In the end each item was taken once, complete, and by each taker in the order of
+/// pushing.
+struct setup {
+  std::size_t capacity;
+  std::size_t items;
+  std::vector<int> thieves;
+};
+
+void run(const setup& s) {
+  wick::steal_queue<item, model> queue(s.capacity);
+  std::array<item, 8> items;
+  const auto took = [&](item* it, std::ptrdiff_t& last) {
+    const std::ptrdiff_t n = it - items.data();
+    expect(it->payload.read() == static_cast<int>(n) + 1, "an item was taken before its payload was there");
+    it->payload.write(-1);  // who has it has it alone
+    expect(++it->taken == 1, "an item was taken twice");
+    expect(n > last, "a taker saw a later item before an earlier one");
+    last = n;
+  };
+  for (const int tries : s.thieves) {
+    spawn([&, tries] {
+      std::ptrdiff_t last = -1;
+      for (int i = 0; i < tries; ++i) {
+        if (item* it = queue.pop()) took(it, last);
+      }
+    });
+  }
+  spawn([&] {
+    std::ptrdiff_t last = -1;
+    for (std::size_t i = 0; i < s.items; ++i) {
+      items[i].payload.write(static_cast<int>(i) + 1);
+      while (!queue.push(&items[i])) {
+        if (item* it = queue.pop()) took(it, last);
+      }
+    }
+    while (!queue.empty()) {
+      if (item* it = queue.pop()) took(it, last);
+    }
+  });
+  join();
+  expect(queue.empty() && queue.pop() == nullptr && queue.size() == 0, "the queue is not empty in the end");
+  for (std::size_t i = 0; i < s.items; ++i) expect(items[i].taken == 1, "an item was lost");
+}
+
+void run_small() { run({1, 3, {1, 1}}); }
+
+}  // namespace
+
+TEST_CASE("in every interleaving each item is taken once, complete and in order, at capacities 1, 2 and 4") {
+  for (const setup& s : {setup{1, 2, {1}}, setup{1, 3, {2}}, setup{2, 3, {2}}, setup{1, 2, {1, 1}},
+                         setup{2, 3, {1, 1}}, setup{4, 4, {2}}}) {
+    CAPTURE(s.capacity);
+    CAPTURE(s.thieves.size());
+    const outcome o = explore({.preemptions = 2, .stale_reads = 1, .spurious = 1}, [&] { run(s); });
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+  }
+}
+
+TEST_CASE("the same with three thieves in random interleavings") {
+  for (const setup& s : {setup{1, 4, {2, 2, 2}}, setup{2, 6, {3, 3, 3}}, setup{4, 8, {3, 3, 3}}}) {
+    CAPTURE(s.capacity);
+    const outcome o = explore({.random_runs = 20'000}, [&] { run(s); });
+    CHECK_MESSAGE(!o.failed, o.report());
+  }
+}
+
+TEST_CASE("each order of memory in the queue is needed: a weaker one is found") {
+  each_order_is_needed("steal_queue.hpp", run_small,
+                       {
+                           // A pop that reads its slot after the owner has filled it anew: a load that takes
+                           // a value from the future, which the model does not make.
+                           "push load -> relaxed",
+                           "pop cas -> relaxed",
+                           // Of a moment that is over anyway.
+                           "empty load -> relaxed",
+                           "size load -> relaxed",
+                       });
+}
+
+TEST_CASE("an item that is not stored, and a tail that is published before it, are found") {
+  CHECK(found({{"push", operation::store, fault::dropped}}, run_small).failed);
+  // Without the look at the head the ring overruns: the load then is always the oldest.
+  CHECK(found({{"pop", operation::cas, fault::as_load}}, run_small).failed);
+}
