@@ -14,3 +14,6 @@
 #include <wick/image/detail/resample_kernels_implementation.hpp>
 #include <wick/image/detail/stb_implementation.hpp>
 #endif
+#ifdef WICK_TURBOJPEG_IMPLEMENTATION
+#include <wick/image/detail/turbojpeg_implementation.hpp>
+#endif

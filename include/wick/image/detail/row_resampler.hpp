@@ -19,6 +19,7 @@
 #include <wick/image/geometry.hpp>
 #include <wick/image/image.hpp>
 #include <wick/image/row_sink.hpp>
+#include <wick/observe/phases.hpp>
 
 namespace wick::detail {
 
@@ -177,8 +178,9 @@ inline void resample(const picture_view& from, int left, int top, resample_scrat
 class row_resampler final : public row_sink {
  public:
   /// `scratch` has the tables of the plan at full size already.
-  row_resampler(const plan& p, resample_scratch& scratch, const picture_target& to) noexcept
-      : plan_(p), scratch_(scratch), to_(to) {}
+  row_resampler(const plan& p, resample_scratch& scratch, const picture_target& to,
+                phase_timer* timer = nullptr) noexcept
+      : plan_(p), scratch_(scratch), to_(to), timer_(timer) {}
 
   void begin(const decoded_rows& what) override {
     int left = what.left;
@@ -232,12 +234,14 @@ class row_resampler final : public row_sink {
       done_ += count;
       return;
     }
+    if (timer_ != nullptr) timer_->next(phase::resize);
     const axis& rows = scratch_.rows;
     for (; done_ < rows.size(); ++done_) {
       const int i = output(done_);
-      if (rows.first(i) + rows.count(i) > next_) return;
+      if (rows.first(i) + rows.count(i) > next_) break;
       blender_->write(i, [&](int r) { return static_cast<const std::uint8_t*>(slot(r)); });
     }
+    if (timer_ != nullptr) timer_->next(phase::decode);
   }
 
   /// Whether the whole output is written.
@@ -255,6 +259,7 @@ class row_resampler final : public row_sink {
   const plan& plan_;
   resample_scratch& scratch_;
   picture_target to_;
+  phase_timer* timer_;  // runs for decode, but here
   std::optional<row_blender> blender_;
   std::array<std::uint8_t*, together> room_{};
   std::size_t stride_ = 0;
