@@ -1,6 +1,7 @@
 # The library's targets:
 #   wick::core  headers without Torch; C++20, threads, zlib
 #   wick::stb   the one translation unit with stb_image's code: the embedded decoder
+#   wick::turbojpeg  the one with JPEG by libjpeg-turbo (feature: WICK_TURBOJPEG=ON)
 #   wick::wick  all of it: core, stb and the headers that need LibTorch
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
@@ -29,6 +30,28 @@ if(WICK_TORCH)
   find_package(LibTorch MODULE REQUIRED)
 else()
   message(STATUS "wick: without LibTorch (WICK_TORCH=OFF): wick::core and wick::stb only")
+endif()
+if(WICK_TURBOJPEG)
+  find_package(JPEG)
+  set(_turbo_version "")
+  foreach(_folder IN LISTS JPEG_INCLUDE_DIRS)
+    foreach(_file "${_folder}/jconfig.h" "${_folder}/${CMAKE_LIBRARY_ARCHITECTURE}/jconfig.h")
+      if(EXISTS "${_file}" AND NOT _turbo_version)
+        file(STRINGS "${_file}" _turbo_version REGEX "define +LIBJPEG_TURBO_VERSION +")
+      endif()
+    endforeach()
+  endforeach()
+  string(REGEX REPLACE ".*LIBJPEG_TURBO_VERSION +" "" _turbo_version "${_turbo_version}")
+  if(NOT JPEG_FOUND OR NOT _turbo_version OR _turbo_version VERSION_LESS 2.0)
+    message(FATAL_ERROR "wick: WICK_TURBOJPEG=ON needs libjpeg-turbo 2.0 or newer. One of these gets it:\n"
+      "  apt-get install libjpeg62-turbo-dev      Debian (Ubuntu: libjpeg-turbo8-dev)\n"
+      "  vcpkg install libjpeg-turbo\n"
+      "  cmake … -DJPEG_ROOT=/the/prefix/of/libjpeg-turbo\n"
+      "Without it: cmake … -DWICK_TURBOJPEG=OFF leaves stb_image as the decoder.")
+  endif()
+  message(STATUS "wick: wick::turbojpeg with libjpeg-turbo ${_turbo_version} (${JPEG_LIBRARIES})")
+else()
+  message(STATUS "wick: without wick::turbojpeg (WICK_TURBOJPEG=OFF): JPEG by stb_image")
 endif()
 
 set(_depends "")
@@ -69,6 +92,18 @@ target_link_libraries(wick_stb PUBLIC wick_core)
 # A decoder without optimisation is ten times slower than the training loop it feeds, and nobody steps through it:
 # it is optimised in every build type.
 target_compile_options(wick_stb PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -w>)
+
+if(WICK_TURBOJPEG)
+  add_library(wick_turbojpeg STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_turbojpeg.cpp")
+  add_library(wick::turbojpeg ALIAS wick_turbojpeg)
+  set_target_properties(wick_turbojpeg PROPERTIES
+    EXPORT_NAME turbojpeg
+    CXX_EXTENSIONS OFF
+    POSITION_INDEPENDENT_CODE ON
+    VERIFY_INTERFACE_HEADER_SETS OFF)
+  target_link_libraries(wick_turbojpeg PUBLIC wick_core wick_stb PRIVATE JPEG::JPEG)
+  target_compile_options(wick_turbojpeg PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
+endif()
 
 if(WICK_TORCH)
   add_library(wick INTERFACE)

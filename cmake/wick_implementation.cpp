@@ -1,4 +1,6 @@
-// The one translation unit with the embedded decoder's code, for those who take wick through CMake. Who takes the
-// single header defines WICK_IMPLEMENTATION in one file of their own instead.
+// The one translation unit with the embedded decoder's code and the resize's inner loops, for those who take
+// wick through CMake. Who takes the single header defines WICK_IMPLEMENTATION in one file of their own
+// instead.
 #define WICK_IMPLEMENTATION
+#include <wick/image/detail/resample_kernels_implementation.hpp>
 #include <wick/image/detail/stb_implementation.hpp>

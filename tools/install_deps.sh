@@ -55,6 +55,10 @@ wick_has_torch() {
   (cd / && python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)') >/dev/null 2>&1
 }
 
+wick_has_pillow() { # what the tests compare pictures with; they look where this looks
+  python3 -c 'import PIL' >/dev/null 2>&1 || /usr/bin/python3 -c 'import PIL' >/dev/null 2>&1
+}
+
 wick_sanitizing_clang() { # prints the newest clang++ that has its sanitizers' runtime
   local version file
   for version in $wick_clangs; do
@@ -147,7 +151,10 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         wick_has_header zlib.h || echo zlib1g-dev
         wick_has_header stb/stb_image.h || wick_has_header stb_image.h || echo libstb-dev
         ;;
-      tests) wick_has_header doctest/doctest.h || echo doctest-dev ;;
+      tests)
+        wick_has_header doctest/doctest.h || echo doctest-dev
+        wick_has_pillow || echo python3-pil
+        ;;
       torch) wick_has_torch || echo libtorch-dev ;;
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
       clang) wick_sanitizing_clang >/dev/null || echo clang ;;

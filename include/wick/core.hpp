@@ -10,6 +10,7 @@
 #include <wick/flow/pipeline.hpp>
 #include <wick/flow/sample.hpp>
 #include <wick/image/transforms.hpp>
+#include <wick/image/turbojpeg.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>

@@ -11,5 +11,9 @@
 #include <wick/torch/transfer.hpp>
 
 #ifdef WICK_IMPLEMENTATION
+#include <wick/image/detail/resample_kernels_implementation.hpp>
 #include <wick/image/detail/stb_implementation.hpp>
+#endif
+#ifdef WICK_TURBOJPEG_IMPLEMENTATION
+#include <wick/image/detail/turbojpeg_implementation.hpp>
 #endif

@@ -6008,6 +6008,42 @@ class image {
 
 }  // namespace wick
 
+// ==== wick/image/row_sink.hpp
+/// \file
+/// Where a decoder puts rows as they are finished, so that a picture that is only passed through is never
+/// whole in memory: the seam between a codec and the resize.
+
+namespace wick {
+
+/// What rows are going to come: a part of the picture, at full size or scaled.
+struct decoded_rows {
+  int width = 0, height = 0, channels = 0;
+  int left = 0, top = 0;  ///< source pixel at which the part starts; times `scale` it is a whole number
+  double scale = 1;       ///< delivered pixels a source pixel
+};
+
+/// Takes rows from top to bottom. One thread, from begin() to the last written(); it lives no longer than the
+/// call that it was given to.
+class row_sink {
+ public:
+  row_sink(const row_sink&) = delete;
+  row_sink& operator=(const row_sink&) = delete;
+
+  /// Once, before the first row. \throws wick::error when that part is not what was asked for
+  virtual void begin(const decoded_rows& what) = 0;
+  /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
+  /// It stays good until written() says how many were filled.
+  virtual std::span<std::uint8_t* const> room() = 0;
+  /// The first `count` rows of room() are there.
+  virtual void written(int count) = 0;
+
+ protected:
+  row_sink() = default;
+  ~row_sink() = default;
+};
+
+}  // namespace wick
+
 namespace wick {
 
 struct codec;
@@ -6035,7 +6071,7 @@ struct decoded_picture {
   double scale = 1;       ///< delivered pixels a source pixel
 };
 
-/// A decoder of one or more formats: four functions and a name. Any thread may call them, many at a time.
+/// A decoder of one or more formats: some functions and a name. Any thread may call them, many at a time.
 struct codec {
   std::string_view name;
   /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
@@ -6047,6 +6083,10 @@ struct codec {
   /// \throws wick::error when the data is damaged
   decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
                             const decode_request& request);
+  /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of it is
+  /// there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
+  void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request,
+                      row_sink& sink) = nullptr;
 };
 
 /// The decoders of this program, the last added asked first. Reading takes no lock.
@@ -6288,12 +6328,23 @@ inline void write_normalized(const image& from, const normalization& by, std::by
 // ==== wick/image/resample.hpp
 /// \file
 /// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
-/// straight into the place where they will stay.
+/// straight into the place where they will stay. Its inner loops are compiled once, with the decoder, for
+/// every instruction set, and chosen when the program runs; all give the same bytes.
+
+// ==== wick/image/detail/row_resampler.hpp
+/// \file
+/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
+/// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
 
 // ==== wick/image/detail/axis.hpp
 /// \file
 /// Which source pixels make up each output pixel along one axis, and with what weight: computed once a
 /// picture, used by every row and column of it.
+
+// ==== wick/image/detail/resample_kernels.hpp
+/// \file
+/// The inner loops of the resize: what they compute, to the bit, and how the fastest set for this machine is
+/// found.
 
 namespace wick::detail {
 
@@ -6301,6 +6352,61 @@ namespace wick::detail {
 /// 1, so a constant picture stays what it is.
 inline constexpr int weight_bits = 14;
 inline constexpr int weight_one = 1 << weight_bits;
+
+/// Between the two passes a value is a 16-bit number with this many bits behind the point, level 128 being 0:
+/// bicubic's overshoot fits, and so does a product with its rounding in one instruction (pmulhrsw, sqrdmulh).
+inline constexpr int row_bits = 7;
+
+/// Up to this many source rows each product is rounded for itself, which is off by at most a 256th of a level
+/// each; more of them are summed up in 32 bits and rounded once.
+inline constexpr int most_rounded_taps = 32;
+
+/// Values that a kernel may read behind the last pixel of a row, and bytes it may write behind the last quad.
+inline constexpr std::size_t kernel_slack = 64;
+
+/// How a row becomes narrower or wider. Output x is the sum over j < 2 * pairs of the source
+/// pixel at first[x] + j * channels times its weight; weights that are not needed are 0.
+struct column_table {
+  int count = 0;                        ///< outputs; the tables go on to a multiple of eight
+  int pairs = 0;                        ///< of source pixels, for each output
+  int channels = 0;                     ///< 1 to 4
+  const std::int32_t* first = nullptr;  ///< in values: the pixel's number times the channels
+  /// For each two outputs and each pair of source pixels eight times two weights: four times those of the one
+  /// output, four times those of the other, so that one load serves every channel.
+  const std::int16_t* weights = nullptr;
+};
+
+/// One set of loops. All sets give the same bytes.
+struct resample_kernels {
+  std::string_view name;
+  /// out[i] = sum over k < taps of ((rows[k][i] - 128) * weights[k] + 64) >> 7, for i < n. Up to
+  /// most_rounded_taps.
+  void (*blend_rows)(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
+                     std::int16_t* out, std::size_t n);
+  /// quads[4 * x + c] = the level of channel c of output x, rounded once and clamped; channels that are not
+  /// there are anything.
+  void (*blend_columns)(const std::int16_t* row, const column_table& columns, std::uint8_t* quads);
+  /// Quads of three channels, side by side without the fourth byte. Writes exactly 3 * n bytes.
+  void (*pack_triples)(const std::uint8_t* quads, std::uint8_t* out, std::size_t n);
+  /// Channel c of n quads to planes[c], for c < channels. Writes exactly n bytes each.
+  void (*split_planes)(const std::uint8_t* quads, std::uint8_t* const* planes, int channels, std::size_t n);
+};
+
+// Defined in image/detail/resample_kernels_implementation.hpp, which is compiled once, with stb_image:
+// optimised whatever the program's build type, for all instruction sets at once.
+
+/// As blend_rows, for any number of rows: exact sums, rounded once.
+void blend_many_rows(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
+                     std::int16_t* out, std::size_t n) noexcept;
+
+/// What this machine can run, the portable set first, the fastest last.
+std::span<const resample_kernels* const> available_kernels() noexcept;
+/// The fastest. Chosen once a process.
+const resample_kernels& best_kernels() noexcept;
+
+}  // namespace wick::detail
+
+namespace wick::detail {
 
 /// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
 /// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
@@ -6319,6 +6425,8 @@ class axis {
   void build(const axis_request& wanted);
 
   int size() const noexcept { return static_cast<int>(first_.size()); }
+  /// The most source pixels that one output has.
+  int most_taps() const noexcept { return most_taps_; }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
   int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
   const std::int16_t* weights(int i) const noexcept {
@@ -6348,7 +6456,7 @@ class axis {
   std::vector<std::int16_t> weights_;
   std::vector<double> exact_;
   std::size_t taps_ = 0;
-  int low_ = 0, high_ = 0;
+  int low_ = 0, high_ = 0, most_taps_ = 0;
   bool copies_ = false;
 };
 
@@ -6365,6 +6473,7 @@ inline void axis::build(const axis_request& wanted) {
   for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted);
   low_ = *std::min_element(first_.begin(), first_.end());
   high_ = 0;
+  most_taps_ = *std::max_element(count_.begin(), count_.end());
   for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
 }
 
@@ -6390,7 +6499,7 @@ inline void axis::fill(int i, const axis_request& wanted) {
   const bool symmetric = low == 0 && left + length == wanted.high;
   const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
   const double centre = low + ((reverse ? reflected : out) + 0.5) * scale;
-  const double widened = std::max(scale, 1.0);
+  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
   int begin = std::max(0, static_cast<int>(std::floor(centre - reach + 0.5)));
   int end = std::min(length, static_cast<int>(std::floor(centre + reach + 0.5)));
@@ -6400,18 +6509,19 @@ inline void axis::fill(int i, const axis_request& wanted) {
 
   double sum = 0;
   for (int k = begin; k < end; ++k) {
-    const double w = weight_at((k - centre + 0.5) / widened, wanted.filter);
+    const double w = weight_at((k - centre + 0.5) * narrowed, wanted.filter);
     exact_[static_cast<std::size_t>(k - begin)] = w;
     sum += w;
   }
   // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
   const int taps = end - begin;
   const int computed = middle ? taps / 2 : taps;
+  const double share = 1 / sum;
   double running = 0;
   int given = 0;
   for (int k = 0; k < computed; ++k) {
     running += exact_[static_cast<std::size_t>(k)];
-    const int upto = !middle && k + 1 == taps ? weight_one : fixed(running / sum);
+    const int upto = !middle && k + 1 == taps ? weight_one : fixed(running * share);
     weights[k] = static_cast<std::int16_t>(upto - given);
     given = upto;
   }
@@ -6439,85 +6549,18 @@ inline void axis::fill(int i, const axis_request& wanted) {
 
 }  // namespace wick::detail
 
-namespace wick {
+namespace wick::detail {
 
-namespace detail {
-
-// A row between the two passes holds 16-bit values with six bits behind the point: bicubic's overshoot fits.
-inline constexpr int row_bits = 6;
-inline constexpr int row_block = 64;
-
-/// `row_block` values of a blend of `taps` source rows. Fixed trip counts, so that -O2 vectorises it.
-inline void blend_block(const std::uint8_t* in, std::ptrdiff_t stride, const std::int16_t* weights, int taps,
-                        std::int16_t* out) noexcept {
-  std::int32_t sum[row_block];
-  for (int j = 0; j < row_block; ++j) sum[j] = 1 << (weight_bits - row_bits - 1);
-  int k = 0;
-  for (; k + 2 <= taps; k += 2) {
-    const std::uint8_t* const a = in + k * stride;
-    const std::uint8_t* const b = a + stride;
-    const std::int16_t u = weights[k], v = weights[k + 1];
-    for (int j = 0; j < row_block; ++j) sum[j] += std::int16_t{a[j]} * u + std::int16_t{b[j]} * v;
-  }
-  if (k < taps) {
-    const std::uint8_t* const a = in + k * stride;
-    const std::int16_t u = weights[k];
-    for (int j = 0; j < row_block; ++j) sum[j] += std::int16_t{a[j]} * u;
-  }
-  for (int j = 0; j < row_block; ++j) out[j] = static_cast<std::int16_t>(sum[j] >> (weight_bits - row_bits));
-}
-
-/// Blends `taps` source rows of `n` values into one.
-inline void blend_rows(const std::uint8_t* in, std::ptrdiff_t stride, const std::int16_t* weights, int taps,
-                       std::int16_t* out, std::ptrdiff_t n) noexcept {
-  std::ptrdiff_t i = 0;
-  for (; i + row_block <= n; i += row_block) blend_block(in + i, stride, weights, taps, out + i);
-  if (i == n) return;
-  if (n >= row_block) {  // the last block overlaps the one before
-    i = n - row_block;
-    blend_block(in + i, stride, weights, taps, out + i);
-    return;
-  }
-  for (; i < n; ++i) {
-    std::int32_t sum = 1 << (weight_bits - row_bits - 1);
-    for (int k = 0; k < taps; ++k) sum += in[i + k * stride] * weights[k];
-    out[i] = static_cast<std::int16_t>(sum >> (weight_bits - row_bits));
-  }
-}
-
-/// Blends the pixels of a row into output pixels. `row` starts at source pixel `offset`.
-template <int Channels>
-void blend_columns(const std::int16_t* row, int offset, const axis& columns, std::uint8_t* out,
-                   std::ptrdiff_t step, std::ptrdiff_t plane) noexcept {
-  constexpr int shift = weight_bits + row_bits;
-  const auto level = [](std::int32_t sum) {
-    return static_cast<std::uint8_t>(std::clamp(sum >> shift, 0, 255));
-  };
-  const int n = columns.size();
-  for (int x = 0; x < n; ++x, out += step) {
-    const std::int16_t* const weights = columns.weights(x);
-    const std::int16_t* in = row + std::ptrdiff_t{columns.first(x) - offset} * Channels;
-    const int taps = columns.count(x);
-    std::int32_t s0 = 1 << (shift - 1), s1 = s0, s2 = s0,
-                 s3 = s0;  // named, so that -O2 keeps them in registers
-    for (int k = 0; k < taps; ++k, in += Channels) {
-      const std::int32_t w = weights[k];
-      s0 += in[0] * w;
-      if constexpr (Channels > 1) s1 += in[1] * w;
-      if constexpr (Channels > 2) s2 += in[2] * w;
-      if constexpr (Channels > 3) s3 += in[3] * w;
-    }
-    out[0] = level(s0);
-    if constexpr (Channels > 1) out[plane] = level(s1);
-    if constexpr (Channels > 2) out[2 * plane] = level(s2);
-    if constexpr (Channels > 3) out[3 * plane] = level(s3);
-  }
-}
-
-/// What a thread keeps between pictures.
+/// What a thread keeps between pictures: tables and a few rows.
 struct resample_scratch {
   axis columns, rows;
-  std::vector<std::int16_t> row;
+  std::vector<std::int32_t> first;        // of column_table
+  std::vector<std::int16_t> weights;      // of column_table
+  std::vector<std::int16_t> row;          // between the passes
+  std::vector<std::uint8_t> quads;        // behind them
+  std::vector<const std::uint8_t*> taps;  // source rows of one output row
+  std::vector<std::int32_t> needed_from;  // the first source row that an output row and those after it need
+  std::vector<std::uint8_t> ring;         // source rows of a picture that is never whole in memory
 };
 
 [[gnu::noinline]] inline resample_scratch& this_thread_resample_scratch() noexcept {
@@ -6538,58 +6581,6 @@ class resample_lease {
   resample_scratch scratch_;
 };
 
-/// Carries out two axis tables. `from` shows the source from pixel (left, top) on.
-inline void resample(const picture_view& from, int left, int top, resample_scratch& scratch,
-                     const picture_target& to) {
-  const axis& columns = scratch.columns;
-  const axis& rows = scratch.rows;
-  const int channels = from.channels;
-  if (columns.copies() && rows.copies()) {
-    const int n = columns.size();
-    bool run = to.plane == 1 && to.step == channels;  // whole rows at once?
-    if (run)
-      run = columns.first(n - 1) - columns.first(0) == n - 1 &&
-            (n < 3 || columns.first(1) - columns.first(0) == 1);
-    for (int y = 0; y < rows.size(); ++y) {
-      const std::uint8_t* const in =
-          from.data + (rows.first(y) - top) * from.stride - std::ptrdiff_t{left} * channels;
-      std::uint8_t* out = to.data + y * to.row;
-      if (run) {
-        std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels, std::ptrdiff_t{n} * channels, out);
-        continue;
-      }
-      for (int x = 0; x < n; ++x, out += to.step) {
-        const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels;
-        for (int c = 0; c < channels; ++c) out[c * to.plane] = pixel[c];
-      }
-    }
-    return;
-  }
-  const int low = columns.low();
-  const std::ptrdiff_t n = std::ptrdiff_t{columns.high() - low} * channels;
-  scratch.row.resize(static_cast<std::size_t>(n));
-  std::int16_t* const row = scratch.row.data();
-  for (int y = 0; y < rows.size(); ++y) {
-    blend_rows(from.data + (rows.first(y) - top) * from.stride + std::ptrdiff_t{low - left} * channels,
-               from.stride, rows.weights(y), rows.count(y), row, n);
-    std::uint8_t* const out = to.data + y * to.row;
-    switch (channels) {
-      case 1:
-        blend_columns<1>(row, low, columns, out, to.step, to.plane);
-        break;
-      case 2:
-        blend_columns<2>(row, low, columns, out, to.step, to.plane);
-        break;
-      case 3:
-        blend_columns<3>(row, low, columns, out, to.step, to.plane);
-        break;
-      default:
-        blend_columns<4>(row, low, columns, out, to.step, to.plane);
-        break;
-    }
-  }
-}
-
 /// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
 /// pixel 0 at source column `left` and row `top`.
 inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
@@ -6599,7 +6590,216 @@ inline void build_axes(const plan& p, double scale, int left, int top, resample_
                       p.window.y, p.window.height, p.mirror_y, p.filter});
 }
 
-}  // namespace detail
+/// The column axis as the kernels want it. A row starts with its lowest pixel.
+inline column_table build_column_table(const axis& columns, int channels, resample_scratch& scratch) {
+  const int count = columns.size(), pairs = (columns.most_taps() + 1) / 2;
+  const auto padded = static_cast<std::size_t>(count + 7) / 8 * 8;
+  scratch.first.assign(padded, 0);
+  scratch.weights.assign(padded * static_cast<std::size_t>(pairs) * 8, 0);
+  for (int x = 0; x < count; ++x) {
+    scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
+    const std::int16_t* const from = columns.weights(x);
+    std::int16_t* to = scratch.weights.data() + std::ptrdiff_t{x / 2} * pairs * 16 + (x % 2) * 8;
+    for (int j = 0; j < columns.count(x); j += 2, to += 16) {
+      const std::int16_t a = from[j], b = j + 1 < columns.count(x) ? from[j + 1] : std::int16_t{0};
+      for (int c = 0; c < 8; c += 2) to[c] = a, to[c + 1] = b;
+    }
+  }
+  return {count, pairs, channels, scratch.first.data(), scratch.weights.data()};
+}
+
+/// Carries out the axis tables in `scratch` over rows that show the source from pixel `left` on.
+class row_blender {
+ public:
+  /// \throws std::bad_alloc
+  row_blender(resample_scratch& scratch, int channels, int left, const picture_target& to,
+              const resample_kernels& kernels = best_kernels())
+      : scratch_(scratch), kernels_(kernels), to_(to), channels_(channels), left_(left) {
+    const axis &columns = scratch.columns, &rows = scratch.rows;
+    copies_ = columns.copies() && rows.copies();
+    if (copies_) {
+      const int n = columns.size();
+      whole_ = to.plane == 1 && to.step == channels && columns.first(n - 1) - columns.first(0) == n - 1 &&
+               (n < 3 || columns.first(1) - columns.first(0) == 1);
+      return;
+    }
+    table_ = build_column_table(columns, channels, scratch);
+    values_ = static_cast<std::size_t>(columns.high() - columns.low()) * static_cast<std::size_t>(channels);
+    scratch.row.resize(values_ + static_cast<std::size_t>(8 * table_.pairs) + kernel_slack);
+    scratch.quads.resize(static_cast<std::size_t>(columns.size()) * 4 + kernel_slack);
+    scratch.taps.resize(static_cast<std::size_t>(rows.most_taps()));
+  }
+
+  /// Whether every output row is a source row as it is and where the target wants it.
+  bool whole_rows() const noexcept { return copies_ && whole_; }
+
+  /// Output row i. source(r) is where source row r starts.
+  template <class Source>
+  void write(int i, Source source) noexcept {
+    const axis &columns = scratch_.columns, &rows = scratch_.rows;
+    if (copies_) return copy(i, source(rows.first(i)));
+    const int taps = rows.count(i);
+    for (int k = 0; k < taps; ++k) {
+      scratch_.taps[static_cast<std::size_t>(k)] =
+          source(rows.first(i) + k) + std::ptrdiff_t{columns.low() - left_} * channels_;
+    }
+    const auto blend = taps <= most_rounded_taps ? kernels_.blend_rows : &blend_many_rows;
+    blend(scratch_.taps.data(), rows.weights(i), taps, scratch_.row.data(), values_);
+    kernels_.blend_columns(scratch_.row.data(), table_, scratch_.quads.data());
+    place(scratch_.quads.data(), to_.data + i * to_.row);
+  }
+
+ private:
+  void copy(int i, const std::uint8_t* in) noexcept {
+    const axis& columns = scratch_.columns;
+    const int n = columns.size();
+    std::uint8_t* out = to_.data + i * to_.row;
+    in -= std::ptrdiff_t{left_} * channels_;
+    if (whole_) {
+      std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels_, std::ptrdiff_t{n} * channels_, out);
+      return;
+    }
+    for (int x = 0; x < n; ++x, out += to_.step) {
+      const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels_;
+      for (int c = 0; c < channels_; ++c) out[c * to_.plane] = pixel[c];
+    }
+  }
+  void place(const std::uint8_t* quads, std::uint8_t* out) noexcept {
+    const auto n = static_cast<std::size_t>(to_.width);
+    if (to_.step == 1) {
+      std::uint8_t* planes[4];
+      for (int c = 0; c < channels_; ++c) planes[c] = out + c * to_.plane;
+      return kernels_.split_planes(quads, planes, channels_, n);
+    }
+    if (to_.plane == 1 && to_.step == 3 && channels_ == 3) return kernels_.pack_triples(quads, out, n);
+    if (to_.plane == 1 && to_.step == 4 && channels_ == 4) {
+      std::memcpy(out, quads, n * 4);
+      return;
+    }
+    for (std::size_t x = 0; x < n; ++x, out += to_.step) {
+      for (int c = 0; c < channels_; ++c) out[c * to_.plane] = quads[4 * x + static_cast<std::size_t>(c)];
+    }
+  }
+
+  resample_scratch& scratch_;
+  const resample_kernels& kernels_;
+  picture_target to_;
+  column_table table_;
+  std::size_t values_ = 0;
+  int channels_, left_;
+  bool copies_ = false, whole_ = false;
+};
+
+/// Carries out two axis tables over pixels that are all there. `from` shows the source from pixel (left, top)
+/// on.
+inline void resample(const picture_view& from, int left, int top, resample_scratch& scratch,
+                     const picture_target& to, const resample_kernels& kernels = best_kernels()) {
+  row_blender blender(scratch, from.channels, left, to, kernels);
+  for (int i = 0; i < scratch.rows.size(); ++i) {
+    blender.write(i, [&](int r) { return from.data + (r - top) * from.stride; });
+  }
+}
+
+/// The same over rows that a decoder is just making. Keeps no more of them than one output row needs, and a
+/// few for the decoder to fill at once. The rows of a picture that is only copied are decoded right into
+/// their place.
+class row_resampler final : public row_sink {
+ public:
+  /// `scratch` has the tables of the plan at full size already.
+  row_resampler(const plan& p, resample_scratch& scratch, const picture_target& to,
+                phase_timer* timer = nullptr) noexcept
+      : plan_(p), scratch_(scratch), to_(to), timer_(timer) {}
+
+  void begin(const decoded_rows& what) override {
+    int left = what.left;
+    next_ = what.top;
+    if (what.scale != 1.0) {
+      build_axes(plan_, what.scale, what.left, what.top, scratch_);
+      left = next_ = 0;
+    }
+    const axis &columns = scratch_.columns, &rows = scratch_.rows;
+    if (what.channels != to_.channels || columns.low() < left || columns.high() > left + what.width ||
+        rows.low() < next_ || rows.high() > next_ + what.height) {
+      throw error(
+          "the decoder gives less of the picture than it was asked for; report it to the codec's author");
+    }
+    end_ = next_ + what.height;
+    blender_.emplace(scratch_, what.channels, left, to_);
+    const int n = rows.size();
+    upwards_ = plan_.mirror_y;
+    stride_ = (static_cast<std::size_t>(what.width) * static_cast<std::size_t>(what.channels) + 63) / 64 * 64;
+    direct_ = blender_->whole_rows() && columns.size() == what.width && n == what.height && !upwards_ &&
+              (n < 2 || rows.first(n - 1) - rows.first(0) == n - 1);
+    if (direct_) return;
+    scratch_.needed_from.resize(static_cast<std::size_t>(n));
+    int from = end_, most = 0;
+    for (int e = n; e-- > 0;) scratch_.needed_from[index(e)] = from = std::min(from, rows.first(output(e)));
+    for (int e = 0, to = 0; e < n; ++e) {
+      to = std::max(to, rows.first(output(e)) + rows.count(output(e)));
+      most = std::max(most, to - scratch_.needed_from[index(e)]);
+    }
+    slots_ = most + static_cast<int>(together);
+    scratch_.ring.resize(static_cast<std::size_t>(slots_) * stride_);
+  }
+
+  std::span<std::uint8_t* const> room() override {
+    int free = std::min(end_ - next_, static_cast<int>(together));
+    if (direct_) {
+      for (int k = 0; k < free; ++k)
+        room_[index(k)] = to_.data + (next_ - scratch_.rows.first(0) + k) * to_.row;
+    } else if (done_ == scratch_.rows.size()) {
+      free = 0;
+    } else {
+      free = std::min(free, std::max(scratch_.needed_from[index(done_)], next_) + slots_ - next_);
+      for (int k = 0; k < free; ++k) room_[index(k)] = slot(next_ + k);
+    }
+    return {room_.data(), index(free)};
+  }
+
+  void written(int count) override {
+    next_ += count;
+    if (direct_) {
+      done_ += count;
+      return;
+    }
+    if (timer_ != nullptr) timer_->next(phase::resize);
+    const axis& rows = scratch_.rows;
+    for (; done_ < rows.size(); ++done_) {
+      const int i = output(done_);
+      if (rows.first(i) + rows.count(i) > next_) break;
+      blender_->write(i, [&](int r) { return static_cast<const std::uint8_t*>(slot(r)); });
+    }
+    if (timer_ != nullptr) timer_->next(phase::decode);
+  }
+
+  /// Whether the whole output is written.
+  bool finished() const noexcept { return done_ >= scratch_.rows.size(); }
+
+ private:
+  static constexpr std::size_t together = 8;
+  static std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
+  /// The e-th output row in the order of the source rows.
+  int output(int e) const noexcept { return upwards_ ? scratch_.rows.size() - 1 - e : e; }
+  std::uint8_t* slot(int row) const noexcept {
+    return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_;
+  }
+
+  const plan& plan_;
+  resample_scratch& scratch_;
+  picture_target to_;
+  phase_timer* timer_;  // runs for decode, but here
+  std::optional<row_blender> blender_;
+  std::array<std::uint8_t*, together> room_{};
+  std::size_t stride_ = 0;
+  int next_ = 0, end_ = 0;  // source rows
+  int done_ = 0;            // output rows
+  int slots_ = 0;
+  bool direct_ = false, upwards_ = false;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
 
 /// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
 /// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
@@ -6628,10 +6828,12 @@ class lazy_image {
   static constexpr bool is_picture = true;
 
   lazy_image() noexcept = default;
-  /// An encoded picture whose header was read; it will come out with `channels` channels.
-  lazy_image(bytes encoded, const picture_info& info, int channels) noexcept
+  /// An encoded picture whose header was read; it will come out with `channels` channels. When it
+  /// is `exact`, the decoder may not deliver it smaller than it is.
+  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false) noexcept
       : encoded_(std::move(encoded)),
         info_(info),
+        exact_(exact),
         channels_(channels),
         out_channels_(channels),
         plan_(plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
@@ -6736,12 +6938,25 @@ class lazy_image {
     }
   }
 
-  decoded_picture decode(const decode_request& request) const {
-    try {
-      return info_.decoder->decode(encoded_.span(), info_, request);
-    } catch (const error& e) {  // what only decoding shows is still decode()'s
-      throw late_error("decode", e.what());
+  /// What is needed of the encoded picture, by the tables of the full size.
+  decode_request request(const detail::resample_scratch& scratch) const noexcept {
+    rect part{scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
+              scratch.rows.high() - scratch.rows.low()};
+    double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
+                            static_cast<double>(plan_.height) / plan_.source.height);
+    if (exact_ || scale > 1) scale = 1;
+    if (scale < 1) {
+      // The same filter over a smaller picture may reach one pixel of that further.
+      const rect& all = plan_.source;
+      const int more = static_cast<int>(std::min(1 / scale, 65536.0)) + 1;
+      const int right = std::min(part.x + part.width + more, all.x + all.width),
+                bottom = std::min(part.y + part.height + more, all.y + all.height);
+      part.x = std::max(part.x - more, all.x);
+      part.y = std::max(part.y - more, all.y);
+      part.width = right - part.x;
+      part.height = bottom - part.y;
     }
+    return {part, scale, channels_};
   }
   /// Geometry and colour, in the channels the decoder gives.
   void render_to(const picture_target& to) const {
@@ -6752,25 +6967,35 @@ class lazy_image {
     if (encoded_.empty()) {
       detail::resample(decoded_.view(), 0, 0, scratch, to);
     } else {
-      const decode_request request{
-          {scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
-           scratch.rows.high() - scratch.rows.low()},
-          std::min(1.0, std::max(static_cast<double>(plan_.width) / plan_.source.width,
-                                 static_cast<double>(plan_.height) / plan_.source.height)),
-          channels_};
       timer.next(phase::decode);
-      const decoded_picture got = decode(request);
-      timer.next(phase::resize);
-      if (got.scale == 1.0) {
-        detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
-      } else {
-        detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
-        detail::resample(got.pixels.view(), 0, 0, scratch, to);
+      const decode_request wanted = request(scratch);
+      try {
+        if (info_.decoder->decode_rows != nullptr) {
+          decode_rows(wanted, scratch, to, timer);
+        } else {
+          decode_whole(wanted, scratch, to, timer);
+        }
+      } catch (const error& e) {  // what only decoding shows is still decode()'s
+        throw late_error("decode", e.what());
       }
     }
     if (op_count_ == 0) return;
     timer.next(phase::color);
     for (std::size_t i = 0; i < op_count_; ++i) wick::apply(ops_[i], to);
+  }
+  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
+                   phase_timer& timer) const {
+    detail::row_resampler sink(plan_, scratch, to, &timer);
+    info_.decoder->decode_rows(encoded_.span(), info_, wanted, sink);
+    if (!sink.finished()) throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
+  }
+  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
+                    phase_timer& timer) const {
+    const decoded_picture got = info_.decoder->decode(encoded_.span(), info_, wanted);
+    timer.next(phase::resize);
+    if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
+    detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
+    detail::resample(got.pixels.view(), 0, 0, scratch, to);
   }
   /// All of it but the normalisation.
   image render() const {
@@ -6798,6 +7023,7 @@ class lazy_image {
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
   picture_info info_;
+  bool exact_ = false;
   int channels_ = 0;      // while geometry and colour are worked on
   int out_channels_ = 0;  // when all is done
   plan plan_;
@@ -7231,16 +7457,9 @@ inline random_resized_crop_stage random_resized_crop(int size,
 /// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the
 /// batch's slot is known.
 
-// ==== wick/image/stb.hpp
+// ==== wick/image/detail/exif.hpp
 /// \file
-/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is
-/// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
-
-#include <limits>
-
-// ==== wick/image/detail/bmp_gif_header.hpp
-/// \file
-/// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
+/// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
 
 // ==== wick/image/detail/byte_order.hpp
 /// \file
@@ -7263,87 +7482,6 @@ inline std::uint32_t little16(std::span<const std::byte> data, std::size_t at) n
 }
 inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) noexcept {
   return little16(data, at) | little16(data, at + 2) << 16;
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// \throws wick::error when the file ends inside the header
-inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
-  if (!starts_with(encoded, "BM") || encoded.size() < 18) return false;
-  const std::uint32_t header = little32(encoded, 14);
-  if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 &&
-      header != 124)
-    return false;
-  info.format = "BMP";
-  if (encoded.size() < 14 + header) throw_truncated("BMP", encoded.size(), "inside its header");
-  if (header == 12) {
-    info.width = little16(encoded, 18);
-    info.height = little16(encoded, 20);
-    info.bits = static_cast<int>(little16(encoded, 24));
-  } else {
-    info.width = static_cast<std::int32_t>(little32(encoded, 18));
-    info.height = static_cast<std::int32_t>(little32(encoded, 22));
-    if (info.height < 0) info.height = -info.height;  // top row first
-    info.bits = static_cast<int>(little16(encoded, 28));
-  }
-  const bool alpha = info.bits == 32 && header >= 56 && little32(encoded, 66) != 0;
-  info.channels = alpha ? 4 : 3;
-  info.bits = 8;
-  return true;
-}
-
-/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the
-/// decoder.
-inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
-  const bool old = little32(encoded, 14) == 12;
-  const std::uint32_t compression = old ? 0 : little32(encoded, 30);
-  if (compression != 0 && compression != 3) return;
-  const std::uint64_t bits = little16(encoded, old ? 24 : 28);
-  const std::uint64_t row = (static_cast<std::uint64_t>(info.width) * bits + 31) / 32 * 4;
-  const std::uint64_t wanted = little32(encoded, 10) + row * static_cast<std::uint64_t>(info.height);
-  // The padding of the last row is often left out.
-  const std::uint64_t padding = row - (static_cast<std::uint64_t>(info.width) * bits + 7) / 8;
-  if (encoded.size() + padding < wanted) {
-    throw_truncated("BMP", encoded.size(), "of " + std::to_string(wanted));
-  }
-}
-
-/// \throws wick::error when the file ends inside the header
-inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
-  if (!starts_with(encoded, "GIF87a") && !starts_with(encoded, "GIF89a")) return false;
-  info.format = "GIF";
-  if (encoded.size() < 13) throw_truncated("GIF", encoded.size(), "inside its header");
-  info.width = little16(encoded, 6);
-  info.height = little16(encoded, 8);
-  info.channels = 3;
-  return true;
-}
-
-/// \throws wick::error when the file ends before its first frame does
-inline void check_gif_complete(std::span<const std::byte> encoded) {
-  const auto table = [](std::uint32_t flags) {
-    return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;
-  };
-  std::size_t at = 13 + table(byte_at(encoded, 10));
-  bool frame = false;
-  while (at < encoded.size()) {
-    const std::uint32_t kind = byte_at(encoded, at);
-    if (kind == 0x21) {
-      at += 2;
-    } else if (kind == 0x2C) {
-      frame = true;
-      at += 11 + table(byte_at(encoded, at + 9));
-    } else {
-      throw error("damaged GIF: block " + std::to_string(kind) + " at " + std::to_string(at) +
-                  " where a frame should be; write the file again or remove it");
-    }
-    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
-    if (at < encoded.size() && frame) return;
-    ++at;
-  }
-  throw_truncated("GIF", encoded.size(), "inside its first frame");
 }
 
 }  // namespace wick::detail
@@ -7477,6 +7615,143 @@ inline void check_jpeg_complete(std::span<const std::byte> encoded) {
     scans = scans || marker == jpeg_markers::start_of_scan;
   }
   if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// 1 to 8 as EXIF 2.3 numbers them; 1, upright, when nothing (or nonsense) is said.
+inline int exif_orientation(std::span<const std::byte> encoded) noexcept {
+  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return 1;
+  jpeg_markers markers(encoded);
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::none || marker == jpeg_markers::start_of_scan ||
+        marker == jpeg_markers::end_of_image)
+      return 1;
+    using namespace std::string_view_literals;
+    if (marker != 0xE1 || !starts_with(encoded, "Exif\0\0"sv, markers.payload())) continue;
+    if (markers.payload_size() < 14) return 1;
+    const std::span<const std::byte> tiff =
+        encoded.subspan(markers.payload() + 6, markers.payload_size() - 6);
+    const bool little = starts_with(tiff, "II");
+    const auto two = [&](std::size_t at) { return little ? little16(tiff, at) : big16(tiff, at); };
+    const std::size_t directory = little ? little32(tiff, 4) : big32(tiff, 4);
+    for (std::size_t i = 0, n = two(directory); i < n; ++i) {
+      const std::size_t entry = directory + 2 + 12 * i;
+      if (entry >= tiff.size()) return 1;
+      if (two(entry) != 0x0112) continue;
+      const std::uint32_t value = two(entry + 8);
+      return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+    }
+    return 1;
+  }
+}
+
+/// Rows become columns.
+inline image transposed(const image& from) {
+  image out(from.height(), from.width(), from.channels());
+  const int channels = from.channels();
+  for (int y = 0; y < from.height(); ++y) {
+    const std::uint8_t* in = from.row(y);
+    for (int x = 0; x < from.width(); ++x) {
+      for (int c = 0; c < channels; ++c) out.row(x)[y * channels + c] = *in++;
+    }
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/stb.hpp
+/// \file
+/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is
+/// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
+
+#include <limits>
+
+// ==== wick/image/detail/bmp_gif_header.hpp
+/// \file
+/// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
+
+namespace wick::detail {
+
+/// \throws wick::error when the file ends inside the header
+inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, "BM") || encoded.size() < 18) return false;
+  const std::uint32_t header = little32(encoded, 14);
+  if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 &&
+      header != 124)
+    return false;
+  info.format = "BMP";
+  if (encoded.size() < 14 + header) throw_truncated("BMP", encoded.size(), "inside its header");
+  if (header == 12) {
+    info.width = little16(encoded, 18);
+    info.height = little16(encoded, 20);
+    info.bits = static_cast<int>(little16(encoded, 24));
+  } else {
+    info.width = static_cast<std::int32_t>(little32(encoded, 18));
+    info.height = static_cast<std::int32_t>(little32(encoded, 22));
+    if (info.height < 0) info.height = -info.height;  // top row first
+    info.bits = static_cast<int>(little16(encoded, 28));
+  }
+  const bool alpha = info.bits == 32 && header >= 56 && little32(encoded, 66) != 0;
+  info.channels = alpha ? 4 : 3;
+  info.bits = 8;
+  return true;
+}
+
+/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the
+/// decoder.
+inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
+  const bool old = little32(encoded, 14) == 12;
+  const std::uint32_t compression = old ? 0 : little32(encoded, 30);
+  if (compression != 0 && compression != 3) return;
+  const std::uint64_t bits = little16(encoded, old ? 24 : 28);
+  const std::uint64_t row = (static_cast<std::uint64_t>(info.width) * bits + 31) / 32 * 4;
+  const std::uint64_t wanted = little32(encoded, 10) + row * static_cast<std::uint64_t>(info.height);
+  // The padding of the last row is often left out.
+  const std::uint64_t padding = row - (static_cast<std::uint64_t>(info.width) * bits + 7) / 8;
+  if (encoded.size() + padding < wanted) {
+    throw_truncated("BMP", encoded.size(), "of " + std::to_string(wanted));
+  }
+}
+
+/// \throws wick::error when the file ends inside the header
+inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, "GIF87a") && !starts_with(encoded, "GIF89a")) return false;
+  info.format = "GIF";
+  if (encoded.size() < 13) throw_truncated("GIF", encoded.size(), "inside its header");
+  info.width = little16(encoded, 6);
+  info.height = little16(encoded, 8);
+  info.channels = 3;
+  return true;
+}
+
+/// \throws wick::error when the file ends before its first frame does
+inline void check_gif_complete(std::span<const std::byte> encoded) {
+  const auto table = [](std::uint32_t flags) {
+    return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;
+  };
+  std::size_t at = 13 + table(byte_at(encoded, 10));
+  bool frame = false;
+  while (at < encoded.size()) {
+    const std::uint32_t kind = byte_at(encoded, at);
+    if (kind == 0x21) {
+      at += 2;
+    } else if (kind == 0x2C) {
+      frame = true;
+      at += 11 + table(byte_at(encoded, at + 9));
+    } else {
+      throw error("damaged GIF: block " + std::to_string(kind) + " at " + std::to_string(at) +
+                  " where a frame should be; write the file again or remove it");
+    }
+    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
+    if (at < encoded.size() && frame) return;
+    ++at;
+  }
+  throw_truncated("GIF", encoded.size(), "inside its first frame");
 }
 
 }  // namespace wick::detail
@@ -7666,6 +7941,8 @@ struct decode_options {
       178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
   bool allow_truncated =
       false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+  bool exact = false;   ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
+  bool orient = false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
 };
 
 class decode_stage {
@@ -7693,7 +7970,9 @@ class decode_stage {
         encoded = with_end_of_image(encoded);
       }
     }
-    return lazy_image(std::move(encoded), info, channels(info));
+    const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
+    lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
+    return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
   }
 
  private:
@@ -7704,6 +7983,13 @@ class decode_stage {
     mended.data()[broken.size()] = std::byte{0xFF};
     mended.data()[broken.size() + 1] = std::byte{0xD9};
     return mended;
+  }
+  /// What is stored turned as EXIF numbers it, turned back.
+  static lazy_image upright(lazy_image picture, int turn) {
+    if (turn > 4) picture = detail::transposed(std::move(picture).pixels());
+    if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
+    if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
+    return picture;
   }
   int channels(const picture_info& info) const noexcept {
     switch (options_.mode) {
@@ -7940,6 +8226,30 @@ inline resize_stage resize(int height, int width, const resize_options& options 
 inline resize_stage resize(int shorter_edge, const resize_options& options = {}) {
   return {shorter_edge, options};
 }
+
+}  // namespace wick
+
+// ==== wick/image/turbojpeg.hpp
+/// \file
+/// JPEG by libjpeg-turbo: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
+/// into the resize. The feature `turbojpeg`: link wick::turbojpeg and add the codec before the first loader
+/// starts:
+///
+///     wick::codecs().add(wick::turbojpeg_codec);
+
+namespace wick {
+
+/// Baseline and progressive JPEG of 8 bits: grey, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
+/// as Pillow converts them). Upsampling is libjpeg's smooth one, pixels are those of Pillow. Colour profiles
+/// (ICC) are not applied, nor are they by Pillow or torchvision.
+///
+/// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
+/// grey; a file that breaks off is an error (see decode_options::allow_truncated).
+///
+/// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
+/// more. Defined in image/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
+/// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg.
+extern const codec turbojpeg_codec;
 
 }  // namespace wick
 
@@ -10972,6 +11282,427 @@ inline transfer_stage transfer(c10::Device to) { return transfer_stage(to); }
 }  // namespace wick
 
 #ifdef WICK_IMPLEMENTATION
+// ==== wick/image/detail/resample_kernels_implementation.hpp
+/// \file
+/// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
+/// in exactly one file of a program, with stb_image.
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+namespace wick::detail {
+
+// ---- portable: also what the others do at the end of a row
+
+inline constexpr int column_shift = weight_bits + row_bits;
+/// Half a level to round by, and the 128 levels that a row's values lack.
+inline constexpr std::int32_t column_start = (1 << (column_shift - 1)) + (128 << column_shift);
+
+inline void blend_rows_from(std::size_t i, const std::uint8_t* const* rows, const std::int16_t* weights,
+                            int taps, std::int16_t* out, std::size_t n) noexcept {
+  for (; i < n; ++i) {
+    std::int32_t sum = 0;
+    for (int k = 0; k < taps; ++k) sum += ((rows[k][i] - 128) * weights[k] + 64) >> 7;
+    out[i] = static_cast<std::int16_t>(sum);
+  }
+}
+
+inline void blend_rows_portable(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
+                                std::int16_t* out, std::size_t n) {
+  constexpr std::size_t block = 64;
+  std::size_t i = 0;
+  for (; i + block <= n; i += block) {
+    std::int16_t sum[block] = {};
+    for (int k = 0; k < taps; ++k) {
+      const std::uint8_t* const in = rows[k] + i;
+      const std::int16_t w = weights[k];
+      for (std::size_t j = 0; j < block; ++j) {
+        sum[j] = static_cast<std::int16_t>(sum[j] + (((in[j] - 128) * w + 64) >> 7));
+      }
+    }
+    std::memcpy(out + i, sum, sizeof sum);
+  }
+  blend_rows_from(i, rows, weights, taps, out, n);
+}
+
+template <int Channels>
+inline void blend_columns_of(const std::int16_t* row, const column_table& t, std::uint8_t* quads) noexcept {
+  for (int x = 0; x < t.count; ++x) {
+    const std::int16_t* in = row + t.first[x];
+    const std::int16_t* w = t.weights + std::ptrdiff_t{x / 2} * t.pairs * 16 + (x % 2) * 8;
+    std::int32_t sum[Channels];
+    for (std::int32_t& s : sum) s = column_start;
+    for (int j = 0; j < t.pairs; ++j, in += 2 * Channels, w += 16) {
+      for (int c = 0; c < Channels; ++c) sum[c] += in[c] * w[0] + in[Channels + c] * w[1];
+    }
+    for (int c = 0; c < Channels; ++c) {
+      quads[4 * x + c] = static_cast<std::uint8_t>(std::clamp(sum[c] >> column_shift, 0, 255));
+    }
+  }
+}
+
+inline void blend_columns_portable(const std::int16_t* row, const column_table& t, std::uint8_t* quads) {
+  switch (t.channels) {
+    case 1:
+      return blend_columns_of<1>(row, t, quads);
+    case 2:
+      return blend_columns_of<2>(row, t, quads);
+    case 3:
+      return blend_columns_of<3>(row, t, quads);
+    default:
+      return blend_columns_of<4>(row, t, quads);
+  }
+}
+
+inline void pack_triples_from(std::size_t i, const std::uint8_t* quads, std::uint8_t* out,
+                              std::size_t n) noexcept {
+  for (; i < n; ++i) {
+    out[3 * i] = quads[4 * i];
+    out[3 * i + 1] = quads[4 * i + 1];
+    out[3 * i + 2] = quads[4 * i + 2];
+  }
+}
+inline void pack_triples_portable(const std::uint8_t* quads, std::uint8_t* out, std::size_t n) {
+  pack_triples_from(0, quads, out, n);
+}
+
+inline void split_planes_from(std::size_t i, const std::uint8_t* quads, std::uint8_t* const* planes,
+                              int channels, std::size_t n) noexcept {
+  for (int c = 0; c < channels; ++c) {
+    std::uint8_t* const out = planes[c];
+    for (std::size_t x = i; x < n; ++x) out[x] = quads[4 * x + static_cast<std::size_t>(c)];
+  }
+}
+inline void split_planes_portable(const std::uint8_t* quads, std::uint8_t* const* planes, int channels,
+                                  std::size_t n) {
+  split_planes_from(0, quads, planes, channels, n);
+}
+
+inline constexpr resample_kernels portable_kernels{"portable", &blend_rows_portable, &blend_columns_portable,
+                                                   &pack_triples_portable, &split_planes_portable};
+
+/// Exact sums, for a great many rows: the same code for every machine.
+inline void blend_many_rows_portable(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
+                                     std::int16_t* out, std::size_t n) {
+  constexpr std::size_t block = 64;
+  for (std::size_t i = 0; i < n; i += block) {
+    const std::size_t width = std::min(block, n - i);
+    std::int32_t sum[block];
+    std::fill_n(sum, block, 64 - (128 << weight_bits));
+    for (int k = 0; k < taps; ++k) {
+      const std::uint8_t* const in = rows[k] + i;
+      const std::int16_t w = weights[k];
+      if (width == block) {
+        for (std::size_t j = 0; j < block; ++j) sum[j] += std::int16_t{in[j]} * w;
+      } else {
+        for (std::size_t j = 0; j < width; ++j) sum[j] += std::int16_t{in[j]} * w;
+      }
+    }
+    for (std::size_t j = 0; j < width; ++j) out[i + j] = static_cast<std::int16_t>(sum[j] >> 7);
+  }
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+
+// ---- SSSE3: 128 bits
+
+#define WICK_SSSE3 __attribute__((target("ssse3")))
+#define WICK_AVX2 __attribute__((target("avx2")))
+
+/// Puts the channels of two neighbouring pixels, 16 bits each, beside each other: r r g g b b.
+alignas(16) inline constexpr std::int8_t pair_shuffle[5][16] = {
+    {},
+    {0, 1, 2, 3, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, 1, 4, 5, 2, 3, 6, 7, -1, -1, -1, -1, -1, -1, -1, -1},
+    {0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11, -1, -1, -1, -1},
+    {0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15},
+};
+
+WICK_SSSE3 inline __m128i load16(const void* from) noexcept {
+  return _mm_loadu_si128(static_cast<const __m128i*>(from));
+}
+
+WICK_SSSE3 inline void blend_16_ssse3(std::size_t i, const std::uint8_t* const* rows,
+                                      const std::int16_t* weights, int taps, std::int16_t* out) noexcept {
+  const __m128i middle = _mm_set1_epi8(static_cast<char>(0x80)), zero = _mm_setzero_si128();
+  __m128i low = zero, high = zero;
+  for (int k = 0; k < taps; ++k) {
+    const __m128i w = _mm_set1_epi16(weights[k]);
+    const __m128i in = _mm_xor_si128(load16(rows[k] + i), middle);
+    low = _mm_add_epi16(low, _mm_mulhrs_epi16(_mm_unpacklo_epi8(zero, in), w));
+    high = _mm_add_epi16(high, _mm_mulhrs_epi16(_mm_unpackhi_epi8(zero, in), w));
+  }
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), low);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i + 8), high);
+}
+
+WICK_SSSE3 inline void blend_rows_ssse3(const std::uint8_t* const* rows, const std::int16_t* weights,
+                                        int taps, std::int16_t* out, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) blend_16_ssse3(i, rows, weights, taps, out);
+  if (i == n) return;
+  if (n < 16) return blend_rows_from(i, rows, weights, taps, out, n);
+  blend_16_ssse3(n - 16, rows, weights, taps, out);  // overlaps the one before
+}
+
+template <int Pairs>
+WICK_SSSE3 inline void blend_columns_ssse3_by(const std::int16_t* row, const column_table& t,
+                                              std::uint8_t* quads) noexcept {
+  const __m128i shuffle = load16(pair_shuffle[t.channels]);
+  const int pairs = Pairs != 0 ? Pairs : t.pairs;
+  const std::ptrdiff_t step = 2 * t.channels;
+  const std::int16_t* w = t.weights;
+  for (int x = 0; x < t.count; x += 4, quads += 16) {
+    __m128i sum[4];
+    for (int q = 0; q < 4; ++q) {
+      const std::int16_t* in = row + t.first[x + q];
+      const std::int16_t* weights = w + (q / 2) * pairs * 16 + (q % 2) * 8;
+      __m128i s = _mm_set1_epi32(column_start);
+      for (int j = 0; j < pairs; ++j, in += step, weights += 16) {
+        s = _mm_add_epi32(s, _mm_madd_epi16(_mm_shuffle_epi8(load16(in), shuffle), load16(weights)));
+      }
+      sum[q] = _mm_srai_epi32(s, column_shift);
+    }
+    w += pairs * 32;
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(quads),
+                     _mm_packus_epi16(_mm_packs_epi32(sum[0], sum[1]), _mm_packs_epi32(sum[2], sum[3])));
+  }
+}
+
+WICK_SSSE3 inline void blend_columns_ssse3(const std::int16_t* row, const column_table& t,
+                                           std::uint8_t* quads) {
+  switch (t.pairs) {
+    case 1:
+      return blend_columns_ssse3_by<1>(row, t, quads);
+    case 2:
+      return blend_columns_ssse3_by<2>(row, t, quads);
+    case 3:
+      return blend_columns_ssse3_by<3>(row, t, quads);
+    default:
+      return blend_columns_ssse3_by<0>(row, t, quads);
+  }
+}
+
+WICK_SSSE3 inline void pack_triples_ssse3(const std::uint8_t* quads, std::uint8_t* out, std::size_t n) {
+  const __m128i triples = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+  std::size_t i = 0;
+  for (; i + 6 <= n; i += 4) {  // the four bytes too many are written again
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 3 * i),
+                     _mm_shuffle_epi8(load16(quads + 4 * i), triples));
+  }
+  pack_triples_from(i, quads, out, n);
+}
+
+WICK_SSSE3 inline void split_planes_ssse3(const std::uint8_t* quads, std::uint8_t* const* planes,
+                                          int channels, std::size_t n) {
+  const __m128i gather = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const __m128i a = _mm_shuffle_epi8(load16(quads + 4 * i), gather),
+                  b = _mm_shuffle_epi8(load16(quads + 4 * i + 16), gather),
+                  c = _mm_shuffle_epi8(load16(quads + 4 * i + 32), gather),
+                  d = _mm_shuffle_epi8(load16(quads + 4 * i + 48), gather);
+    const __m128i ab = _mm_unpacklo_epi32(a, b), cd = _mm_unpacklo_epi32(c, d);
+    const __m128i ab2 = _mm_unpackhi_epi32(a, b), cd2 = _mm_unpackhi_epi32(c, d);
+    const __m128i plane[4] = {_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd),
+                              _mm_unpacklo_epi64(ab2, cd2), _mm_unpackhi_epi64(ab2, cd2)};
+    for (int k = 0; k < channels; ++k) _mm_storeu_si128(reinterpret_cast<__m128i*>(planes[k] + i), plane[k]);
+  }
+  split_planes_from(i, quads, planes, channels, n);
+}
+
+inline constexpr resample_kernels ssse3_kernels{"ssse3", &blend_rows_ssse3, &blend_columns_ssse3,
+                                                &pack_triples_ssse3, &split_planes_ssse3};
+
+// ---- AVX2: 256 bits
+
+template <int Vectors>
+WICK_AVX2 inline void blend_32_avx2(std::size_t i, const std::uint8_t* const* rows,
+                                    const std::int16_t* weights, int taps, std::int16_t* out) noexcept {
+  const __m256i middle = _mm256_set1_epi8(static_cast<char>(0x80)), zero = _mm256_setzero_si256();
+  __m256i low[Vectors], high[Vectors];
+  for (int v = 0; v < Vectors; ++v) low[v] = high[v] = zero;
+  for (int k = 0; k < taps; ++k) {
+    const __m256i w = _mm256_set1_epi16(weights[k]);
+    const std::uint8_t* const row = rows[k] + i;
+    for (int v = 0; v < Vectors; ++v) {
+      const __m256i in =
+          _mm256_xor_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + 32 * v)), middle);
+      low[v] = _mm256_add_epi16(low[v], _mm256_mulhrs_epi16(_mm256_unpacklo_epi8(zero, in), w));
+      high[v] = _mm256_add_epi16(high[v], _mm256_mulhrs_epi16(_mm256_unpackhi_epi8(zero, in), w));
+    }
+  }
+  for (int v = 0; v < Vectors; ++v) {  // unpacking works within the halves of a register
+    auto* const to = reinterpret_cast<__m256i*>(out + i + static_cast<std::size_t>(32 * v));
+    _mm256_storeu_si256(to, _mm256_permute2x128_si256(low[v], high[v], 0x20));
+    _mm256_storeu_si256(to + 1, _mm256_permute2x128_si256(low[v], high[v], 0x31));
+  }
+}
+
+WICK_AVX2 inline void blend_rows_avx2(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
+                                      std::int16_t* out, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 64 <= n; i += 64) blend_32_avx2<2>(i, rows, weights, taps, out);
+  for (; i + 32 <= n; i += 32) blend_32_avx2<1>(i, rows, weights, taps, out);
+  if (i == n) return;
+  if (n < 32) return blend_rows_from(i, rows, weights, taps, out, n);
+  blend_32_avx2<1>(n - 32, rows, weights, taps, out);
+}
+
+template <int Pairs>
+WICK_AVX2 inline void blend_columns_avx2_by(const std::int16_t* row, const column_table& t,
+                                            std::uint8_t* quads) noexcept {
+  const __m256i shuffle = _mm256_broadcastsi128_si256(load16(pair_shuffle[t.channels]));
+  const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  const int pairs = Pairs != 0 ? Pairs : t.pairs;
+  const std::ptrdiff_t step = 2 * t.channels;
+  const std::int16_t* w = t.weights;
+  for (int x = 0; x < t.count; x += 8, quads += 32) {
+    __m256i sum[4];
+    for (int q = 0; q < 4; ++q) {  // two outputs in a register
+      const std::int16_t *a = row + t.first[x + 2 * q], *b = row + t.first[x + 2 * q + 1];
+      __m256i s = _mm256_set1_epi32(column_start);
+      for (int j = 0; j < pairs; ++j, a += step, b += step, w += 16) {
+        const __m256i in = _mm256_inserti128_si256(_mm256_castsi128_si256(load16(a)), load16(b), 1);
+        s = _mm256_add_epi32(s, _mm256_madd_epi16(_mm256_shuffle_epi8(in, shuffle),
+                                                  _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w))));
+      }
+      sum[q] = _mm256_srai_epi32(s, column_shift);
+    }
+    const __m256i levels =
+        _mm256_packus_epi16(_mm256_packs_epi32(sum[0], sum[1]), _mm256_packs_epi32(sum[2], sum[3]));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(quads), _mm256_permutevar8x32_epi32(levels, order));
+  }
+}
+
+WICK_AVX2 inline void blend_columns_avx2(const std::int16_t* row, const column_table& t,
+                                         std::uint8_t* quads) {
+  switch (t.pairs) {
+    case 1:
+      return blend_columns_avx2_by<1>(row, t, quads);
+    case 2:
+      return blend_columns_avx2_by<2>(row, t, quads);
+    case 3:
+      return blend_columns_avx2_by<3>(row, t, quads);
+    default:
+      return blend_columns_avx2_by<0>(row, t, quads);
+  }
+}
+
+inline constexpr resample_kernels avx2_kernels{"avx2", &blend_rows_avx2, &blend_columns_avx2,
+                                               &pack_triples_ssse3, &split_planes_ssse3};
+
+#undef WICK_SSSE3
+#undef WICK_AVX2
+
+#elif defined(__aarch64__)
+
+// ---- NEON: 128 bits, in every 64-bit ARM
+
+inline void blend_16_neon(std::size_t i, const std::uint8_t* const* rows, const std::int16_t* weights,
+                          int taps, std::int16_t* out) noexcept {
+  const uint8x16_t middle = vdupq_n_u8(0x80);
+  const uint8x16_t zero = vdupq_n_u8(0);
+  int16x8_t low = vdupq_n_s16(0), high = low;
+  for (int k = 0; k < taps; ++k) {
+    const uint8x16_t in = veorq_u8(vld1q_u8(rows[k] + i), middle);
+    const int16x8_t w = vdupq_n_s16(weights[k]);
+    low = vaddq_s16(low, vqrdmulhq_s16(vreinterpretq_s16_u8(vzip1q_u8(zero, in)), w));
+    high = vaddq_s16(high, vqrdmulhq_s16(vreinterpretq_s16_u8(vzip2q_u8(zero, in)), w));
+  }
+  vst1q_s16(out + i, low);
+  vst1q_s16(out + i + 8, high);
+}
+
+inline void blend_rows_neon(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
+                            std::int16_t* out, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) blend_16_neon(i, rows, weights, taps, out);
+  if (i == n) return;
+  if (n < 16) return blend_rows_from(i, rows, weights, taps, out, n);
+  blend_16_neon(n - 16, rows, weights, taps, out);
+}
+
+inline void blend_columns_neon(const std::int16_t* row, const column_table& t, std::uint8_t* quads) {
+  const int channels = t.channels;
+  const std::int16_t* w = t.weights;
+  for (int x = 0; x < t.count; x += 4, quads += 16) {
+    int16x4_t level[4];
+    for (int q = 0; q < 4; ++q) {
+      const std::int16_t* in = row + t.first[x + q];
+      const std::int16_t* weights = w + (q / 2) * t.pairs * 16 + (q % 2) * 8;
+      int32x4_t s = vdupq_n_s32(column_start);
+      for (int j = 0; j < t.pairs; ++j, in += 2 * channels, weights += 16) {
+        s = vmlal_n_s16(s, vld1_s16(in), weights[0]);
+        s = vmlal_n_s16(s, vld1_s16(in + channels), weights[1]);
+      }
+      level[q] = vqmovn_s32(vshrq_n_s32(s, column_shift));
+    }
+    w += t.pairs * 32;
+    vst1q_u8(quads, vcombine_u8(vqmovun_s16(vcombine_s16(level[0], level[1])),
+                                vqmovun_s16(vcombine_s16(level[2], level[3]))));
+  }
+}
+
+inline void pack_triples_neon(const std::uint8_t* quads, std::uint8_t* out, std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const uint8x16x4_t in = vld4q_u8(quads + 4 * i);
+    vst3q_u8(out + 3 * i, uint8x16x3_t{{in.val[0], in.val[1], in.val[2]}});
+  }
+  pack_triples_from(i, quads, out, n);
+}
+
+inline void split_planes_neon(const std::uint8_t* quads, std::uint8_t* const* planes, int channels,
+                              std::size_t n) {
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const uint8x16x4_t in = vld4q_u8(quads + 4 * i);
+    vst1q_u8(planes[0] + i, in.val[0]);
+    if (channels > 1) vst1q_u8(planes[1] + i, in.val[1]);
+    if (channels > 2) vst1q_u8(planes[2] + i, in.val[2]);
+    if (channels > 3) vst1q_u8(planes[3] + i, in.val[3]);
+  }
+  split_planes_from(i, quads, planes, channels, n);
+}
+
+inline constexpr resample_kernels neon_kernels{"neon", &blend_rows_neon, &blend_columns_neon,
+                                               &pack_triples_neon, &split_planes_neon};
+
+#endif
+
+void blend_many_rows(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
+                     std::int16_t* out, std::size_t n) noexcept {
+  blend_many_rows_portable(rows, weights, taps, out, n);
+}
+
+std::span<const resample_kernels* const> available_kernels() noexcept {
+  struct list {
+    const resample_kernels* sets[3] = {&portable_kernels};
+    std::size_t count = 1;
+    list() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+      if (__builtin_cpu_supports("ssse3")) sets[count++] = &ssse3_kernels;
+      if (__builtin_cpu_supports("avx2")) sets[count++] = &avx2_kernels;
+#elif defined(__aarch64__)
+      sets[count++] = &neon_kernels;
+#endif
+    }
+  };
+  static const list all;
+  return {all.sets, all.count};
+}
+
+const resample_kernels& best_kernels() noexcept {
+  static const resample_kernels& best = *available_kernels().back();
+  return best;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/image/detail/stb_implementation.hpp
 /// \file
 /// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along;
@@ -11047,5 +11778,433 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
+
+#endif
+#ifdef WICK_TURBOJPEG_IMPLEMENTATION
+// ==== wick/image/detail/turbojpeg_implementation.hpp
+/// \file
+/// JPEG by libjpeg-turbo. Included in exactly one file of a program, which CMake's wick::turbojpeg target brings along;
+/// elsewhere in the one that defines WICK_TURBOJPEG_IMPLEMENTATION.
+
+#include <csetjmp>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+// ==== wick/image/detail/jpeg_memory.hpp
+/// \file
+/// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after each one.
+/// Only for turbojpeg_implementation.hpp, which includes jpeglib.h before this.
+
+namespace wick::detail {
+
+/// A jpeg_memory_mgr. What lives as long as the decompressor still comes from libjpeg's own; what lives as long as a
+/// picture comes from a block that is kept, and grows to the most that a picture has asked for. Under AddressSanitizer
+/// each request is a block of its own, freed with the picture, so that a use after it is found.
+///
+/// The functions run below libjpeg's, and leave them by error_exit, a longjmp: they have no destructors to run.
+struct jpeg_memory {
+  jpeg_memory_mgr mgr;  // first: libjpeg knows this by it
+  jpeg_memory_mgr* own;
+
+  struct chunk {
+    chunk* next;
+    std::size_t size, used;
+  };
+  chunk* chunks;
+  std::size_t wanted;  // bytes of the next block, when it is more than what is asked for
+
+  struct coefficients {  // a "virtual array", never anywhere but in memory
+    JBLOCKARRAY rows;
+    JDIMENSION blocks, count;
+    bool zeroed;
+    coefficients* next;
+  };
+  coefficients* arrays;
+
+  static constexpr std::size_t unit = 64;  // libjpeg-turbo wants 32; its loops write up to 64 at once
+  static constexpr std::size_t first_block = std::size_t{1} << 18, most_kept = std::size_t{64} << 20;
+
+  /// To be called right after jpeg_create_decompress.
+  void install(j_common_ptr info) noexcept {
+    own = info->mem;
+    mgr = *own;
+    chunks = nullptr;
+    arrays = nullptr;
+    wanted = first_block;
+    mgr.alloc_small = &allocate;
+    mgr.alloc_large = &allocate;
+    mgr.alloc_sarray = &allocate_samples;
+    mgr.alloc_barray = &allocate_blocks;
+    mgr.request_virt_sarray = &refuse_samples;
+    mgr.request_virt_barray = &request_blocks;
+    mgr.realize_virt_arrays = &realize;
+    mgr.access_virt_barray = &access_blocks;
+    mgr.free_pool = &free_pool;
+    mgr.self_destruct = &destroy;
+    info->mem = &mgr;
+  }
+
+ private:
+  static jpeg_memory& of(j_common_ptr info) noexcept { return *reinterpret_cast<jpeg_memory*>(info->mem); }
+  static constexpr std::size_t header() noexcept { return unit; }
+  static bool each_alone() noexcept {
+#if defined(__SANITIZE_ADDRESS__)
+    return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+    return true;
+#endif
+#endif
+    return false;
+  }
+  [[noreturn]] static void fail(j_common_ptr info, int code) {
+    info->err->msg_code = code;
+    (*info->err->error_exit)(info);
+    std::abort();  // error_exit does not return
+  }
+
+  static void* allocate(j_common_ptr info, int pool, std::size_t size) {
+    jpeg_memory& self = of(info);
+    if (pool == JPOOL_PERMANENT) {  // libjpeg's functions find their state by info->mem
+      info->mem = self.own;
+      void* const out = (*self.own->alloc_small)(info, pool, size);
+      info->mem = &self.mgr;
+      return out;
+    }
+    if (size > static_cast<std::size_t>(-1) / 4) fail(info, JERR_OUT_OF_MEMORY);
+    size = (size + unit - 1) / unit * unit;
+    chunk* block = self.chunks;
+    if (block == nullptr || block->size - block->used < size) {
+      const std::size_t capacity = each_alone() ? size : std::max(size, self.wanted);
+      void* const memory = std::aligned_alloc(unit, header() + capacity);
+      if (memory == nullptr) fail(info, JERR_OUT_OF_MEMORY);
+      block = ::new (memory) chunk{self.chunks, capacity, 0};
+      self.chunks = block;
+    }
+    auto* const out = reinterpret_cast<unsigned char*>(block) + header() + block->used;
+    block->used += size;
+    return out;
+  }
+  template <class Row>
+  static Row* allocate_rows(j_common_ptr info, int pool, std::size_t row_bytes, JDIMENSION count) {
+    auto* const rows = static_cast<Row*>(allocate(info, pool, count * sizeof(Row)));
+    row_bytes = (row_bytes + unit - 1) / unit * unit;
+    auto* const data = static_cast<unsigned char*>(allocate(info, pool, row_bytes * count));
+    for (JDIMENSION i = 0; i < count; ++i) rows[i] = reinterpret_cast<Row>(data + row_bytes * i);
+    return rows;
+  }
+  static JSAMPARRAY allocate_samples(j_common_ptr info, int pool, JDIMENSION width, JDIMENSION count) {
+    return allocate_rows<JSAMPROW>(info, pool, width * sizeof(JSAMPLE), count);
+  }
+  static JBLOCKARRAY allocate_blocks(j_common_ptr info, int pool, JDIMENSION blocks, JDIMENSION count) {
+    return allocate_rows<JBLOCKROW>(info, pool, blocks * sizeof(JBLOCK), count);
+  }
+  static jvirt_sarray_ptr refuse_samples(j_common_ptr info, int, boolean, JDIMENSION, JDIMENSION, JDIMENSION) {
+    fail(info, JERR_NOT_COMPILED);  // only for colour palettes
+  }
+  static jvirt_barray_ptr request_blocks(j_common_ptr info, int pool, boolean zeroed, JDIMENSION blocks,
+                                         JDIMENSION count, JDIMENSION) {
+    auto* const array = static_cast<coefficients*>(allocate(info, pool, sizeof(coefficients)));
+    jpeg_memory& self = of(info);
+    *array = {nullptr, blocks, count, zeroed != 0, self.arrays};
+    self.arrays = array;
+    return reinterpret_cast<jvirt_barray_ptr>(array);
+  }
+  static void realize(j_common_ptr info) {
+    for (coefficients* a = of(info).arrays; a != nullptr; a = a->next) {
+      if (a->rows != nullptr) continue;
+      a->rows = allocate_blocks(info, JPOOL_IMAGE, a->blocks, a->count);
+      if (!a->zeroed) continue;
+      for (JDIMENSION i = 0; i < a->count; ++i) std::memset(a->rows[i], 0, a->blocks * sizeof(JBLOCK));
+    }
+  }
+  static JBLOCKARRAY access_blocks(j_common_ptr info, jvirt_barray_ptr array, JDIMENSION start, JDIMENSION count,
+                                   boolean) {
+    const auto* const a = reinterpret_cast<const coefficients*>(array);
+    if (a->rows == nullptr || start > a->count || count > a->count - start) fail(info, JERR_BAD_VIRTUAL_ACCESS);
+    return a->rows + start;
+  }
+  static void free_pool(j_common_ptr info, int pool) {
+    jpeg_memory& self = of(info);
+    if (pool == JPOOL_PERMANENT) return;  // goes with the decompressor
+    self.arrays = nullptr;
+    std::size_t total = 0;
+    for (const chunk* c = self.chunks; c != nullptr; c = c->next) total += c->size;
+    if (!each_alone() && self.chunks != nullptr && self.chunks->next == nullptr && total <= most_kept) {
+      self.chunks->used = 0;
+      return;
+    }
+    // Several: the next picture gets one that would have been enough.
+    self.wanted = std::clamp(total, first_block, most_kept) / unit * unit;
+    self.release();
+  }
+  void release() noexcept {
+    while (chunks != nullptr) std::free(std::exchange(chunks, chunks->next));
+  }
+  static void destroy(j_common_ptr info) {
+    jpeg_memory& self = of(info);
+    self.release();
+    info->mem = self.own;
+    (*self.own->self_destruct)(info);
+  }
+};
+
+}  // namespace wick::detail
+
+#if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
+#error "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg62-turbo-dev (Debian) or libjpeg-turbo (vcpkg)"
+#endif
+
+namespace wick::detail {
+
+/// libjpeg's decompressor of one thread, and all that it keeps.
+///
+/// libjpeg reports errors by a function that must not return. Here it jumps back into guarded(), over frames of libjpeg
+/// and of functions without destructors only: neither a sink nor anything else of C++ is called in between.
+class jpeg_decompressor {
+ public:
+  /// \throws std::bad_alloc
+  jpeg_decompressor() {
+    info_.err = jpeg_std_error(&errors_.mgr);
+    errors_.mgr.error_exit = &jump;
+    errors_.mgr.emit_message = [](j_common_ptr, int) {};  // damage within the pixels: as Pillow takes it
+    errors_.mgr.output_message = [](j_common_ptr) {};
+    if (!guarded([this] { jpeg_create_decompress(&info_); })) throw std::bad_alloc();
+    memory_.install(reinterpret_cast<j_common_ptr>(&info_));
+    info_.src = &source_;
+    source_.init_source = [](j_decompress_ptr) {};
+    source_.term_source = [](j_decompress_ptr) {};
+    source_.resync_to_restart = &jpeg_resync_to_restart;
+    source_.fill_input_buffer = &ended;
+    source_.skip_input_data = &skip;
+  }
+  jpeg_decompressor(const jpeg_decompressor&) = delete;
+  jpeg_decompressor& operator=(const jpeg_decompressor&) = delete;
+  ~jpeg_decompressor() { jpeg_destroy_decompress(&info_); }
+
+  /// \throws wick::error for damaged data; what the sink throws
+  void decode(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request,
+              row_sink& sink) {
+    struct at_end {
+      jpeg_decompressor& self;
+      ~at_end() { self.guarded([this] { jpeg_abort_decompress(&self.info_); }); }
+    } whatever_happens{*this};
+    begin(encoded, about, request);
+    const rect part = choose_part(request.wanted);
+    sink.begin({static_cast<int>(info_.output_width), part.height, request.channels, part.x * 8 / scale_,
+                part.y * 8 / scale_, scale_ / 8.0});
+    if (part.y != 0) check(guarded([&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(part.y)); }));
+    const bool convert = info_.out_color_components != request.channels;
+    if (convert) line_.resize(static_cast<std::size_t>(info_.output_width) * static_cast<std::size_t>(info_.out_color_components));
+    for (int y = 0; y < part.height;) {
+      const std::span<std::uint8_t* const> room = sink.room();
+      if (room.empty()) return;
+      JSAMPROW line = line_.data();
+      JDIMENSION got = 0;
+      check(guarded([&] {
+        got = jpeg_read_scanlines(&info_, convert ? &line : const_cast<JSAMPARRAY>(room.data()),
+                                  convert ? 1 : static_cast<JDIMENSION>(room.size()));
+      }));
+      if (got == 0) throw error("damaged JPEG: libjpeg-turbo gives no more rows; write the file again or remove it");
+      if (convert) convert_row(line, room[0], request.channels);
+      y += static_cast<int>(got);
+      sink.written(static_cast<int>(got));
+    }
+  }
+
+ private:
+  struct error_state {
+    jpeg_error_mgr mgr;  // first: libjpeg knows this by it
+    std::jmp_buf back;
+  };
+
+  /// `call` calls libjpeg and nothing else. False when that has failed.
+  template <class F>
+  [[gnu::noinline]] bool guarded(F call) noexcept {
+    static_assert(std::is_trivially_destructible_v<F>);
+    if (setjmp(errors_.back) != 0) return false;
+    call();
+    return true;
+  }
+  [[noreturn]] static void jump(j_common_ptr info) {
+    std::longjmp(reinterpret_cast<error_state*>(info->err)->back, 1);
+  }
+  static boolean ended(j_decompress_ptr info) {
+    info->err->msg_code = JERR_INPUT_EOF;
+    (*info->err->error_exit)(reinterpret_cast<j_common_ptr>(info));
+    return FALSE;
+  }
+  static void skip(j_decompress_ptr info, long count) {
+    if (count <= 0) return;
+    const std::size_t n = std::min(static_cast<std::size_t>(count), info->src->bytes_in_buffer);
+    info->src->next_input_byte += n;
+    info->src->bytes_in_buffer -= n;
+  }
+  void check(bool good) {
+    if (good) return;
+    if (errors_.mgr.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
+    if (errors_.mgr.msg_code == JERR_INPUT_EOF) throw_truncated("JPEG", size_, "in the middle");
+    char text[JMSG_LENGTH_MAX];
+    (*errors_.mgr.format_message)(reinterpret_cast<j_common_ptr>(&info_), text);
+    throw error(std::string("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: ") + text +
+                "); write the file again, convert it, or add wick::on_error(wick::skip) to leave it out");
+  }
+
+  void begin(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request) {
+    size_ = encoded.size();
+    source_.next_input_byte = reinterpret_cast<const JOCTET*>(encoded.data());
+    source_.bytes_in_buffer = encoded.size();
+    check(guarded([&] { (void)jpeg_read_header(&info_, TRUE); }));
+    if (info_.data_precision != 8) {
+      throw error("JPEG of " + std::to_string(info_.data_precision) + " bits a channel; convert it to 8 bits");
+    }
+    if (info_.image_width != static_cast<JDIMENSION>(about.width) ||
+        info_.image_height != static_cast<JDIMENSION>(about.height)) {
+      throw error("damaged JPEG: two frame headers, of different sizes; write the file again or remove it");
+    }
+    if (info_.num_components == 4) {
+      info_.out_color_space = JCS_CMYK;
+    } else {
+      info_.out_color_space = request.channels <= 2 ? JCS_GRAYSCALE : request.channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
+    }
+    // The sizes that have SIMD code; those between are often slower than the next larger one.
+    scale_ = 8;
+    while (scale_ > 1 && scale_ / 2 >= request.scale * 8) scale_ /= 2;
+    info_.scale_num = static_cast<unsigned>(scale_);
+    info_.scale_denom = 8;
+    info_.dct_method = JDCT_ISLOW;
+    info_.do_fancy_upsampling = TRUE;  // also keeps merged upsampling away
+    check(guarded([&] { (void)jpeg_start_decompress(&info_); }));
+  }
+
+  /// The part that is decoded, in scaled pixels. Smooth upsampling looks at one column on each side: with these
+  /// decoded too, what is wanted is as in the whole picture.
+  rect choose_part(const rect& wanted) {
+    const double s = scale_ / 8.0;
+    const int width = static_cast<int>(info_.output_width), height = static_cast<int>(info_.output_height);
+    const int margin = info_.max_h_samp_factor > 1 && (scale_ == 8 || info_.max_h_samp_factor > 2) ? 1 : 0;
+    const int left = std::max(0, static_cast<int>(wanted.x * s) - margin);
+    const int right = std::min(width, ceiling((wanted.x + wanted.width) * s) + margin);
+    const int top = std::clamp(static_cast<int>(wanted.y * s), 0, height - 1);
+    const int bottom = std::min(height, ceiling((wanted.y + wanted.height) * s));
+    rect part{0, top, width, bottom - top};
+    if (left > 0 || right < width) {
+      JDIMENSION x = static_cast<JDIMENSION>(left), w = static_cast<JDIMENSION>(right - left);
+      check(guarded([&] { jpeg_crop_scanline(&info_, &x, &w); }));
+      part.x = static_cast<int>(x);
+      part.width = static_cast<int>(w);
+    }
+    return part;
+  }
+  static int ceiling(double v) noexcept {
+    const int whole = static_cast<int>(v);
+    return whole < v ? whole + 1 : whole;
+  }
+
+  /// CMYK (as Adobe writes it, inverted) to RGB or grey as Pillow converts it; and grey to grey and alpha.
+  void convert_row(const std::uint8_t* in, std::uint8_t* out, int channels) const noexcept {
+    for (JDIMENSION x = 0; x < info_.output_width; ++x, out += channels) {
+      if (info_.out_color_components == 1) {
+        out[0] = *in++;
+        out[1] = 255;
+        continue;
+      }
+      std::uint32_t rgb[3];
+      for (int c = 0; c < 3; ++c) {
+        const std::uint32_t product = (255u - in[c]) * in[3] + 128;
+        const std::uint32_t ink = ((product >> 8) + product) >> 8;
+        rgb[c] = in[3] > ink ? in[3] - ink : 0;
+      }
+      in += 4;
+      if (channels >= 3) {
+        for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
+      } else {
+        out[0] = static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+      }
+      if (channels == 2 || channels == 4) out[channels - 1] = 255;
+    }
+  }
+
+  jpeg_decompress_struct info_{};
+  error_state errors_{};
+  jpeg_source_mgr source_{};
+  jpeg_memory memory_{};
+  std::vector<std::uint8_t> line_;
+  std::size_t size_ = 0;
+  int scale_ = 8;
+};
+
+/// The thread's decompressor, taken while it is used: a sink may decode something in its turn.
+class jpeg_lease {
+ public:
+  jpeg_lease() : mine_(std::move(kept())) {
+    if (mine_ == nullptr) mine_ = std::make_unique<jpeg_decompressor>();
+  }
+  jpeg_lease(const jpeg_lease&) = delete;
+  jpeg_lease& operator=(const jpeg_lease&) = delete;
+  ~jpeg_lease() { kept() = std::move(mine_); }
+  jpeg_decompressor& operator*() noexcept { return *mine_; }
+
+ private:
+  [[gnu::noinline]] static std::unique_ptr<jpeg_decompressor>& kept() noexcept {
+    static thread_local std::unique_ptr<jpeg_decompressor> mine;
+    return mine;
+  }
+  std::unique_ptr<jpeg_decompressor> mine_;
+};
+
+inline bool turbojpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
+  return probe_jpeg(encoded, info);
+}
+
+/// An end-of-image marker at the end can't be pixels, in which FF is always followed by 0 or a restart marker.
+inline void turbojpeg_check_complete(std::span<const std::byte> encoded, const picture_info&) {
+  if (encoded.size() >= 2 && big16(encoded, encoded.size() - 2) == 0xFFD9) return;
+  check_jpeg_complete(encoded);
+}
+
+inline void turbojpeg_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
+                                  const decode_request& request, row_sink& sink) {
+  jpeg_lease decompressor;
+  (*decompressor).decode(encoded, info, request, sink);
+}
+
+/// Rows into a picture of their own.
+class image_sink final : public row_sink {
+ public:
+  decoded_picture picture;
+
+  void begin(const decoded_rows& what) override {
+    picture = {image(what.width, what.height, what.channels), what.left, what.top, what.scale};
+  }
+  std::span<std::uint8_t* const> room() override {
+    if (done_ == picture.pixels.height()) return {};
+    row_ = picture.pixels.row(done_);
+    return {&row_, 1};
+  }
+  void written(int count) override { done_ += count; }
+
+ private:
+  std::uint8_t* row_ = nullptr;
+  int done_ = 0;
+};
+
+inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, const picture_info& info,
+                                        const decode_request& request) {
+  image_sink sink;
+  turbojpeg_decode_rows(encoded, info, request, sink);
+  return std::move(sink.picture);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+constinit const codec turbojpeg_codec{"libjpeg-turbo", &detail::turbojpeg_probe, &detail::turbojpeg_check_complete,
+                                      &detail::turbojpeg_decode, &detail::turbojpeg_decode_rows};
+
+}  // namespace wick
 
 #endif

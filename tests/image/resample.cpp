@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "../support/doctest.hpp"
 #include "../support/picture.hpp"
+#include "../support/pillow.hpp"
 #include <wick/image/resample.hpp>
 
 using namespace wick_test;
@@ -187,6 +189,35 @@ TEST_CASE("weights of a scaled source box sum to one and stay inside it") {
           }
         }
       }
+    }
+  }
+}
+
+TEST_CASE("a resized crop is Pillow's, within two levels") {
+  pillow with;
+  const image from = photo(250, 190);
+  const std::string file = with.write("photo.png", encode_png(from));
+  const int jobs[][6] = {{0, 0, 250, 190, 224, 224}, {17, 31, 200, 150, 96, 64}, {3, 5, 61, 77, 224, 224},
+                         {100, 0, 150, 190, 24, 31}, {0, 0, 250, 190, 5, 4},     {249, 189, 1, 1, 8, 8}};
+  int n = 0;
+  for (const auto& j : jobs) {
+    for (const char* filter : {"bilinear", "bicubic"}) {
+      std::string line = "resize " + file + " " + with.path(std::to_string(n++));
+      for (const int v : j) line += " " + std::to_string(v);
+      with.job(line + " " + filter);
+    }
+  }
+  if (!with.run()) return;
+  n = 0;
+  for (const auto& j : jobs) {
+    for (const interpolation f : {interpolation::bilinear, interpolation::bicubic}) {
+      plan p = plan::whole(250, 190);
+      compose_crop(p, {j[0], j[1], j[2], j[3]});
+      compose_resize(p, j[4], j[5], f);
+      const difference d = compare(resample(from.view(), p), with.pixels(std::to_string(n++), j[4], j[5], 3));
+      CAPTURE(n);
+      CHECK(d.greatest <= 2);
+      CHECK(d.mean <= (j[4] * j[5] > 100 ? 0.25 : 0.6));
     }
   }
 }

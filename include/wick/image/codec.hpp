@@ -16,6 +16,7 @@
 #include <wick/image/detail/signature.hpp>
 #include <wick/image/geometry.hpp>
 #include <wick/image/image.hpp>
+#include <wick/image/row_sink.hpp>
 
 namespace wick {
 
@@ -44,7 +45,7 @@ struct decoded_picture {
   double scale = 1;       ///< delivered pixels a source pixel
 };
 
-/// A decoder of one or more formats: four functions and a name. Any thread may call them, many at a time.
+/// A decoder of one or more formats: some functions and a name. Any thread may call them, many at a time.
 struct codec {
   std::string_view name;
   /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
@@ -56,6 +57,10 @@ struct codec {
   /// \throws wick::error when the data is damaged
   decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
                             const decode_request& request);
+  /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of it is
+  /// there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
+  void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request,
+                      row_sink& sink) = nullptr;
 };
 
 /// The decoders of this program, the last added asked first. Reading takes no lock.

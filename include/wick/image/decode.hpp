@@ -14,6 +14,7 @@
 #include <wick/flow/error.hpp>
 #include <wick/flow/sample.hpp>
 #include <wick/flow/stage.hpp>
+#include <wick/image/detail/exif.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/stb.hpp>
 
@@ -29,6 +30,8 @@ struct decode_options {
       178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
   bool allow_truncated =
       false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+  bool exact = false;   ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
+  bool orient = false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
 };
 
 class decode_stage {
@@ -56,7 +59,9 @@ class decode_stage {
         encoded = with_end_of_image(encoded);
       }
     }
-    return lazy_image(std::move(encoded), info, channels(info));
+    const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
+    lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
+    return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
   }
 
  private:
@@ -67,6 +72,13 @@ class decode_stage {
     mended.data()[broken.size()] = std::byte{0xFF};
     mended.data()[broken.size() + 1] = std::byte{0xD9};
     return mended;
+  }
+  /// What is stored turned as EXIF numbers it, turned back.
+  static lazy_image upright(lazy_image picture, int turn) {
+    if (turn > 4) picture = detail::transposed(std::move(picture).pixels());
+    if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
+    if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
+    return picture;
   }
   int channels(const picture_info& info) const noexcept {
     switch (options_.mode) {

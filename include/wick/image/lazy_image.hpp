@@ -28,10 +28,12 @@ class lazy_image {
   static constexpr bool is_picture = true;
 
   lazy_image() noexcept = default;
-  /// An encoded picture whose header was read; it will come out with `channels` channels.
-  lazy_image(bytes encoded, const picture_info& info, int channels) noexcept
+  /// An encoded picture whose header was read; it will come out with `channels` channels. When it
+  /// is `exact`, the decoder may not deliver it smaller than it is.
+  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false) noexcept
       : encoded_(std::move(encoded)),
         info_(info),
+        exact_(exact),
         channels_(channels),
         out_channels_(channels),
         plan_(plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
@@ -136,12 +138,25 @@ class lazy_image {
     }
   }
 
-  decoded_picture decode(const decode_request& request) const {
-    try {
-      return info_.decoder->decode(encoded_.span(), info_, request);
-    } catch (const error& e) {  // what only decoding shows is still decode()'s
-      throw late_error("decode", e.what());
+  /// What is needed of the encoded picture, by the tables of the full size.
+  decode_request request(const detail::resample_scratch& scratch) const noexcept {
+    rect part{scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
+              scratch.rows.high() - scratch.rows.low()};
+    double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
+                            static_cast<double>(plan_.height) / plan_.source.height);
+    if (exact_ || scale > 1) scale = 1;
+    if (scale < 1) {
+      // The same filter over a smaller picture may reach one pixel of that further.
+      const rect& all = plan_.source;
+      const int more = static_cast<int>(std::min(1 / scale, 65536.0)) + 1;
+      const int right = std::min(part.x + part.width + more, all.x + all.width),
+                bottom = std::min(part.y + part.height + more, all.y + all.height);
+      part.x = std::max(part.x - more, all.x);
+      part.y = std::max(part.y - more, all.y);
+      part.width = right - part.x;
+      part.height = bottom - part.y;
     }
+    return {part, scale, channels_};
   }
   /// Geometry and colour, in the channels the decoder gives.
   void render_to(const picture_target& to) const {
@@ -152,25 +167,35 @@ class lazy_image {
     if (encoded_.empty()) {
       detail::resample(decoded_.view(), 0, 0, scratch, to);
     } else {
-      const decode_request request{
-          {scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
-           scratch.rows.high() - scratch.rows.low()},
-          std::min(1.0, std::max(static_cast<double>(plan_.width) / plan_.source.width,
-                                 static_cast<double>(plan_.height) / plan_.source.height)),
-          channels_};
       timer.next(phase::decode);
-      const decoded_picture got = decode(request);
-      timer.next(phase::resize);
-      if (got.scale == 1.0) {
-        detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
-      } else {
-        detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
-        detail::resample(got.pixels.view(), 0, 0, scratch, to);
+      const decode_request wanted = request(scratch);
+      try {
+        if (info_.decoder->decode_rows != nullptr) {
+          decode_rows(wanted, scratch, to, timer);
+        } else {
+          decode_whole(wanted, scratch, to, timer);
+        }
+      } catch (const error& e) {  // what only decoding shows is still decode()'s
+        throw late_error("decode", e.what());
       }
     }
     if (op_count_ == 0) return;
     timer.next(phase::color);
     for (std::size_t i = 0; i < op_count_; ++i) wick::apply(ops_[i], to);
+  }
+  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
+                   phase_timer& timer) const {
+    detail::row_resampler sink(plan_, scratch, to, &timer);
+    info_.decoder->decode_rows(encoded_.span(), info_, wanted, sink);
+    if (!sink.finished()) throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
+  }
+  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
+                    phase_timer& timer) const {
+    const decoded_picture got = info_.decoder->decode(encoded_.span(), info_, wanted);
+    timer.next(phase::resize);
+    if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
+    detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
+    detail::resample(got.pixels.view(), 0, 0, scratch, to);
   }
   /// All of it but the normalisation.
   image render() const {
@@ -198,6 +223,7 @@ class lazy_image {
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
   picture_info info_;
+  bool exact_ = false;
   int channels_ = 0;      // while geometry and colour are worked on
   int out_channels_ = 0;  // when all is done
   plan plan_;

@@ -9,14 +9,10 @@
 #include <cstdint>
 #include <vector>
 
+#include <wick/image/detail/resample_kernels.hpp>
 #include <wick/image/geometry.hpp>
 
 namespace wick::detail {
-
-/// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly
-/// 1, so a constant picture stays what it is.
-inline constexpr int weight_bits = 14;
-inline constexpr int weight_one = 1 << weight_bits;
 
 /// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
 /// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
@@ -35,6 +31,8 @@ class axis {
   void build(const axis_request& wanted);
 
   int size() const noexcept { return static_cast<int>(first_.size()); }
+  /// The most source pixels that one output has.
+  int most_taps() const noexcept { return most_taps_; }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
   int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
   const std::int16_t* weights(int i) const noexcept {
@@ -64,7 +62,7 @@ class axis {
   std::vector<std::int16_t> weights_;
   std::vector<double> exact_;
   std::size_t taps_ = 0;
-  int low_ = 0, high_ = 0;
+  int low_ = 0, high_ = 0, most_taps_ = 0;
   bool copies_ = false;
 };
 
@@ -81,6 +79,7 @@ inline void axis::build(const axis_request& wanted) {
   for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted);
   low_ = *std::min_element(first_.begin(), first_.end());
   high_ = 0;
+  most_taps_ = *std::max_element(count_.begin(), count_.end());
   for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
 }
 
@@ -106,7 +105,7 @@ inline void axis::fill(int i, const axis_request& wanted) {
   const bool symmetric = low == 0 && left + length == wanted.high;
   const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
   const double centre = low + ((reverse ? reflected : out) + 0.5) * scale;
-  const double widened = std::max(scale, 1.0);
+  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
   int begin = std::max(0, static_cast<int>(std::floor(centre - reach + 0.5)));
   int end = std::min(length, static_cast<int>(std::floor(centre + reach + 0.5)));
@@ -116,18 +115,19 @@ inline void axis::fill(int i, const axis_request& wanted) {
 
   double sum = 0;
   for (int k = begin; k < end; ++k) {
-    const double w = weight_at((k - centre + 0.5) / widened, wanted.filter);
+    const double w = weight_at((k - centre + 0.5) * narrowed, wanted.filter);
     exact_[static_cast<std::size_t>(k - begin)] = w;
     sum += w;
   }
   // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
   const int taps = end - begin;
   const int computed = middle ? taps / 2 : taps;
+  const double share = 1 / sum;
   double running = 0;
   int given = 0;
   for (int k = 0; k < computed; ++k) {
     running += exact_[static_cast<std::size_t>(k)];
-    const int upto = !middle && k + 1 == taps ? weight_one : fixed(running / sum);
+    const int upto = !middle && k + 1 == taps ? weight_one : fixed(running * share);
     weights[k] = static_cast<std::int16_t>(upto - given);
     given = upto;
   }

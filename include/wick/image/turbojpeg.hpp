@@ -1,0 +1,25 @@
+/// \file
+/// JPEG by libjpeg-turbo: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
+/// into the resize. The feature `turbojpeg`: link wick::turbojpeg and add the codec before the first loader
+/// starts:
+///
+///     wick::codecs().add(wick::turbojpeg_codec);
+#pragma once
+
+#include <wick/image/codec.hpp>
+
+namespace wick {
+
+/// Baseline and progressive JPEG of 8 bits: grey, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
+/// as Pillow converts them). Upsampling is libjpeg's smooth one, pixels are those of Pillow. Colour profiles
+/// (ICC) are not applied, nor are they by Pillow or torchvision.
+///
+/// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
+/// grey; a file that breaks off is an error (see decode_options::allow_truncated).
+///
+/// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
+/// more. Defined in image/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
+/// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg.
+extern const codec turbojpeg_codec;
+
+}  // namespace wick

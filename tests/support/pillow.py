@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""What Pillow makes of pictures, for the tests to compare with: carries out the jobs that come on standard input, one a
+line. Exit code 77 says that there is no Pillow.
+
+  save IN OUT MODE KEY=VALUE…      the picture IN, converted to MODE, as JPEG
+  load IN OUT MODE                 the pixels of the file IN, converted to MODE, as bytes
+  load_truncated IN OUT MODE       the same of a file that breaks off
+  load_turned IN OUT MODE          the same, turned as its EXIF orientation says
+  resize IN OUT X Y W H NEW_W NEW_H FILTER    the rectangle of IN resized; the filter does not look past it
+"""
+
+import sys
+
+try:
+    from PIL import Image, ImageFile, ImageOps
+except ImportError:
+    sys.exit(77)
+
+
+def number(text):
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+def put(path, picture):
+    with open(path, "wb") as file:
+        file.write(picture.tobytes())
+
+
+def main():
+    for line in sys.stdin:
+        job, source, target, *rest = line.split()
+        if job == "save":
+            options = dict((key, number(value)) for key, value in (item.split("=") for item in rest[1:]))
+            orientation = options.pop("orientation", None)
+            if orientation:
+                exif = Image.Exif()
+                exif[0x0112] = orientation
+                options["exif"] = exif.tobytes()
+            Image.open(source).convert(rest[0]).save(target, "JPEG", **options)
+        elif job.startswith("load"):
+            ImageFile.LOAD_TRUNCATED_IMAGES = job == "load_truncated"
+            picture = Image.open(source)
+            if job == "load_turned":
+                picture = ImageOps.exif_transpose(picture)
+            put(target, picture.convert(rest[0]))
+        elif job == "resize":
+            x, y, w, h, new_w, new_h = map(int, rest[:6])
+            picture = Image.open(source).crop((x, y, x + w, y + h))
+            put(target, picture.resize((new_w, new_h), {"bilinear": Image.BILINEAR, "bicubic": Image.BICUBIC,
+                                                        "nearest": Image.NEAREST}[rest[6]]))
+        else:
+            sys.exit("no job " + job)
+
+
+main()
