@@ -3,12 +3,16 @@
 #pragma once
 
 #include <wick/flow/batch.hpp>
+#include <wick/flow/block_shuffle.hpp>
+#include <wick/flow/concat.hpp>
 #include <wick/flow/context.hpp>
 #include <wick/flow/loader.hpp>
+#include <wick/flow/mix.hpp>
 #include <wick/flow/order.hpp>
 #include <wick/flow/per_worker.hpp>
 #include <wick/flow/pipeline.hpp>
 #include <wick/flow/sample.hpp>
+#include <wick/flow/weighted.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/image/turbojpeg.hpp>
 #include <wick/read/files.hpp>

@@ -63,6 +63,53 @@ TEST_CASE("a batch has its size of samples, the last what is left, none when it 
   }
 }
 
+TEST_CASE(
+    "pad_last fills the last batch from the epoch's beginning, with random numbers of its own, equal on "
+    "every rank") {
+  const auto drawing = [](cell c, wick::context& x) {
+    c.data[0] = static_cast<std::uint8_t>(x.random().below(256));
+    c.data[1] = static_cast<std::uint8_t>(x.position());
+    return c;
+  };
+  for (const std::uint64_t n : {1, 3, 8, 9, 16, 29}) {
+    CAPTURE(n);
+    wick::loader l(
+        numbers{n} | wick::shuffle() | wick::map("draw", drawing) | wick::array_batch(8, {.pad_last = true}),
+        {.workers = 2});
+    CHECK(l.batches() == (n + 7) / 8);
+    CHECK(l.size() == (n + 7) / 8 * 8);
+    const auto whole = targets_of(l, 3);
+    std::vector<std::int64_t> flat;
+    for (const auto& b : whole) {
+      CHECK(b.size() == 8);
+      flat.insert(flat.end(), b.begin(), b.end());
+    }
+    for (std::size_t i = n; i < flat.size(); ++i) CHECK(flat[i] == flat[i % n]);
+    std::uint64_t position = 0;
+    for (auto& batch : l.epoch(3)) {
+      for (int i = 0; i < 8; ++i)
+        CHECK(std::to_integer<std::uint64_t>(batch.data.data()[i * 8 + 1]) == position++);
+    }
+    std::vector<std::vector<std::int64_t>> together(whole.size());
+    for (std::uint64_t rank = 0; rank < 4; ++rank) {
+      wick::loader part(
+          numbers{n} | wick::shuffle() | wick::shard(rank, 4) | wick::array_batch(8, {.pad_last = true}),
+          {.workers = 2});
+      const auto got = targets_of(part, 3);
+      REQUIRE(got.size() == whole.size());
+      for (std::size_t b = 0; b < got.size(); ++b) {
+        CHECK(got[b].size() == 2);
+        together[b].insert(together[b].end(), got[b].begin(), got[b].end());
+      }
+    }
+    CHECK(together == whole);
+  }
+  CHECK(contains(message_of([] { return wick::array_batch(8, {.drop_last = true, .pad_last = true}); }),
+                 "drop_last or pad_last"));
+  CHECK(contains(message_of([] { return wick::group(8, {.drop_last = true, .pad_last = true}); }),
+                 "drop_last or pad_last"));
+}
+
 TEST_CASE("drop_last leaves out the batch that is not full, and no other") {
   for (const std::uint64_t n : {8, 9, 15, 16, 17}) {
     wick::loader l(numbers{n} | wick::array_batch(8, {.drop_last = true}), {.workers = 2});

@@ -74,6 +74,33 @@ TEST_CASE("take and skip_first part the positions in two") {
   }
 }
 
+TEST_CASE("a subset is its indices in their order, and one that is not there is refused with its number") {
+  CHECK(order_of(wick::subset({7, 0, 7, 3}), 8) == std::vector<std::uint64_t>{7, 0, 7, 3});
+  CHECK(order_of(wick::subset({}), 8).empty());
+  CHECK(contains(message_of([] { return wick::subset({0, 8, 2}).size(8); }), "index 8 of 8 samples"));
+}
+
+TEST_CASE("repeat goes over the positions again and again, without overflow, and without end when asked") {
+  auto twice = range(0, 5);
+  const auto again = range(0, 5);
+  twice.insert(twice.end(), again.begin(), again.end());
+  CHECK(order_of(wick::repeat(2), 5) == twice);
+  CHECK(order_of(wick::repeat(7), 0).empty());
+  CHECK(wick::repeat().size(3) == wick::endless);
+  CHECK(wick::repeat(~std::uint64_t{0}).size(3) == wick::endless);
+  CHECK(wick::repeat().prepare(3, 1, 0, 0)(wick::endless - 1) == (wick::endless - 1) % 3);
+  CHECK(contains(message_of([] { return wick::repeat(0); }), "repeat()"));
+}
+
+TEST_CASE("order stages with parameters have a fingerprint of them") {
+  CHECK(wick::take(5).fingerprint() != wick::take(6).fingerprint());
+  CHECK(wick::shuffle_once(5).fingerprint() != wick::shuffle_once(6).fingerprint());
+  CHECK(wick::skip_first(5).fingerprint() != wick::skip_first(6).fingerprint());
+  CHECK(wick::repeat(5).fingerprint() != wick::repeat(6).fingerprint());
+  CHECK(wick::subset({1, 2}).fingerprint() != wick::subset({2, 1}).fingerprint());
+  CHECK(wick::subset({1, 2}).fingerprint() == wick::subset({1, 2}).fingerprint());
+}
+
 TEST_CASE("sharding moves no position") {
   CHECK(order_of(wick::shard(1, 3), 10) == range(0, 10));
 }

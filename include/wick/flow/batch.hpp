@@ -22,7 +22,24 @@ struct batch_options {
   bool drop_last = false;
   /// How pictures lie in memory.
   wick::layout layout = wick::layout::channels_last;
+  /// Fill the last batch of an epoch from the epoch's beginning. Each such sample stands at a position of its
+  /// own, so that its random numbers are others. Without this and drop_last the last batch is short. All
+  /// ranks have the same number of batches in any case, and with this of samples where the ranks share a
+  /// batch evenly.
+  bool pad_last = false;
 };
+
+namespace detail {
+/// \throws wick::error
+inline batch_options checked(const char* stage, std::size_t size, batch_options options) {
+  if (size == 0) throw error(std::string(stage) + "(0): a " + stage + " has at least one sample");
+  if (options.drop_last && options.pad_last) {
+    throw error(std::string(stage) +
+                ": the last one can't be dropped and padded; write drop_last or pad_last");
+  }
+  return options;
+}
+}  // namespace detail
 
 /// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this value and
 /// goes back to the loader's pool with the last of them.
@@ -69,11 +86,11 @@ class batch_stage {
   static constexpr std::string_view name = "batch";
 
   /// \throws wick::error when size is 0
-  batch_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
-    if (size == 0) throw error("batch(0): a batch has at least one sample");
-  }
+  batch_stage(std::size_t size, batch_options options)
+      : size_(size), options_(detail::checked("batch", size, options)) {}
   std::size_t size() const noexcept { return size_; }
   bool drop_last() const noexcept { return options_.drop_last; }
+  bool pad_last() const noexcept { return options_.pad_last; }
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
@@ -119,11 +136,11 @@ class group_stage {
  public:
   using stage_kind = on_batching;
   static constexpr std::string_view name = "group";
-  group_stage(std::size_t size, batch_options options) : size_(size), options_(options) {
-    if (size == 0) throw error("group(0): a group has at least one sample");
-  }
+  group_stage(std::size_t size, batch_options options)
+      : size_(size), options_(detail::checked("group", size, options)) {}
   std::size_t size() const noexcept { return size_; }
   bool drop_last() const noexcept { return options_.drop_last; }
+  bool pad_last() const noexcept { return options_.pad_last; }
   layout order() const noexcept { return options_.layout; }
   template <class Item>
   using collator = detail::group_column<Item>;

@@ -3,13 +3,18 @@
 #pragma once
 
 #include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include <wick/flow/error.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/permutation.hpp>
 #include <wick/flow/stage.hpp>
 
@@ -17,12 +22,17 @@ namespace wick {
 
 /// An order stage says how many positions it leaves of n, and gives for one epoch a function from its positions to
 /// those before it. The function is copied into each batch and called by all workers. One that is faster for many
-/// positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them in place.
+/// positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them in place. Parameters that
+/// decide what stands where are told by `std::uint64_t fingerprint() const`, so that a resume with others is refused.
 template <class S>
 concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
   { s.size(n) } -> std::convertible_to<std::uint64_t>;
   { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
+  requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;
 };
+
+/// The size of an order that never ends: as many positions as the random streams tell apart.
+inline constexpr std::uint64_t endless = std::uint64_t{1} << 48;
 
 struct shuffle_stage {
   using stage_kind = on_order;
@@ -46,6 +56,7 @@ struct shuffle_once_stage {
   permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
     return permutation(n, seed, 0, 0);
   }
+  std::uint64_t fingerprint() const noexcept { return seed; }
 };
 static_assert(order_stage<shuffle_once_stage>);
 
@@ -104,6 +115,7 @@ struct take_stage {
   std::uint64_t count;
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
   identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {}; }
+  std::uint64_t fingerprint() const noexcept { return count; }
 };
 static_assert(order_stage<take_stage>);
 
@@ -120,10 +132,75 @@ struct skip_stage {
   };
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? 0 : n - count; }
   shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {count}; }
+  std::uint64_t fingerprint() const noexcept { return count; }
 };
 static_assert(order_stage<skip_stage>);
 
 /// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src | skip_first(900)`.
 inline skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
+
+class subset_stage {
+ public:
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "subset";
+  explicit subset_stage(std::vector<std::uint64_t> indices)
+      : indices_(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))) {
+    for (const std::uint64_t i : *indices_) highest_ = i > highest_ ? i : highest_;
+  }
+  struct listed {
+    std::shared_ptr<const std::vector<std::uint64_t>> indices;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return (*indices)[p]; }
+  };
+  /// \throws wick::error when an index is not below n
+  std::uint64_t size(std::uint64_t n) const {
+    if (!indices_->empty() && highest_ >= n) {
+      throw error("subset: index " + std::to_string(highest_) + " of " + std::to_string(n) +
+                  " samples; indices count from 0 to the number of samples before subset() - 1");
+    }
+    return indices_->size();
+  }
+  listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {indices_};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
+  }
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
+  std::uint64_t highest_ = 0;
+};
+static_assert(order_stage<subset_stage>);
+
+/// These positions only, in this order; one may come several times. 8 bytes an index.
+inline subset_stage subset(std::vector<std::uint64_t> indices) { return subset_stage(std::move(indices)); }
+
+struct repeat_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "repeat";
+  std::uint64_t times;  // 0: without end
+  struct wrapped {
+    std::uint64_t n;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return p < n ? p : p % n; }
+  };
+  std::uint64_t size(std::uint64_t n) const noexcept {
+    if (n == 0) return 0;
+    return times == 0 || times > endless / n ? endless : n * times;
+  }
+  wrapped prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {n}; }
+  std::uint64_t fingerprint() const noexcept { return times; }
+};
+static_assert(order_stage<repeat_stage>);
+
+/// Each epoch goes over the positions `times` times. Each time is a position of its own, with random numbers
+/// of its own. Before shuffle() the times are mixed; behind it each time has the same order. \throws
+/// wick::error when times is 0
+inline repeat_stage repeat(std::uint64_t times) {
+  if (times == 0)
+    throw error("repeat(0): an epoch would have no sample; write repeat() for one that never ends");
+  return {times};
+}
+/// An epoch without end (2^48 positions).
+inline repeat_stage repeat() noexcept { return {0}; }
 
 }  // namespace wick

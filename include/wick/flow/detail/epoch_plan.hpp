@@ -32,15 +32,18 @@ class epoch_plan {
       sizes_[i] = positions_;
       positions_ = s.size(positions_);
     });
-    bool drop_last = false;
+    ordered_ = positions_;
+    bool drop_last = false, pad_last = false;
     if constexpr (types::batched) {
       const auto& s = path.template stage<types::batching>();
       batch_size_ = s.size();
       drop_last = s.drop_last();
+      pad_last = s.pad_last();
     } else {
       batch_size_ = unbatched_group * shard_.world;
     }
     batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
+    if (pad_last) positions_ = batches_ * batch_size_;
     check();
   }
 
@@ -67,7 +70,8 @@ class epoch_plan {
     }(std::make_index_sequence<types::order_end>{});
   }
   /// Where in the source a position is; the stage nearest to the source has the last word.
-  static std::uint64_t index(const order_type& order, std::uint64_t position) noexcept {
+  std::uint64_t index(const order_type& order, std::uint64_t position) const noexcept {
+    if (position >= ordered_) position %= ordered_;  // what pads the last batch
     return index_behind<types::order_end>(order, position);
   }
 
@@ -121,6 +125,7 @@ class epoch_plan {
   const Path& path_;
   const shard_stage shard_;
   std::uint64_t sizes_[types::order_end + 1] = {};  // before each order stage
+  std::uint64_t ordered_ = 0;                       // positions that the order stages give
   std::uint64_t positions_ = 0, batch_size_ = 0, batches_ = 0;
 };
 
