@@ -153,17 +153,84 @@ inline std::string printable(std::string_view text) {
 /// \file
 /// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
 
+#include <limits>
 #include <thread>
 
 // ==== wick/run/cpus.hpp
 /// \file
-/// How many processors this process may really use: what its affinity mask and its control group leave it.
+/// How many processors this process may really use: what its affinity mask and its control groups leave it.
 
 #include <cstdio>
 
+// ==== wick/run/detail/cpu_set.hpp
+/// \file
+/// The processors that a thread may run on, on machines of any size.
+
 #ifdef __linux__
+#include <cerrno>
 #include <sched.h>
 #endif
+
+namespace wick::detail {
+
+/// The system's bit mask, as long as the kernel's is. Empty where there is no such thing.
+class cpu_set {
+ public:
+  static cpu_set of_this_thread() {
+    cpu_set out;
+#ifdef __linux__
+    // glibc's cpu_set_t has 1024 bits; a kernel with more refuses it with EINVAL.
+    for (std::size_t sets = 1; sets <= 64; sets *= 2) {
+      out.bits_.assign(sets, ::cpu_set_t{});
+      if (::sched_getaffinity(0, out.bytes(), out.bits_.data()) == 0) return out;
+      if (errno != EINVAL) break;
+    }
+    out.bits_.clear();
+#endif
+    return out;
+  }
+
+  static cpu_set of(int cpu) {
+    cpu_set out;
+#ifdef __linux__
+    if (cpu >= 0) {
+      out.bits_.assign(static_cast<std::size_t>(cpu) / CPU_SETSIZE + 1, ::cpu_set_t{});
+      CPU_SET_S(static_cast<std::size_t>(cpu), out.bytes(), out.bits_.data());
+    }
+#else
+    static_cast<void>(cpu);
+#endif
+    return out;
+  }
+
+  /// Their numbers, ascending.
+  std::vector<int> numbers() const {
+    std::vector<int> out;
+#ifdef __linux__
+    for (std::size_t i = 0; i < bits_.size() * CPU_SETSIZE; ++i) {
+      if (CPU_ISSET_S(i, bytes(), bits_.data())) out.push_back(static_cast<int>(i));
+    }
+#endif
+    return out;
+  }
+
+  /// Binds the calling thread. False when the system refuses; an empty set changes nothing.
+  bool apply() const noexcept {
+#ifdef __linux__
+    return bits_.empty() || ::sched_setaffinity(0, bytes(), bits_.data()) == 0;
+#else
+    return true;
+#endif
+  }
+
+ private:
+#ifdef __linux__
+  std::size_t bytes() const noexcept { return bits_.size() * sizeof(::cpu_set_t); }
+  std::vector<::cpu_set_t> bits_;
+#endif
+};
+
+}  // namespace wick::detail
 
 namespace wick {
 
@@ -178,97 +245,85 @@ inline std::size_t parse_cpu_max(const char* text) noexcept {
   return period <= 0 ? 0 : static_cast<std::size_t>(quota / period + (quota % period != 0 ? 1 : 0));
 }
 
+/// What is in a small file of the system's; empty when it can't be read.
+inline std::string text_of(const std::string& path) {
+  std::string out;
+#ifdef __linux__
+  if (std::FILE* f = std::fopen(path.c_str(), "re")) {
+    char part[512];
+    while (const std::size_t n = std::fread(part, 1, sizeof(part), f)) out.append(part, n);
+    std::fclose(f);
+  }
+#else
+  static_cast<void>(path);
+#endif
+  return out;
+}
+
+/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for all below
+/// it; and in a container the path may be the host's, of which only the root is to be seen.
+inline std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2) {
+  std::size_t least = 0;
+  for (;;) {
+    while (group.ends_with('/')) group.remove_suffix(1);
+    const std::string folder = mount + std::string(group);
+    const std::string limit =
+        v2 ? text_of(folder + "/cpu.max")
+           : text_of(folder + "/cpu.cfs_quota_us") + ' ' + text_of(folder + "/cpu.cfs_period_us");
+    const std::size_t quota = parse_cpu_max(limit.c_str());
+    if (quota != 0 && (least == 0 || quota < least)) least = quota;
+    if (group.empty()) return least;
+    const std::size_t parent = group.rfind('/');
+    group = group.substr(0, parent == group.npos ? 0 : parent);
+  }
+}
+
+/// The processors that the control groups of this process leave it, 0: no limit.
+/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no controller
+/// \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified` beside v1's folders
+inline std::size_t cgroup_cpus(std::string_view groups, const std::string& mount) {
+  std::size_t least = 0;
+  const auto limit = [&](std::size_t quota) {
+    if (quota != 0 && (least == 0 || quota < least)) least = quota;
+  };
+  while (!groups.empty()) {
+    const std::string_view row = groups.substr(0, groups.find('\n'));
+    groups.remove_prefix(std::min(row.size() + 1, groups.size()));
+    const std::size_t first = row.find(':');
+    const std::size_t second = first == row.npos ? first : row.find(':', first + 1);
+    if (second == row.npos) continue;
+    const std::string_view controllers = row.substr(first + 1, second - first - 1), path = row.substr(second + 1);
+    if (controllers.empty()) {
+      limit(tightest_quota(mount, path, true));
+      limit(tightest_quota(mount + "/unified", path, true));
+    } else if ((',' + std::string(controllers) + ',').find(",cpu,") != std::string::npos) {
+      limit(tightest_quota(mount + '/' + std::string(controllers), path, false));
+      if (controllers != "cpu") limit(tightest_quota(mount + "/cpu", path, false));
+    }
+  }
+  return least;
+}
+
 }  // namespace detail
 
-/// At least 1. A container with two of 64 processors says 2 here, where hardware_concurrency may say 64.
-inline std::size_t available_cpus() noexcept {
-  std::size_t n = std::max(1u, std::thread::hardware_concurrency());
+/// The numbers of the processors that the calling thread may run on, ascending; empty where the system doesn't say.
+inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
+
+/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2, its own or
+/// one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where hardware_concurrency
+/// may say 64. Asks the system each time.
+inline std::size_t available_cpus() {
+  std::size_t n = allowed_cpus().size();
+  if (n == 0) n = std::thread::hardware_concurrency();
 #ifdef __linux__
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0) {
-    n = static_cast<std::size_t>(CPU_COUNT(&set));
-  }
-  if (std::FILE* f = std::fopen("/sys/fs/cgroup/cpu.max", "re")) {
-    char text[64] = {};
-    if (std::fgets(text, sizeof(text), f) != nullptr) {
-      if (const std::size_t quota = detail::parse_cpu_max(text)) n = std::min(n, quota);
-    }
-    std::fclose(f);
+  if (const std::size_t quota = detail::cgroup_cpus(detail::text_of("/proc/self/cgroup"), "/sys/fs/cgroup")) {
+    n = std::min(n, quota);
   }
 #endif
   return std::max<std::size_t>(n, 1);
 }
 
 }  // namespace wick
-
-// ==== wick/run/detail/resume.hpp
-/// \file
-/// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
-
-namespace wick::detail {
-
-/// A coroutine to resume; lies in the frame of one that stays alive until then.
-struct resume_node {
-  std::coroutine_handle<> handle;
-  resume_node* next = nullptr;
-};
-
-/// The resumptions of one thread. Symmetric transfer would need none of this, but gcc makes it a tail call only when
-/// it optimises and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
-struct resume_stack {
-  static constexpr unsigned max_depth = 48;
-  unsigned depth = 0;
-  resume_node* first = nullptr;
-  resume_node** last = &first;
-};
-
-/// Never inlined: a thread-local's address must not be kept in a frame that moves to another thread.
-[[gnu::noinline]] inline resume_stack*& current_resume_stack() noexcept {
-  thread_local resume_stack* current = nullptr;
-  return current;
-}
-
-/// Resumes from outside of any coroutine (a worker's loop, a waiting thread), and all that this leads to.
-inline void resume(std::coroutine_handle<> handle) {
-  resume_stack stack;
-  resume_stack*& current = current_resume_stack();
-  resume_stack* const outer = std::exchange(current, &stack);
-  handle.resume();
-  while (resume_node* node = stack.first) {
-    stack.first = node->next;
-    if (stack.first == nullptr) stack.last = &stack.first;
-    stack.depth = 0;
-    node->handle.resume();
-  }
-  current_resume_stack() = outer;
-}
-
-/// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep already; the
-/// node is queued and runs once the caller has returned to the bottom, which it must do without further ado.
-inline bool resume_nested(resume_node& node) {
-  resume_stack* const stack = current_resume_stack();
-  if (stack == nullptr) {  // a thread that is not ours resumed this coroutine
-    resume(node.handle);
-    return true;
-  }
-  if (stack->depth >= resume_stack::max_depth) {
-    node.next = nullptr;
-    *stack->last = &node;
-    stack->last = &node.next;
-    return false;
-  }
-  ++stack->depth;
-  node.handle.resume();
-  --stack->depth;
-  return true;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/run_queues.hpp
-/// \file
-/// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of them.
 
 // ==== wick/run/detail/futex.hpp
 /// \file
@@ -349,6 +404,120 @@ class basic_wake_flag {
 using wake_flag = basic_wake_flag<>;
 
 }  // namespace wick::detail
+
+// ==== wick/run/detail/process.hpp
+/// \file
+/// Knowing that one is in a forked child, where no thread but the one that forked exists.
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace wick::detail {
+
+/// How many forks lie between the process that first asked and this one. Counted by a handler, because asking
+/// the system for the process id at each use is a system call.
+inline std::atomic<std::uint32_t>& forks() noexcept {
+  static constinit std::atomic<std::uint32_t> count{0};
+  return count;
+}
+
+/// Remembers the process that it was made in.
+class process_mark {
+ public:
+  process_mark() noexcept {
+#if defined(__unix__) || defined(__APPLE__)
+    static const int registered =
+        ::pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
+    static_cast<void>(registered);
+#endif
+    made_in_ = forks().load(std::memory_order_relaxed);
+  }
+  bool elsewhere() const noexcept { return forks().load(std::memory_order_relaxed) != made_in_; }
+  /// \throws std::logic_error in a forked child
+  void require_same(const char* what) const {
+    if (elsewhere()) refuse(what);
+  }
+
+ private:
+  [[noreturn, gnu::noinline]] static void refuse(const char* what) {
+    throw std::logic_error(
+        std::string("wick: ") + what +
+        " in a forked child: its threads stayed in the parent. Fork before you make executors and "
+        "loaders, or make new ones in the child");
+  }
+  std::uint32_t made_in_ = 0;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/resume.hpp
+/// \file
+/// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
+
+namespace wick::detail {
+
+/// A coroutine to resume; lies in the frame of one that stays alive until then.
+struct resume_node {
+  std::coroutine_handle<> handle;
+  resume_node* next = nullptr;
+};
+
+/// The resumptions of one thread. Symmetric transfer would need none of this, but gcc makes it a tail call only when
+/// it optimises and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
+struct resume_stack {
+  static constexpr unsigned max_depth = 48;
+  unsigned depth = 0;
+  resume_node* first = nullptr;
+  resume_node** last = &first;
+};
+
+/// Never inlined: a thread-local's address must not be kept in a frame that moves to another thread.
+[[gnu::noinline]] inline resume_stack*& current_resume_stack() noexcept {
+  thread_local resume_stack* current = nullptr;
+  return current;
+}
+
+/// Resumes from outside of any coroutine (a worker's loop, a waiting thread), and all that this leads to.
+inline void resume(std::coroutine_handle<> handle) {
+  resume_stack stack;
+  resume_stack*& current = current_resume_stack();
+  resume_stack* const outer = std::exchange(current, &stack);
+  handle.resume();
+  while (resume_node* node = stack.first) {
+    stack.first = node->next;
+    if (stack.first == nullptr) stack.last = &stack.first;
+    stack.depth = 0;
+    node->handle.resume();
+  }
+  current_resume_stack() = outer;
+}
+
+/// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep already; the
+/// node is queued and runs once the caller has returned to the bottom, which it must do without further ado.
+inline bool resume_nested(resume_node& node) {
+  resume_stack* const stack = current_resume_stack();
+  if (stack == nullptr) {  // a thread that is not ours resumed this coroutine
+    resume(node.handle);
+    return true;
+  }
+  if (stack->depth >= resume_stack::max_depth) {
+    node.next = nullptr;
+    *stack->last = &node;
+    stack->last = &node.next;
+    return false;
+  }
+  ++stack->depth;
+  node.handle.resume();
+  --stack->depth;
+  return true;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/run_queues.hpp
+/// \file
+/// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of them.
 
 // ==== wick/run/detail/injector.hpp
 /// \file
@@ -664,9 +833,14 @@ class basic_run_queues {
     std::uint32_t tick = 0;
   };
 
-  /// Own and shared queue take turns, so that neither can starve the other.
+  /// Own and shared queue take turns, so that neither can starve the other. And once in 64 turns another's queue comes
+  /// first: its worker may be at something long while this one never runs out of work.
   job* find(worker& w) noexcept {
-    if ((w.tick++ & 1) != 0) {
+    const std::uint32_t tick = w.tick++;
+    if (tick % 64 == 63) {
+      if (job* j = steal(w)) return j;
+    }
+    if ((tick & 1) != 0) {
       if (job* j = injector_.pop()) return j;
     }
     if (job* j = w.queue.pop()) return j;
@@ -749,44 +923,54 @@ inline void post_to(executor& on, job* j) noexcept;
 /// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written before the
 /// call is visible to f, and what f wrote to who continues.
 ///
-/// The threads are no workers: this_slot() and worker_local know nothing of them. The destructor is stop().
+/// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the processors that
+/// the thread which made the pool may run on, whoever makes the first call. The destructor is stop(); in a forked child,
+/// which has none of the threads, both do nothing.
 class io_pool {
  public:
-  explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads) {}
+  explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
-  ~io_pool() { stop(); }
+  ~io_pool() {
+    stop();
+    // In a forked child the threads are missing, and destroying what they waited on would wait for them.
+    if (born_.elsewhere()) static_cast<void>(shared_.release());
+  }
 
   std::size_t threads() const noexcept { return count_; }
 
-  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop(): nobody
-  /// would run the job any more.
+  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
+  /// forked child: nobody would run the job.
   void post(job* j) {
+    born_.require_same("a blocking call was started");
+    shared& s = *shared_;
     {
-      std::lock_guard lock(mutex_);
-      if (stopping_) {
+      std::lock_guard lock(s.mutex);
+      if (s.stopping) {
         throw std::logic_error(
             "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks end before");
       }
-      if (threads_.empty()) start();
+      if (s.threads.empty()) start();
       j->next = nullptr;
-      *last_ = j;
-      last_ = &j->next;
+      *s.last = j;
+      s.last = &j->next;
     }
-    wake_.notify_one();
+    s.wake.notify_one();
   }
 
   /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at a time.
   void stop() noexcept {
+    if (born_.elsewhere()) return;
+    shared& s = *shared_;
     {
-      std::lock_guard lock(mutex_);
-      stopping_ = true;
+      std::lock_guard lock(s.mutex);
+      s.stopping = true;
     }
-    wake_.notify_all();
-    for (std::thread& t : threads_) {
+    s.wake.notify_all();
+    for (std::thread& t : s.threads) {
       if (t.joinable()) t.join();
     }
-    threads_.clear();
+    s.threads.clear();
   }
 
   template <class F>
@@ -834,23 +1018,33 @@ class io_pool {
   }
 
  private:
+  struct shared {
+    std::mutex mutex;
+    std::condition_variable wake;
+    job* first = nullptr;
+    job** last = &first;
+    bool stopping = false;
+    std::vector<std::thread> threads;
+  };
+
   void start() {
-    threads_.reserve(count_);
+    shared_->threads.reserve(count_);
     for (std::size_t i = 0; i < count_; ++i) {
-      threads_.emplace_back([this, i] {
+      shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
         detail::name_this_thread("wick-io", i);
-        work();
+        cpus.apply();  // the caller may be a worker that is bound to one
+        work(s);
       });
     }
   }
-  void work() noexcept {
-    std::unique_lock lock(mutex_);
+  static void work(shared& s) noexcept {
+    std::unique_lock lock(s.mutex);
     for (;;) {
-      wake_.wait(lock, [&] { return first_ != nullptr || stopping_; });
-      if (first_ == nullptr) return;
-      job* const j = first_;
-      first_ = j->next;
-      if (first_ == nullptr) last_ = &first_;
+      s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
+      if (s.first == nullptr) return;
+      job* const j = s.first;
+      s.first = j->next;
+      if (s.first == nullptr) s.last = &s.first;
       lock.unlock();
       j->execute(j);
       lock.lock();
@@ -858,12 +1052,188 @@ class io_pool {
   }
 
   const std::size_t count_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  job* first_ = nullptr;
-  job** last_ = &first_;
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  const detail::process_mark born_;
+  const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
+  std::unique_ptr<shared> shared_;
+};
+
+}  // namespace wick
+
+// ==== wick/run/timer_queue.hpp
+/// \file
+/// Deadlines, and one thread that sleeps until the next of them.
+
+#include <chrono>
+
+namespace wick {
+
+/// One deadline; lies inside what waits for it, and lives until `expired` was called or cancel() returned
+/// true. Its other members belong to the queue.
+struct timer {
+  using clock = std::chrono::steady_clock;
+
+  clock::time_point due{};
+  /// Called once, on the queue's thread: with true at the deadline or soon after it, with false when the
+  /// queue is stopped before. The timer is the caller's again; it may free it. It must neither block nor
+  /// throw.
+  void (*expired)(timer*, bool on_time) noexcept = nullptr;
+
+  std::size_t place = unseen;
+  std::uint64_t number = 0;
+  timer* next = nullptr;
+  static constexpr std::size_t unseen = ~std::size_t{0}, over = unseen - 1;
+};
+
+/// A heap of timers and its thread, which is started with the first of them and kept. Each executor has one;
+/// most users want sleep_for. Timers of the same deadline expire in the order in which they were added.
+///
+/// add, cancel, size: any thread. What was written before add is visible to `expired`. The destructor is
+/// stop().
+class timer_queue {
+ public:
+  timer_queue() : shared_(std::make_unique<shared>()) {}
+  timer_queue(const timer_queue&) = delete;
+  timer_queue& operator=(const timer_queue&) = delete;
+  ~timer_queue() {
+    stop();
+    // In a forked child the thread is missing, and destroying what it waited on would wait for it.
+    if (born_.elsewhere()) static_cast<void>(shared_.release());
+  }
+
+  /// False, and `expired` is not called, when the timer was cancelled before or the queue was stopped.
+  /// \throws std::bad_alloc, std::system_error when the thread can't be started, std::logic_error in a forked
+  /// child
+  bool add(timer& t) {
+    born_.require_same("a timer was set");
+    shared& s = *shared_;
+    bool earliest = false;
+    {
+      std::lock_guard lock(s.mutex);
+      if (s.stopping || t.place == timer::over) return false;
+      if (!s.thread.joinable()) {
+        s.thread = std::thread([&s, cpus = cpus_] {
+          detail::name_this_thread("wick-time", 0);
+          cpus.apply();  // the caller may be a worker that is bound to one
+          work(s);
+        });
+      }
+      s.heap.push_back(&t);
+      t.number = s.added++;
+      s.up(s.heap.size() - 1);
+      earliest = t.place == 0;
+    }
+    if (earliest) s.wake.notify_one();
+    return true;
+  }
+
+  /// True: the timer was waiting, `expired` is not called. False: it is being called, was, or, for a timer
+  /// that has not been added yet, never will be.
+  bool cancel(timer& t) noexcept {
+    if (born_.elsewhere()) return false;
+    std::lock_guard lock(shared_->mutex);
+    const std::size_t place = std::exchange(t.place, timer::over);
+    if (place >= timer::over) return false;
+    shared_->take_out(place);
+    return true;
+  }
+
+  /// Timers that wait at this moment.
+  std::size_t size() const noexcept {
+    std::lock_guard lock(shared_->mutex);
+    return shared_->heap.size();
+  }
+
+  /// Expires all that wait, at once and with false, and ends the thread; add says false from now on. By one
+  /// thread at a time, and not on the queue's own.
+  void stop() noexcept {
+    if (born_.elsewhere()) return;
+    {
+      std::lock_guard lock(shared_->mutex);
+      shared_->stopping = true;
+    }
+    shared_->wake.notify_one();
+    if (shared_->thread.joinable()) shared_->thread.join();
+  }
+
+ private:
+  struct shared {
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::vector<timer*> heap;  // the earliest at 0; each knows its place
+    std::uint64_t added = 0;
+    bool stopping = false;
+    std::thread thread;
+
+    static bool before(const timer* a, const timer* b) noexcept {
+      return a->due != b->due ? a->due < b->due : a->number < b->number;
+    }
+    void put(std::size_t i, timer* t) noexcept {
+      heap[i] = t;
+      t->place = i;
+    }
+    void up(std::size_t i) noexcept {
+      timer* const t = heap[i];
+      for (; i != 0 && before(t, heap[(i - 1) / 2]); i = (i - 1) / 2) put(i, heap[(i - 1) / 2]);
+      put(i, t);
+    }
+    void down(std::size_t i) noexcept {
+      timer* const t = heap[i];
+      for (;;) {
+        std::size_t child = 2 * i + 1;
+        if (child >= heap.size()) break;
+        if (child + 1 < heap.size() && before(heap[child + 1], heap[child])) ++child;
+        if (!before(heap[child], t)) break;
+        put(i, heap[child]);
+        i = child;
+      }
+      put(i, t);
+    }
+    void take_out(std::size_t i) noexcept {
+      timer* const last = heap.back();
+      heap.pop_back();
+      if (i == heap.size()) return;
+      put(i, last);
+      up(i);
+      down(last->place);
+    }
+  };
+
+  static void work(shared& s) noexcept {
+    std::unique_lock lock(s.mutex);
+    for (;;) {
+      // All that are due are taken out under one lock and told without it.
+      timer* first = nullptr;
+      timer** end = &first;
+      const timer::clock::time_point now = timer::clock::now();
+      const bool on_time = !s.stopping;
+      while (!s.heap.empty() && (!on_time || s.heap.front()->due <= now)) {
+        timer* const t = s.heap.front();
+        s.take_out(0);
+        t->place = timer::over;
+        t->next = nullptr;
+        *end = t;
+        end = &t->next;
+      }
+      if (first != nullptr) {
+        lock.unlock();
+        while (first != nullptr) {
+          timer* const t = std::exchange(first, first->next);
+          t->expired(t, on_time);
+        }
+        lock.lock();
+      } else if (s.stopping) {
+        return;
+      } else if (s.heap.empty()) {
+        s.wake.wait(lock);
+      } else {
+        s.wake.wait_until(lock, s.heap.front()->due);
+      }
+    }
+  }
+
+  const detail::process_mark born_;
+  const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
+  std::unique_ptr<shared> shared_;
 };
 
 }  // namespace wick
@@ -875,21 +1245,30 @@ struct executor_options {
   std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
   std::size_t queue_capacity = 256;  ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";       ///< of the threads, as top shows them
+  std::vector<int> pin_to = {};    ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
 };
 
 /// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
-/// which every worker looks at between any two jobs. A worker must not block: what waits suspends (see io()).
+/// which every worker looks at between any two jobs, and now and then each looks into another's queue though its own is
+/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. A worker must not
+/// block: what waits suspends (see io(), sleep_for, channel).
 ///
 /// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
 /// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between
 /// workers, there is no order.
 ///
-/// The destructor runs what is queued, what that posts, and what io() has under way; a blocking call that begins
-/// after it has is refused with an exception. Loaders and scopes that use the executor must be gone before, and calls
-/// of post from other threads must have returned. Not on a worker. It is neither copied nor moved: workers point into
-/// it.
+/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for) is woken
+/// with wick::cancelled, and a blocking call that begins after it has is refused with an exception. Loaders and scopes
+/// that use the executor must be gone before, and calls of post from other threads must have returned. Not on a worker.
+/// It is neither copied nor moved: workers point into it.
+///
+/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end of the
+/// program. In a forked child its threads don't exist: there post throws std::logic_error instead of waiting for ever,
+/// and the destructor leaves all as it is.
 class executor {
  public:
+  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker can't be
+  /// bound to the processor that pin_to names
   explicit executor(executor_options options = {});
   explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
   executor(const executor&) = delete;
@@ -901,17 +1280,24 @@ class executor {
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   io_pool& io() noexcept { return io_; }
+  /// Who wakes up at a given time; see sleep_for.
+  timer_queue& timers() noexcept { return timers_; }
 
   /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and is run
-  /// exactly once; it must not throw.
-  void post(job* j) noexcept;
+  /// exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
+  void post(job* j);
+
+  /// True in a forked child, where nobody would run a job.
+  bool forked() const noexcept { return born_.elsewhere(); }
+  /// For who is about to wait for a worker. \throws std::logic_error in a forked child
+  void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
   /// `co_await ex.schedule();` continues on a worker.
   class [[nodiscard]] schedule_awaiter : job {
    public:
     explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
     bool await_ready() const noexcept { return false; }
-    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) noexcept {
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
       handle_ = handle;
       execute = [](job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
       on_.post(this);
@@ -957,7 +1343,13 @@ class executor {
 
  private:
   static constexpr std::size_t max_helpers = 8;
+  static constexpr int unbound = std::numeric_limits<int>::min();
 
+  /// With pin_to, one a worker.
+  struct binding {
+    detail::wake_flag tried;
+    int refused = unbound;
+  };
   struct identity {
     const executor* of = nullptr;
     std::size_t slot = none;
@@ -967,12 +1359,19 @@ class executor {
     return me;
   }
 
+  static void bind(binding& to, int cpu) noexcept {
+    if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
+    to.tried.set();
+  }
   void work(std::size_t number) noexcept;
+  void end_workers() noexcept;
 
+  const detail::process_mark born_;
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
   std::vector<std::thread> workers_;
   io_pool io_;
+  timer_queue timers_;
 };
 
 inline executor::executor(executor_options options)
@@ -983,27 +1382,49 @@ inline executor::executor(executor_options options)
                                                 4, 2 * (options.workers != 0 ? options.workers : available_cpus())))) {
   const std::size_t n = options.workers != 0 ? options.workers : available_cpus();
   workers_.reserve(n);
+  // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
+  const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
   try {
     for (std::size_t i = 0; i < n; ++i) {
-      workers_.emplace_back([this, i, name = options.name] {
+      const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
+      binding* const to = bindings ? &bindings[i] : nullptr;
+      workers_.emplace_back([this, i, cpu, to, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
+        if (to != nullptr) bind(*to, cpu);
         work(i);
       });
     }
+    for (std::size_t i = 0; bindings && i < n; ++i) {
+      bindings[i].tried.wait();
+      if (bindings[i].refused == unbound) continue;
+      std::string allowed;
+      for (const int c : allowed_cpus()) allowed += ' ' + std::to_string(c);
+      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) + " can't be bound to processor " +
+                                  std::to_string(bindings[i].refused) + "; pin_to may name" + allowed);
+    }
   } catch (...) {  // no more threads to be had: those that started must be joined
-    queues_.stop();
-    for (std::thread& w : workers_) w.join();
+    end_workers();
     throw;
   }
 }
 
 inline executor::~executor() {
-  io_.stop();  // what it still has is done, and posts its continuations here
+  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
+    static_cast<void>(std::make_unique<std::vector<std::thread>>(std::move(workers_)).release());
+    return;
+  }
+  timers_.stop();  // wakes who sleeps, with "cancelled"
+  io_.stop();      // what it still has is done, and posts its continuations here
+  end_workers();
+}
+
+inline void executor::end_workers() noexcept {
   queues_.stop();
   for (std::thread& w : workers_) w.join();
 }
 
-inline void executor::post(job* j) noexcept {
+inline void executor::post(job* j) {
+  if (forked()) require_workers();
   const identity& me = self();
   queues_.post(j, me.of == this ? me.slot : none);
 }
@@ -2418,11 +2839,18 @@ struct stop_state {
   std::mutex mutex;
   std::condition_variable called;
   stop_node* first = nullptr;
+  stop_node* last = nullptr;
   stop_node* running = nullptr;
   std::thread::id caller;
 };
 
 }  // namespace detail
+
+/// What a wait throws when it is called off by a stop_token. Whoever catches it cleans up and ends soon.
+class cancelled final : public std::exception {
+ public:
+  const char* what() const noexcept override { return "cancelled"; }
+};
 
 class stop_source;
 template <std::invocable F>
@@ -2466,7 +2894,7 @@ class stop_source {
     state_.caller = std::this_thread::get_id();
     while (detail::stop_node* node = state_.first) {
       state_.first = node->next;
-      if (node->next != nullptr) node->next->previous = nullptr;
+      (node->next != nullptr ? node->next->previous : state_.last) = nullptr;
       node->listed = false;
       state_.running = node;
       lock.unlock();
@@ -2485,7 +2913,7 @@ class stop_source {
 /// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is not
 /// running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw. It may
 /// destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may come and go on
-/// any thread; each waits for a mutex, for as long as it takes to walk the list of those registered.
+/// any thread; each takes a mutex for a moment.
 template <std::invocable F>
 class stop_callback : detail::stop_node {
  public:
@@ -2498,12 +2926,9 @@ class stop_callback : detail::stop_node {
       f_();
       return;
     }
-    detail::stop_node** end = &state_->first;
-    while (*end != nullptr) {
-      previous = *end;
-      end = &(*end)->next;
-    }
-    *end = this;
+    previous = state_->last;
+    (previous != nullptr ? previous->next : state_->first) = this;
+    state_->last = this;
     listed = true;
   }
   stop_callback(const stop_callback&) = delete;
@@ -2514,7 +2939,7 @@ class stop_callback : detail::stop_node {
     std::unique_lock lock(state_->mutex);
     if (listed) {
       (previous != nullptr ? previous->next : state_->first) = next;
-      if (next != nullptr) next->previous = previous;
+      (next != nullptr ? next->previous : state_->last) = previous;
     } else if (state_->running == this && state_->caller != std::this_thread::get_id()) {
       state_->called.wait(lock, [&] { return state_->running != this; });
     }
@@ -2523,6 +2948,20 @@ class stop_callback : detail::stop_node {
  private:
   F f_;
   detail::stop_state* state_;
+};
+
+/// A stop_source that is also stopped by another's token: for work within work, such as the siblings of a when_any in
+/// a stage that may itself be told to give up. The other source must outlive it.
+class linked_stop_source : public stop_source {
+ public:
+  explicit linked_stop_source(stop_token outer) : link_(outer, pass_on{this}) {}
+
+ private:
+  struct pass_on {
+    stop_source* to;
+    void operator()() const noexcept { to->request_stop(); }
+  };
+  stop_callback<pass_on> link_;  // destroyed first: waits until a stop that is being passed on has been
 };
 
 }  // namespace wick
@@ -4044,8 +4483,6 @@ struct pipeline_types {
 // ==== wick/observe/clock.hpp
 /// \file
 /// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
-
-#include <chrono>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -8402,8 +8839,6 @@ inline image transposed(const image& from) {
 /// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is
 /// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
 
-#include <limits>
-
 // ==== wick/image/detail/bmp_gif_header.hpp
 /// \file
 /// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
@@ -11320,6 +11755,777 @@ inline tar_records tar(shard_list shards, const std::vector<std::string>& member
 
 }  // namespace wick
 
+// ==== wick/run/async_mutex.hpp
+/// \file
+/// Mutual exclusion for coroutines: who finds it locked suspends.
+
+// ==== wick/run/async_semaphore.hpp
+/// \file
+/// Permits that coroutines share: whoever finds too few suspends, and no worker ever blocks.
+
+// ==== wick/run/detail/line.hpp
+/// \file
+/// Waiting in line: what async_mutex, async_semaphore and channel have in common.
+
+// ==== wick/run/environment.hpp
+/// \file
+/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
+
+namespace wick {
+
+class executor;
+
+/// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
+/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
+/// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
+/// executor and the token's source must outlive the wait.
+///
+/// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
+/// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
+class environment {
+ public:
+  environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
+  /// \throws std::logic_error for a context that was made by hand, without an executor
+  template <class From>
+  requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
+    from.on();
+    { from.stop() } -> std::convertible_to<stop_token>;
+  }
+  environment(From& from) : stop_(from.stop()) {
+    if constexpr (std::is_pointer_v<decltype(from.on())>)
+      on_ = from.on();
+    else
+      on_ = &from.on();
+    if (on_ == nullptr) {
+      throw std::logic_error(
+          "wick: this context has no executor to continue on; a wait needs one: give the context a "
+          "wick::executor, or run the stage in a loader");
+    }
+  }
+
+  executor& on() const noexcept { return *on_; }
+  const stop_token& stop() const noexcept { return stop_; }
+
+ private:
+  executor* on_;
+  stop_token stop_;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// One coroutine that waits; lies in its frame. The links and `stage` belong to who owns the line and are
+/// read and written under its mutex; from `served` or `called_off` on they are the coroutine's.
+struct waiter : job {
+  enum class stages : unsigned char { arriving, in_line, served, called_off };
+
+  explicit waiter(environment e) noexcept : env(e) {}
+  /// Lets the coroutine go on. Nothing of the waiter may be touched afterwards.
+  void wake() noexcept { env.on().post(this); }
+
+  environment env;
+  std::coroutine_handle<> handle;
+  waiter* before = nullptr;
+  waiter* after = nullptr;
+  stages stage = stages::arriving;
+};
+
+/// First in, first out; any may leave from between.
+class line {
+ public:
+  bool empty() const noexcept { return first_ == nullptr; }
+  waiter* front() const noexcept { return first_; }
+  void push(waiter& w) noexcept {
+    w.before = last_;
+    w.after = nullptr;
+    (last_ != nullptr ? last_->after : first_) = &w;
+    last_ = &w;
+    w.stage = waiter::stages::in_line;
+  }
+  void remove(waiter& w) noexcept {
+    (w.before != nullptr ? w.before->after : first_) = w.after;
+    (w.after != nullptr ? w.after->before : last_) = w.before;
+  }
+  waiter& pop() noexcept {
+    waiter& w = *first_;
+    remove(w);
+    return w;
+  }
+
+ private:
+  waiter* first_ = nullptr;
+  waiter* last_ = nullptr;
+};
+
+/// Those who were served under the mutex and are woken after it, in their order.
+class woken {
+ public:
+  void add(waiter& w) noexcept {
+    w.after = nullptr;
+    *end_ = &w;
+    end_ = &w.after;
+  }
+  void wake_all() noexcept {
+    while (first_ != nullptr) std::exchange(first_, first_->after)->wake();
+  }
+
+ private:
+  waiter* first_ = nullptr;
+  waiter** end_ = &first_;
+};
+
+/// The awaiter of a wait in line. The stop callback is there before the line is joined, so a stop is never
+/// missed: one that comes earlier leaves `called_off` behind, which join() finds; a later one takes the
+/// waiter out of the line.
+///
+/// Owner has, all taking its mutex: `bool serve(Derived&)`, which takes what is wanted now or says false;
+/// `bool join(Derived&)`, the same but queues the waiter and says true when it must wait (false too when it
+/// is called off); `void call_off(Derived&)`. It may be destroyed as soon as those that waited have gone on.
+template <class Owner, class Derived>
+class line_awaiter : public waiter {
+ public:
+  line_awaiter(Owner& owner, environment e) noexcept : waiter(e), owner_(&owner) {}
+  /// Before it is awaited: an awaiter may be handed to when_any. The callback and the links stay behind.
+  line_awaiter(line_awaiter&& other) noexcept : waiter(other.env), owner_(other.owner_) {}
+  line_awaiter& operator=(line_awaiter&&) = delete;
+
+  bool await_ready() noexcept {
+    if (env.stop().stop_requested()) {
+      stage = stages::called_off;
+      return true;
+    }
+    return owner_->serve(static_cast<Derived&>(*this));
+  }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> h) noexcept {
+    handle = h;
+    execute = [](job* j) noexcept { resume(static_cast<waiter*>(j)->handle); };
+    if (env.stop().stop_possible()) calling_off_.emplace(env.stop(), on_stop{this});
+    return owner_->join(static_cast<Derived&>(*this));  // another thread may go on with this from here on
+  }
+
+ protected:
+  /// \throws wick::cancelled
+  void finish() {
+    calling_off_.reset();  // waits for a callback on its way, which only looks and finds nothing to do
+    if (stage == stages::called_off) throw cancelled();
+  }
+  Owner& owner() const noexcept { return *owner_; }
+
+ private:
+  struct on_stop {
+    line_awaiter* self;
+    void operator()() const noexcept { self->owner_->call_off(static_cast<Derived&>(*self)); }
+  };
+  Owner* owner_;
+  std::optional<stop_callback<on_stop>> calling_off_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// A number of permits. First come, first served: one who wants many is not overtaken by those who want few,
+/// so nobody starves; who wants more than there will ever be waits until it is cancelled, and those behind it
+/// with it.
+///
+/// acquire, try_acquire, release: any thread. What was written before a permit was given back is visible to
+/// who gets it. It must outlive its permits, and be destroyed when nobody waits; a coroutine that was served
+/// may destroy it though release, on another thread, has not returned yet.
+///
+///     wick::async_semaphore connections(8);
+///     auto permit = co_await connections.acquire(c);   // c: the stage's context, a scope, or {executor,
+///     token}
+class async_semaphore {
+ public:
+  explicit async_semaphore(std::size_t permits) noexcept : free_(permits) {}
+  async_semaphore(const async_semaphore&) = delete;
+  async_semaphore& operator=(const async_semaphore&) = delete;
+
+  /// What acquire gives: gives its permits back when it dies, on any thread.
+  class [[nodiscard]] permits {
+   public:
+    permits() noexcept = default;
+    permits(permits&& other) noexcept
+        : of_(std::exchange(other.of_, nullptr)), count_(std::exchange(other.count_, 0)) {}
+    /// Gives back what this held, at once.
+    permits& operator=(permits&& other) noexcept {
+      permits old(std::move(other));
+      std::swap(of_, old.of_);
+      std::swap(count_, old.count_);
+      return *this;
+    }
+    ~permits() { reset(); }
+    std::size_t count() const noexcept { return count_; }
+    void reset() noexcept {
+      if (of_ != nullptr) std::exchange(of_, nullptr)->release(std::exchange(count_, 0));
+    }
+    /// They are not given back by this: they are gone, or somebody else calls release.
+    std::size_t forget() noexcept {
+      of_ = nullptr;
+      return std::exchange(count_, 0);
+    }
+    explicit operator bool() const noexcept { return of_ != nullptr; }
+
+   private:
+    friend class async_semaphore;
+    permits(async_semaphore* of, std::size_t count) noexcept : of_(of), count_(count) {}
+    async_semaphore* of_ = nullptr;
+    std::size_t count_ = 0;
+  };
+
+  class [[nodiscard]] acquire_awaiter : public detail::line_awaiter<async_semaphore, acquire_awaiter> {
+   public:
+    acquire_awaiter(async_semaphore& of, environment env, std::size_t wanted) noexcept
+        : line_awaiter(of, env), wanted_(wanted) {}
+    permits await_resume() {
+      finish();
+      return {&owner(), wanted_};
+    }
+
+   private:
+    friend class async_semaphore;
+    std::size_t wanted_;
+  };
+
+  /// Suspends until `n` permits are free and those who came before have theirs. \throws wick::cancelled
+  acquire_awaiter acquire(environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
+
+  /// At once or not at all. Never overtakes one who waits.
+  permits try_acquire(std::size_t n = 1) noexcept {
+    std::lock_guard lock(mutex_);
+    if (!take(n)) return {};
+    return {this, n};
+  }
+
+  /// Adds permits, whether they came from here or are new, and wakes those whose turn it is.
+  void release(std::size_t n = 1) noexcept {
+    detail::woken ready;
+    {
+      std::lock_guard lock(mutex_);
+      free_ += n;
+      serve_line(ready);
+    }
+    ready.wake_all();
+  }
+
+  /// Free at this moment: a number that may be old when it is looked at.
+  std::size_t available() const noexcept {
+    std::lock_guard lock(mutex_);
+    return free_;
+  }
+
+ private:
+  friend class detail::line_awaiter<async_semaphore, acquire_awaiter>;
+
+  bool take(std::size_t n) noexcept {
+    if (!line_.empty() || free_ < n) return false;
+    free_ -= n;
+    return true;
+  }
+  bool serve(acquire_awaiter& a) noexcept {
+    std::lock_guard lock(mutex_);
+    if (!take(a.wanted_)) return false;
+    a.stage = acquire_awaiter::stages::served;
+    return true;
+  }
+  bool join(acquire_awaiter& a) noexcept {
+    std::lock_guard lock(mutex_);
+    if (a.stage == acquire_awaiter::stages::called_off) return false;
+    if (take(a.wanted_)) {
+      a.stage = acquire_awaiter::stages::served;
+      return false;
+    }
+    line_.push(a);
+    return true;
+  }
+  void call_off(acquire_awaiter& a) noexcept {
+    detail::woken ready;
+    {
+      std::lock_guard lock(mutex_);
+      const auto stage = a.stage;
+      if (stage == acquire_awaiter::stages::served) return;
+      a.stage = acquire_awaiter::stages::called_off;
+      if (stage == acquire_awaiter::stages::arriving) return;
+      line_.remove(a);
+      ready.add(a);
+      serve_line(ready);  // it may have wanted more than those behind it
+    }
+    ready.wake_all();
+  }
+  void serve_line(detail::woken& ready) noexcept {
+    while (!line_.empty()) {
+      auto& next = static_cast<acquire_awaiter&>(*line_.front());
+      if (free_ < next.wanted_) return;
+      free_ -= next.wanted_;
+      line_.remove(next);
+      next.stage = acquire_awaiter::stages::served;
+      ready.add(next);
+    }
+  }
+
+  mutable std::mutex mutex_;  // held for a few instructions
+  std::size_t free_;
+  detail::line line_;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+/// A mutex that may be held across a `co_await`, which a std::mutex must not: the coroutine may wake up on
+/// another thread. First come, first served: unlocking hands it to the one who waits longest. It is not
+/// recursive.
+///
+/// lock, try_lock: any thread. What was written under the lock is visible to the next who has it. It must
+/// outlive its guards, and be destroyed when nobody waits.
+///
+///     auto guard = co_await mutex.lock(c);   // c: the stage's context, a scope, or {executor, token}
+class async_mutex {
+ public:
+  async_mutex() noexcept = default;
+
+  /// Unlocks when it dies, on any thread. A default or moved-from one holds nothing.
+  class [[nodiscard]] guard {
+   public:
+    guard() noexcept = default;
+    void unlock() noexcept { held_.reset(); }
+    explicit operator bool() const noexcept { return static_cast<bool>(held_); }
+
+   private:
+    friend class async_mutex;
+    explicit guard(async_semaphore::permits held) noexcept : held_(std::move(held)) {}
+    async_semaphore::permits held_;
+  };
+
+  class [[nodiscard]] lock_awaiter : public async_semaphore::acquire_awaiter {
+   public:
+    using acquire_awaiter::acquire_awaiter;
+    guard await_resume() { return guard(acquire_awaiter::await_resume()); }
+  };
+
+  /// Suspends until it is this one's turn. \throws wick::cancelled
+  lock_awaiter lock(environment env) noexcept { return {one_, env, 1}; }
+
+  /// At once or not at all: an empty guard. Never overtakes one who waits.
+  guard try_lock() noexcept { return guard(one_.try_acquire()); }
+
+ private:
+  async_semaphore one_{1};
+};
+
+}  // namespace wick
+
+// ==== wick/run/awaitable.hpp
+/// \file
+/// What can be awaited: a task, an awaiter, or anything with an operator co_await.
+
+#include <variant>
+
+namespace wick {
+
+namespace detail {
+
+template <class A>
+concept has_member_co_await = requires(A&& a) {
+  static_cast<A&&>(a).operator co_await();
+};
+template <class A>
+concept has_free_co_await = requires(A&& a) {
+  operator co_await(static_cast<A&&>(a));
+};
+
+/// What `co_await a` calls the three functions of.
+template <class A>
+decltype(auto) awaiter_of(A&& a) {
+  if constexpr (has_member_co_await<A>)
+    return static_cast<A&&>(a).operator co_await();
+  else if constexpr (has_free_co_await<A>)
+    return operator co_await(static_cast<A&&>(a));
+  else
+    return static_cast<A&&>(a);
+}
+
+template <class R>
+concept suspend_result =
+    std::is_void_v<R> || std::same_as<R, bool> || std::convertible_to<R, std::coroutine_handle<>>;
+
+template <class A>
+concept awaiter = requires(std::remove_reference_t<A>& a, std::coroutine_handle<> h) {
+  { a.await_ready() } -> std::convertible_to<bool>;
+  { a.await_suspend(h) } -> suspend_result;
+  a.await_resume();
+};
+
+}  // namespace detail
+
+/// What `co_await` takes in any coroutine of wick: an awaiter whose await_suspend returns nothing, bool or a
+/// handle, or what has a member or free `operator co_await` that gives one.
+template <class A>
+concept awaitable = detail::has_member_co_await<A> || detail::has_free_co_await<A> || detail::awaiter<A>;
+
+/// What `co_await a` gives.
+template <awaitable A>
+using await_result_t = decltype(detail::awaiter_of(std::declval<A>()).await_resume());
+
+/// The same as a value that can be kept: std::monostate for void.
+template <awaitable A>
+using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::monostate,
+                                     std::remove_cvref_t<await_result_t<A>>>;
+
+}  // namespace wick
+
+// ==== wick/run/channel.hpp
+/// \file
+/// A bounded queue between coroutines: who sends into a full one or receives from an empty one suspends.
+
+namespace wick {
+
+/// Any number of coroutines send and receive, on any threads. Each value is received once, in the order in
+/// which they were accepted; who waits is served in the order of arrival. With capacity 0 a send ends when
+/// its value was received. What was written before a send is visible to who receives the value.
+///
+/// close() ends it: what was accepted can still be received, then receivers get nothing; sends are refused,
+/// also those that wait. A cancelled or refused send drops its value.
+///
+/// It must outlive those that wait in it: close it, or stop them, and let them end before. What was accepted
+/// and never received is destroyed with it.
+///
+///     while (auto line = co_await lines.receive(c)) …    // c: the stage's context, a scope, or {executor,
+///     token}
+template <class T>
+class channel {
+  static_assert(
+      std::is_nothrow_move_constructible_v<T>,
+      "wick: a channel moves its values and nothing may fail half-way; send a std::unique_ptr instead");
+
+ public:
+  /// Room for `capacity` values is made here; nothing is allocated later.
+  explicit channel(std::size_t capacity) : capacity_(capacity), ring_(new std::optional<T>[capacity]) {}
+  channel(const channel&) = delete;
+  channel& operator=(const channel&) = delete;
+
+  class [[nodiscard]] send_awaiter : public detail::line_awaiter<channel, send_awaiter> {
+    using base = detail::line_awaiter<channel, send_awaiter>;
+
+   public:
+    send_awaiter(channel& c, environment env, T value) noexcept : base(c, env), value_(std::move(value)) {}
+    bool await_resume() {
+      this->finish();
+      return accepted_;
+    }
+
+   private:
+    friend class channel;
+    T value_;
+    bool accepted_ = false;
+  };
+
+  class [[nodiscard]] receive_awaiter : public detail::line_awaiter<channel, receive_awaiter> {
+    using base = detail::line_awaiter<channel, receive_awaiter>;
+
+   public:
+    receive_awaiter(channel& c, environment env) noexcept : base(c, env) {}
+    std::optional<T> await_resume() {
+      this->finish();
+      return std::move(value_);
+    }
+
+   private:
+    friend class channel;
+    std::optional<T> value_;
+  };
+
+  /// `const bool sent = co_await c.send(env, value);` False when the channel is closed. \throws
+  /// wick::cancelled
+  send_awaiter send(environment env, T value) noexcept { return {*this, env, std::move(value)}; }
+
+  /// `auto value = co_await c.receive(env);` Nothing when the channel is closed and all was received.
+  /// \throws wick::cancelled
+  receive_awaiter receive(environment env) noexcept { return {*this, env}; }
+
+  /// At once or not at all; `value` is moved from only when it was sent.
+  bool try_send(T& value) noexcept {
+    detail::woken ready;
+    bool sent = false;
+    {
+      std::lock_guard lock(mutex_);
+      sent = !closed_ && accept(value, ready);
+    }
+    ready.wake_all();
+    return sent;
+  }
+  bool try_send(T&& value) noexcept { return try_send(value); }
+
+  /// At once or not at all.
+  std::optional<T> try_receive() noexcept {
+    detail::woken ready;
+    std::optional<T> value;
+    {
+      std::lock_guard lock(mutex_);
+      deliver(value, ready);
+    }
+    ready.wake_all();
+    return value;
+  }
+
+  /// Any thread, any number of times.
+  void close() noexcept {
+    detail::woken ready;
+    {
+      std::lock_guard lock(mutex_);
+      closed_ = true;
+      for (detail::line* l : {&senders_, &receivers_}) {
+        while (!l->empty()) {
+          detail::waiter& w = l->pop();
+          w.stage = detail::waiter::stages::served;
+          ready.add(w);
+        }
+      }
+    }
+    ready.wake_all();
+  }
+
+  std::size_t capacity() const noexcept { return capacity_; }
+  /// Accepted and not yet received, and whether it was closed: of a moment that may be over.
+  std::size_t size() const noexcept {
+    std::lock_guard lock(mutex_);
+    return size_;
+  }
+  bool closed() const noexcept {
+    std::lock_guard lock(mutex_);
+    return closed_;
+  }
+
+ private:
+  friend class detail::line_awaiter<channel, send_awaiter>;
+  friend class detail::line_awaiter<channel, receive_awaiter>;
+  using stages = detail::waiter::stages;
+
+  // Under the mutex. Senders wait only while the ring is full, receivers only while it is empty and no sender
+  // waits.
+
+  bool accept(T& value, detail::woken& ready) noexcept {
+    if (!receivers_.empty()) {
+      auto& r = static_cast<receive_awaiter&>(receivers_.pop());
+      r.value_.emplace(std::move(value));
+      r.stage = stages::served;
+      ready.add(r);
+      return true;
+    }
+    if (size_ == capacity_) return false;
+    put(std::move(value));
+    return true;
+  }
+  bool deliver(std::optional<T>& to, detail::woken& ready) noexcept {
+    if (size_ != 0) {
+      std::optional<T>& oldest = ring_[first_];
+      to.emplace(std::move(*oldest));
+      oldest.reset();
+      first_ = first_ + 1 == capacity_ ? 0 : first_ + 1;
+      --size_;
+    }
+    if (senders_.empty()) return to.has_value();
+    auto& s = static_cast<send_awaiter&>(senders_.pop());
+    if (to)
+      put(std::move(s.value_));
+    else
+      to.emplace(std::move(s.value_));
+    s.accepted_ = true;
+    s.stage = stages::served;
+    ready.add(s);
+    return true;
+  }
+  void put(T&& value) noexcept {
+    const std::size_t at = first_ + size_;
+    ring_[at < capacity_ ? at : at - capacity_].emplace(std::move(value));
+    ++size_;
+  }
+
+  bool attempt(send_awaiter& a, detail::woken& ready) noexcept {
+    a.accepted_ = !closed_ && accept(a.value_, ready);
+    return a.accepted_ || closed_;
+  }
+  bool attempt(receive_awaiter& a, detail::woken& ready) noexcept {
+    return deliver(a.value_, ready) || closed_;
+  }
+  detail::line& line_of(send_awaiter&) noexcept { return senders_; }
+  detail::line& line_of(receive_awaiter&) noexcept { return receivers_; }
+
+  template <class Awaiter>
+  bool serve(Awaiter& a) noexcept {
+    detail::woken ready;
+    bool served = false;
+    {
+      std::lock_guard lock(mutex_);
+      served = attempt(a, ready);
+      if (served) a.stage = stages::served;
+    }
+    ready.wake_all();
+    return served;
+  }
+  template <class Awaiter>
+  bool join(Awaiter& a) noexcept {
+    detail::woken ready;
+    {
+      std::lock_guard lock(mutex_);
+      if (a.stage == stages::called_off) return false;
+      if (!attempt(a, ready)) {
+        line_of(a).push(a);
+        return true;
+      }
+      a.stage = stages::served;
+    }
+    ready.wake_all();
+    return false;
+  }
+  template <class Awaiter>
+  void call_off(Awaiter& a) noexcept {
+    {
+      std::lock_guard lock(mutex_);
+      const stages stage = a.stage;
+      if (stage == stages::served) return;
+      a.stage = stages::called_off;
+      if (stage == stages::arriving) return;
+      line_of(a).remove(a);
+    }
+    a.wake();
+  }
+
+  const std::size_t capacity_;
+  const std::unique_ptr<std::optional<T>[]> ring_;
+  mutable std::mutex mutex_;  // held for a few instructions and one move
+  std::size_t first_ = 0, size_ = 0;
+  bool closed_ = false;
+  detail::line senders_, receivers_;
+};
+
+}  // namespace wick
+
+// ==== wick/run/future.hpp
+/// \file
+/// A task's result for code without coroutines: start it now, take the result later.
+
+namespace wick {
+
+template <class T>
+class future;
+
+namespace detail {
+
+template <class T>
+struct future_state {
+  using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+  explicit future_state(executor& ex) noexcept : on(&ex) {}
+  executor* on;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::atomic<bool> ready{false};  // set under the mutex; read without it, a forked child could not take it
+  std::optional<stored> value;
+  std::exception_ptr exception;
+};
+
+template <class T>
+detached run_for(std::shared_ptr<future_state<T>> state, task<T> t) {
+  try {
+    co_await state->on->schedule();
+    if constexpr (std::is_void_v<T>) {
+      co_await t;
+      state->value.emplace();
+    } else {
+      T value = co_await t;
+      state->value.emplace(std::move(value));
+    }
+  } catch (...) {
+    state->exception = std::current_exception();
+  }
+  { const task<T> dropped = std::move(t); }  // its parameters may refer to what the waiting thread destroys
+  std::lock_guard lock(state->mutex);
+  state->ready.store(true, std::memory_order_release);
+  state->changed.notify_all();
+}
+
+template <class T>
+future<T> start(executor& ex, task<T> t);
+
+}  // namespace detail
+
+/// What as_future gives: the task runs, and its value or exception is taken here, once. Not std::future: that
+/// costs every program `<future>`, and would block a worker without a word.
+///
+/// One thread at a time. Dropping it abandons the result; the task goes on to its end, on an executor that
+/// must outlive it. To stop it, give it a stop_token.
+template <class T>
+class [[nodiscard]] future {
+ public:
+  future() noexcept = default;
+
+  /// False for a default one, and after get().
+  bool valid() const noexcept { return state_ != nullptr; }
+  /// Whether get() would return at once.
+  bool ready() const noexcept { return state_->ready.load(std::memory_order_acquire); }
+  /// Blocks this thread until the task has ended. \throws std::logic_error on a worker of its executor, which
+  /// must not block (await the task there), and in a forked child
+  void wait() const {
+    check();
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait(lock, [&] { return ready(); });
+  }
+  /// The same for a while; whether it has ended.
+  template <class Rep, class Period>
+  bool wait_for(std::chrono::duration<Rep, Period> d) const {
+    check();
+    std::unique_lock lock(state_->mutex);
+    return state_->changed.wait_for(lock, d, [&] { return ready(); });
+  }
+  /// Waits, then gives the value or throws the exception. The task's frame is gone by then, parameters
+  /// included, and what it wrote is visible.
+  T get() {
+    wait();
+    const auto state = std::move(state_);
+    if (state->exception) std::rethrow_exception(std::move(state->exception));
+    if constexpr (!std::is_void_v<T>) return std::move(*state->value);
+  }
+
+ private:
+  friend future detail::start<T>(executor&, task<T>);
+  explicit future(std::shared_ptr<detail::future_state<T>> state) noexcept : state_(std::move(state)) {}
+  void check() const {
+    if (!state_)
+      throw std::logic_error(
+          "wick: this future holds no task: it was made empty, or get() was called before");
+    if (ready()) return;
+    state_->on->require_workers();
+    if (state_->on->this_slot() < state_->on->workers()) {
+      throw std::logic_error(
+          "wick: waiting for a future would block a worker of its executor; co_await the task there");
+    }
+  }
+  std::shared_ptr<detail::future_state<T>> state_;
+};
+
+namespace detail {
+
+template <class T>
+future<T> start(executor& ex, task<T> t) {
+  auto state = std::make_shared<future_state<T>>(ex);
+  resume(run_for<T>(state, std::move(t)).handle);
+  return future<T>(std::move(state));
+}
+
+}  // namespace detail
+
+/// Starts `t` on a worker of `ex` and returns at once. Any thread. \throws std::logic_error in a forked child
+template <class T>
+future<T> as_future(executor& ex, task<T> t) {
+  static_assert(!std::is_reference_v<T>,
+                "wick: as_future gives back values; return a pointer or a std::reference_wrapper");
+  ex.require_workers();
+  return detail::start(ex, std::move(t));
+}
+
+}  // namespace wick
+
 // ==== wick/run/scope.hpp
 /// \file
 /// A scope for concurrent work: what is spawned in it ends in it, and the first failure stops the rest.
@@ -11348,8 +12554,10 @@ class scope {
   void request_stop() noexcept { stop_.request_stop(); }
   executor& on() noexcept { return on_; }
 
-  /// Queues `t`; it starts on a worker, never here. \throws std::bad_alloc, and then nothing was spawned
+  /// Queues `t`; it starts on a worker, never here. \throws std::bad_alloc, std::logic_error in a forked child, and then
+  /// nothing was spawned
   void spawn(task<void> t) {
+    on_.require_workers();
     const auto handle = run(this, std::move(t)).handle;
     live_.fetch_add(1, std::memory_order_relaxed);
     detail::resume(handle);
@@ -11420,6 +12628,76 @@ class scope {
 
 }  // namespace wick
 
+// ==== wick/run/sleep.hpp
+/// \file
+/// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
+
+namespace wick {
+
+/// What sleep_for and sleep_until give; to be awaited, once.
+class [[nodiscard]] sleep_awaiter : job, timer {
+ public:
+  sleep_awaiter(environment env, clock::time_point until) noexcept : env_(env) { due = until; }
+  /// Before it is awaited: it may be handed to when_any.
+  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.env_, other.due) {}
+  sleep_awaiter& operator=(sleep_awaiter&&) = delete;
+
+  bool await_ready() noexcept {
+    called_off_ = env_.stop().stop_requested();
+    return called_off_ || due <= clock::now();
+  }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> h) {
+    handle_ = h;
+    execute = [](job* j) noexcept { detail::resume(static_cast<sleep_awaiter*>(j)->handle_); };
+    expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
+    // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
+    if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
+    called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
+    return env_.on().timers().add(*this);
+  }
+  void await_resume() {
+    calling_off_.reset();
+    if (called_off_) throw cancelled();
+  }
+
+ private:
+  struct on_stop {
+    sleep_awaiter* self;
+    void operator()() const noexcept {
+      if (self->env_.on().timers().cancel(*self)) self->wake(false);
+    }
+  };
+  void wake(bool on_time) noexcept {
+    called_off_ = !on_time;
+    env_.on().post(this);
+  }
+
+  environment env_;
+  std::coroutine_handle<> handle_;
+  bool called_off_ = false;
+  std::optional<stop_callback<on_stop>> calling_off_;
+};
+
+/// `co_await wick::sleep_until(t, c);` suspends until then and continues on the executor; at once when it has
+/// passed. `c` is the stage's context, a scope, or {executor, token}. \throws wick::cancelled promptly when a
+/// stop is requested, or the executor is being destroyed
+inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
+
+/// The same for a while from now. What is longer than a hundred years is a hundred years, less than nothing
+/// (and a duration that is not a number) is nothing.
+template <class Rep, class Period>
+sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, environment env) noexcept {
+  using seconds = std::chrono::duration<double>;
+  constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
+  const auto now = timer::clock::now();
+  const seconds wanted = std::chrono::duration_cast<seconds>(d);
+  if (!(wanted > seconds::zero())) return {env, now};
+  if (wanted >= longest) return {env, now + std::chrono::duration_cast<timer::clock::duration>(longest)};
+  return {env, now + std::chrono::ceil<timer::clock::duration>(d)};
+}
+
+}  // namespace wick
+
 // ==== wick/run/sync_wait.hpp
 /// \file
 /// From ordinary code into coroutines: start a task and sleep until it is done.
@@ -11464,6 +12742,306 @@ T sync_wait(task<T> t) {
   state.done.wait();
   if (state.exception) std::rethrow_exception(state.exception);
   if constexpr (!std::is_void_v<T>) return std::move(*state.value);
+}
+
+/// The same for anything that can be awaited.
+template <awaitable A>
+  requires(!is_task<A>)
+auto sync_wait(A what) {
+  using result = std::remove_cvref_t<await_result_t<A>>;
+  return sync_wait([](A inner) -> task<result> {
+    if constexpr (std::is_void_v<result>) {
+      co_await std::move(inner);
+    } else {
+      auto&& value = co_await std::move(inner);
+      co_return std::forward<decltype(value)>(value);
+    }
+  }(std::move(what)));
+}
+
+}  // namespace wick
+
+// ==== wick/run/when_all.hpp
+/// \file
+/// Several things at once, and all of their results: reading the members of a record, asking three servers.
+
+// ==== wick/run/detail/siblings.hpp
+/// \file
+/// Starting several awaitables at once and going on when the last has ended: what when_all and when_any
+/// share.
+
+namespace wick::detail {
+
+/// Lies in the frame of who waits. Whoever ends last resumes it, and touches nothing of this afterwards.
+class siblings {
+ public:
+  siblings(std::size_t count, stop_source* stop) : nodes_(new resume_node[count]), stop_(stop) {}
+  siblings(const siblings&) = delete;
+  siblings& operator=(const siblings&) = delete;
+  /// Those that were not started (an allocation failed) are dropped.
+  ~siblings() {
+    for (std::size_t i = 0; i < added_; ++i) {
+      if (nodes_[i].handle) nodes_[i].handle.destroy();
+    }
+  }
+
+  template <class A, class End>
+  void add(A a, End end) {
+    nodes_[added_].handle = run(this, std::move(a), std::move(end)).handle;
+    ++added_;
+  }
+
+  /// True for the first only; tells the others to stop.
+  bool claim() noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
+  void fail_first() noexcept { exception_ = std::current_exception(); }
+  void stop_others() noexcept {
+    if (stop_ != nullptr) stop_->request_stop();
+  }
+  void rethrow() {
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+  /// `co_await s.all();` starts them one after the other, each up to its first suspension.
+  class [[nodiscard]] all_awaiter {
+   public:
+    explicit all_awaiter(siblings& of) noexcept : of_(of) {}
+    bool await_ready() const noexcept { return of_.added_ == 0; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> parent) {
+      of_.parent_.handle = parent;
+      of_.running_.store(of_.added_ + 1, std::memory_order_relaxed);
+      const std::size_t n = std::exchange(of_.added_, 0);  // from now on they free themselves
+      for (std::size_t i = 0; i < n; ++i) resume_nested(of_.nodes_[i]);
+      return of_.running_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    siblings& of_;
+  };
+  all_awaiter all() noexcept { return all_awaiter(*this); }
+
+ private:
+  template <class A, class End>
+  static detached run(siblings* self, A a, End end) {
+    {
+      std::optional<A> mine(
+          std::move(a));  // gone before the waiter goes on: it may refer to what that destroys
+      try {
+        if constexpr (std::is_void_v<await_result_t<A&&>>) {
+          co_await std::move(*mine);
+          end(std::monostate());
+        } else {
+          auto&& value = co_await std::move(*mine);
+          end(std::forward<decltype(value)>(value));
+        }
+      } catch (...) {
+        if (self->claim()) {
+          self->fail_first();
+          self->stop_others();
+        }
+      }
+    }
+    if (self->running_.fetch_sub(1, std::memory_order_acq_rel) == 1) resume_nested(self->parent_);
+  }
+
+  const std::unique_ptr<resume_node[]> nodes_;
+  std::size_t added_ = 0;
+  stop_source* const stop_;
+  resume_node parent_;
+  std::atomic<std::size_t> running_{0};
+  std::atomic<bool> claimed_{false};
+  std::exception_ptr exception_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// Puts what a sibling gave where it belongs.
+template <class T>
+struct keep {
+  std::optional<T>* to;
+  template <class U>
+  void operator()(U&& value) const {
+    to->emplace(std::forward<U>(value));
+  }
+};
+
+template <std::size_t... I, class... A>
+task<std::tuple<awaited_t<A>...>> all_of(std::index_sequence<I...>, stop_source* stop, A... a) {
+  std::tuple<std::optional<awaited_t<A>>...> results;
+  siblings group(sizeof...(A), stop);
+  (group.add(std::move(a), keep<awaited_t<A>>{&std::get<I>(results)}), ...);
+  co_await group.all();
+  group.rethrow();
+  co_return std::tuple<awaited_t<A>...>(std::move(*std::get<I>(results))...);
+}
+
+template <class T>
+using vector_of = std::conditional_t<std::is_void_v<T>, void, std::vector<awaited_t<task<T>>>>;
+
+template <class T>
+task<vector_of<T>> all_of(stop_source* stop, std::vector<task<T>> tasks) {
+  std::vector<std::optional<awaited_t<task<T>>>> results(tasks.size());
+  siblings group(tasks.size(), stop);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    group.add(std::move(tasks[i]), keep<awaited_t<task<T>>>{&results[i]});
+  }
+  co_await group.all();
+  group.rethrow();
+  if constexpr (!std::is_void_v<T>) {
+    vector_of<T> out;
+    out.reserve(results.size());
+    for (auto& r : results) out.push_back(std::move(*r));
+    co_return out;
+  }
+}
+
+}  // namespace detail
+
+/// `auto [a, b] = …` of a named result: `auto both = co_await when_all(stop, read(x), read(y));` gives a
+/// std::tuple of what they gave, std::monostate for void, values for references.
+///
+/// Each awaitable is started here, one after the other, up to its first suspension; to compute on several
+/// workers, wrap them in starts_on. The caller goes on where the last one ended, when all have ended and are
+/// gone, whatever happens. Of several exceptions the first is thrown then. It also requests `stop`, so that
+/// siblings that wait with its token give up: make it a linked_stop_source of your own stop token. What the
+/// siblings wrote is visible to the caller.
+template <awaitable... A>
+task<std::tuple<awaited_t<A>...>> when_all(stop_source& stop, A... awaitables) {
+  return detail::all_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
+}
+/// The same when nobody can be told to give up: an exception waits until the others have ended by themselves.
+template <awaitable... A>
+task<std::tuple<awaited_t<A>...>> when_all(A... awaitables) {
+  return detail::all_of(std::index_sequence_for<A...>(), nullptr, std::move(awaitables)...);
+}
+
+/// As many as there are at run time: a std::vector of the results in the order of the tasks; nothing for
+/// task<void>.
+template <class T>
+task<detail::vector_of<T>> when_all(stop_source& stop, std::vector<task<T>> tasks) {
+  return detail::all_of(&stop, std::move(tasks));
+}
+template <class T>
+task<detail::vector_of<T>> when_all(std::vector<task<T>> tasks) {
+  return detail::all_of<T>(nullptr, std::move(tasks));
+}
+
+/// `t`, from its beginning on a worker of `ex`; it must outlive the task.
+template <class T>
+task<T> starts_on(executor& ex, task<T> t) {
+  return [](executor* on, task<T> inner) -> task<T> {
+    co_await on->schedule();
+    if constexpr (std::is_void_v<T>) {
+      co_await inner;
+    } else {
+      decltype(auto) value = co_await inner;
+      co_return std::forward<decltype(value)>(value);
+    }
+  }(&ex, std::move(t));
+}
+
+}  // namespace wick
+
+// ==== wick/run/when_any.hpp
+/// \file
+/// Several things at once, and the first result: a hedged read, a timeout.
+
+namespace wick {
+
+/// Which of several was first, and what it gave (std::monostate for void).
+template <class T>
+struct first_of {
+  std::size_t index;
+  T value;
+};
+
+namespace detail {
+
+/// Of the first that ends; the others' results are dropped.
+template <class Result, class Make>
+struct keep_first {
+  siblings* group;
+  std::optional<Result>* to;
+  Make make;
+  template <class U>
+  void operator()(U&& value) const {
+    if (!group->claim()) return;
+    try {
+      make(*to, std::forward<U>(value));
+    } catch (...) {
+      group->fail_first();
+    }
+    group->stop_others();
+  }
+};
+
+template <std::size_t I>
+struct emplace_alternative {
+  template <class Result, class U>
+  void operator()(std::optional<Result>& to, U&& value) const {
+    to.emplace(std::in_place_index<I>, std::forward<U>(value));
+  }
+};
+
+struct emplace_at {
+  std::size_t index;
+  template <class T, class U>
+  void operator()(std::optional<first_of<T>>& to, U&& value) const {
+    to.emplace(first_of<T>{index, T(std::forward<U>(value))});
+  }
+};
+
+template <std::size_t... I, class... A>
+task<std::variant<awaited_t<A>...>> any_of(std::index_sequence<I...>, stop_source* stop, A... a) {
+  using result = std::variant<awaited_t<A>...>;
+  std::optional<result> won;
+  siblings group(sizeof...(A), stop);
+  (group.add(std::move(a), keep_first<result, emplace_alternative<I>>{&group, &won, {}}), ...);
+  co_await group.all();
+  group.rethrow();
+  co_return std::move(*won);
+}
+
+template <class T>
+task<first_of<awaited_t<task<T>>>> any_of(stop_source* stop, std::vector<task<T>> tasks) {
+  using result = first_of<awaited_t<task<T>>>;
+  if (tasks.empty()) throw std::invalid_argument("wick: when_any of no tasks would never end");
+  std::optional<result> won;
+  siblings group(tasks.size(), stop);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    group.add(std::move(tasks[i]), keep_first<result, emplace_at>{&group, &won, {i}});
+  }
+  co_await group.all();
+  group.rethrow();
+  co_return std::move(*won);
+}
+
+}  // namespace detail
+
+/// A std::variant whose index() says which was first, and that holds what it gave (std::monostate for void):
+///
+///     wick::linked_stop_source stop(c.stop());
+///     auto first = co_await wick::when_any(stop, download(url, stop.token()), wick::sleep_for(2s, {*c.on(),
+///     stop.token()})); if (first.index() == 1) …   // too late
+///
+/// The first that ends decides, be it with a value or with an exception, which is thrown. It requests `stop`;
+/// the losers are woken by their tokens with wick::cancelled, unwind, and are gone before the caller goes on.
+/// What they give or throw is dropped. One that does not listen to the token is waited for. They are started
+/// as by when_all, also those after one that has ended at once. What all of them wrote is visible to the
+/// caller.
+template <awaitable... A>
+requires(sizeof...(A) > 0) task<std::variant<awaited_t<A>...>> when_any(stop_source& stop, A... awaitables) {
+  return detail::any_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
+}
+
+/// As many as there are at run time. \throws std::invalid_argument, when awaited, if there is none
+template <class T>
+task<first_of<awaited_t<task<T>>>> when_any(stop_source& stop, std::vector<task<T>> tasks) {
+  return detail::any_of(&stop, std::move(tasks));
 }
 
 }  // namespace wick

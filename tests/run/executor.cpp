@@ -1,5 +1,6 @@
 #include <wick/run/executor.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -15,15 +16,25 @@
 #include <thread>
 #include <vector>
 
+#include <wick/run/future.hpp>
 #include <wick/run/scope.hpp>
+#include <wick/run/sleep.hpp>
 #include <wick/run/sync_wait.hpp>
 
 #ifdef __linux__
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #endif
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WICK_TEST_TSAN
+#endif
+#endif
 
 using wick::executor;
 using wick::task;
@@ -186,6 +197,81 @@ TEST_CASE("a worker's own jobs and those from outside take turns, whichever are 
     if (own < outside) CHECK(outside_at_last_own <= own + 2);
     else CHECK(own_at_last_outside <= outside + 2);
   }
+}
+
+TEST_CASE("what a blocked worker has in its queue is taken though the other never runs out of work of its own") {
+  executor ex({.workers = 2, .queue_capacity = 256});
+  std::atomic<bool> stop{false};
+  gate fed, finished;
+  std::unique_ptr<call> feeder;
+  feeder = std::make_unique<call>([&] { stop.load() ? fed.open() : ex.post(feeder.get()); });
+  crowd c(50);
+  bool other_did_all = false;
+  call blocked([&] {
+    ex.post(feeder.get());  // the other worker takes it, and keeps itself busy with it
+    while (ex.stolen() == 0) std::this_thread::yield();
+    for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);
+    other_did_all = c.done.wait();
+    finished.open();
+  });
+  ex.post(&blocked);
+  REQUIRE(finished.wait());
+  stop = true;
+  REQUIRE(fed.wait());
+  CHECK(other_did_all);
+}
+
+TEST_CASE("the oldest runs first: when a job starts, those before it have started or are in another worker's hands") {
+  for (const std::size_t workers : {1u, 2u, 4u}) {
+    CAPTURE(workers);
+    executor ex({.workers = workers, .queue_capacity = 1024});
+    for (int round = 0; round < rounds(20, 5); ++round) {
+      constexpr std::size_t n = 1000;
+      std::atomic<std::size_t> tickets{0};
+      std::vector<std::size_t> ticket(n);
+      countdown done(n);
+      std::deque<call> jobs;
+      for (std::size_t i = 0; i < n; ++i) {
+        jobs.emplace_back([&, i] {
+          ticket[i] = tickets.fetch_add(1);
+          done.down();
+        });
+      }
+      on_a_worker(ex, [&] {
+        for (call& j : jobs) ex.post(&j);
+      });
+      REQUIRE(done.wait());
+      // Job k has overtaken those before it whose ticket is higher: each of these was in some worker's hands.
+      std::size_t worst = 0;
+      for (std::size_t k = 0; k < n; ++k) {
+        std::size_t overtaken = 0;
+        for (std::size_t i = 0; i < k; ++i) overtaken += ticket[i] > ticket[k];
+        worst = std::max(worst, overtaken);
+      }
+      CHECK(worst < workers);
+    }
+  }
+}
+
+TEST_CASE("what did not fit in a worker's queue is at most a queue's length late") {
+  constexpr std::size_t capacity = 64, n = 500;
+  executor ex({.workers = 1, .queue_capacity = capacity});
+  std::vector<std::size_t> order;
+  countdown done(n);
+  std::deque<call> jobs;
+  for (std::size_t i = 0; i < n; ++i) {
+    jobs.emplace_back([&, i] {
+      order.push_back(i);
+      done.down();
+    });
+  }
+  on_a_worker(ex, [&] {
+    for (call& j : jobs) ex.post(&j);
+  });
+  REQUIRE(done.wait());
+  std::size_t late = 0;
+  for (std::size_t place = 0; place < n; ++place) late = std::max(late, place > order[place] ? place - order[place] : 0);
+  CHECK(late <= capacity);
 }
 
 TEST_CASE("a burst wakes as many workers as it needs, each the next") {
@@ -557,4 +643,98 @@ TEST_CASE("workers bear the executor's name and their number") {
   on_a_worker(ex, [&] { ::pthread_getname_np(::pthread_self(), text.data(), text.size()); });
   CHECK(std::string(text.data()) == "fuel-0");
 }
+
+TEST_CASE("workers are bound to the processors that pin_to names, and the threads for blocking calls are not") {
+  const std::vector<int> allowed = wick::allowed_cpus();
+  REQUIRE_FALSE(allowed.empty());
+  const int cpu = allowed.back();
+  executor ex({.workers = 2, .io_threads = 1, .pin_to = {cpu}});
+  std::vector<int> seen, seen_by_io;
+  on_a_worker(ex, [&] { seen = wick::allowed_cpus(); });
+  CHECK(seen == std::vector<int>{cpu});
+  const auto ask = [](executor* on) -> task<std::vector<int>> {
+    co_await on->schedule();
+    auto operation = on->io().run(*on, [] { return wick::allowed_cpus(); });  // the pool's threads start here
+    auto cpus = co_await operation;
+    co_return cpus;
+  };
+  CHECK(wick::sync_wait(ask(&ex)) == allowed);
+  CHECK(wick::allowed_cpus() == allowed);  // this thread is as before
+}
+
+TEST_CASE("a processor that this process may not use is refused, with those it may") {
+  std::string text;
+  try {
+    executor ex({.workers = 2, .pin_to = {wick::allowed_cpus().front(), 100'000}});
+  } catch (const std::invalid_argument& e) {
+    text = e.what();
+  }
+  CHECK(text.find("worker 1 can't be bound to processor 100000; pin_to may name") != std::string::npos);
+  CHECK(text.find(' ' + std::to_string(wick::allowed_cpus().front())) != std::string::npos);
+  CHECK_THROWS_AS(executor({.workers = 1, .pin_to = {-1}}), std::invalid_argument);
+}
+
+#if !defined(__SANITIZE_THREAD__) && !defined(WICK_TEST_TSAN)  // it does not let a child of many threads start threads
+namespace {
+
+/// What f returned in a forked child; -1 when it did not come back in time.
+template <class F>
+int in_a_child(F f) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);  // a hang ends the child
+    ::_exit(f());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+template <class F>
+bool refuses(F f) {
+  try {
+    f();
+  } catch (const std::logic_error& e) {
+    return std::string(e.what()).find("forked child") != std::string::npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("in a forked child an executor refuses with a clear error, and its destructor does not hang") {
+  auto ex = std::make_unique<executor>(wick::executor_options{.workers = 2, .io_threads = 2});
+  on_a_worker(*ex, [] {});
+  const auto nothing = []() -> task<void> { co_return; };
+  const auto hop = [](executor* on) -> task<void> { co_await on->schedule(); };
+  const auto block = [](executor* on) -> task<void> {
+    auto operation = on->io().run(*on, [] {});
+    co_await operation;
+  };
+  const auto nap = [](executor* on) -> task<void> { co_await wick::sleep_for(std::chrono::milliseconds(1), *on); };
+  wick::sync_wait(block(ex.get()));  // all of its threads are there, and wait
+  wick::sync_wait(nap(ex.get()));
+  CHECK(in_a_child([&] {
+          int bad = 0;
+          call j([] {});
+          bad += !ex->forked();
+          bad += !refuses([&] { ex->post(&j); });
+          bad += !refuses([&] { wick::sync_wait(hop(ex.get())); });
+          bad += !refuses([&] { wick::sync_wait(block(ex.get())); });
+          bad += !refuses([&] { wick::sync_wait(nap(ex.get())); });
+          bad += !refuses([&] { static_cast<void>(wick::as_future(*ex, nothing())); });
+          bad += !refuses([&] {
+            wick::scope s(*ex);
+            s.spawn(nothing());
+          });
+          ex.reset();
+          executor own(2);  // a new one works
+          wick::sync_wait(hop(&own));
+          bad += own.forked();
+          return bad;
+        }) == 0);
+  CHECK_FALSE(ex->forked());
+  wick::sync_wait(hop(ex.get()));  // the parent is as before
+}
+#endif
 #endif

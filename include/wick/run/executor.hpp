@@ -7,16 +7,24 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <wick/run/cpus.hpp>
+#include <wick/run/detail/cpu_set.hpp>
+#include <wick/run/detail/futex.hpp>
+#include <wick/run/detail/process.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/run_queues.hpp>
 #include <wick/run/detail/thread_name.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/job.hpp>
+#include <wick/run/timer_queue.hpp>
 
 namespace wick {
 
@@ -25,21 +33,30 @@ struct executor_options {
   std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
   std::size_t queue_capacity = 256;  ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";       ///< of the threads, as top shows them
+  std::vector<int> pin_to = {};    ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
 };
 
 /// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
-/// which every worker looks at between any two jobs. A worker must not block: what waits suspends (see io()).
+/// which every worker looks at between any two jobs, and now and then each looks into another's queue though its own is
+/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. A worker must not
+/// block: what waits suspends (see io(), sleep_for, channel).
 ///
 /// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
 /// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between
 /// workers, there is no order.
 ///
-/// The destructor runs what is queued, what that posts, and what io() has under way; a blocking call that begins
-/// after it has is refused with an exception. Loaders and scopes that use the executor must be gone before, and calls
-/// of post from other threads must have returned. Not on a worker. It is neither copied nor moved: workers point into
-/// it.
+/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for) is woken
+/// with wick::cancelled, and a blocking call that begins after it has is refused with an exception. Loaders and scopes
+/// that use the executor must be gone before, and calls of post from other threads must have returned. Not on a worker.
+/// It is neither copied nor moved: workers point into it.
+///
+/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end of the
+/// program. In a forked child its threads don't exist: there post throws std::logic_error instead of waiting for ever,
+/// and the destructor leaves all as it is.
 class executor {
  public:
+  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker can't be
+  /// bound to the processor that pin_to names
   explicit executor(executor_options options = {});
   explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
   executor(const executor&) = delete;
@@ -51,17 +68,24 @@ class executor {
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   io_pool& io() noexcept { return io_; }
+  /// Who wakes up at a given time; see sleep_for.
+  timer_queue& timers() noexcept { return timers_; }
 
   /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and is run
-  /// exactly once; it must not throw.
-  void post(job* j) noexcept;
+  /// exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
+  void post(job* j);
+
+  /// True in a forked child, where nobody would run a job.
+  bool forked() const noexcept { return born_.elsewhere(); }
+  /// For who is about to wait for a worker. \throws std::logic_error in a forked child
+  void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
   /// `co_await ex.schedule();` continues on a worker.
   class [[nodiscard]] schedule_awaiter : job {
    public:
     explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
     bool await_ready() const noexcept { return false; }
-    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) noexcept {
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
       handle_ = handle;
       execute = [](job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
       on_.post(this);
@@ -107,7 +131,13 @@ class executor {
 
  private:
   static constexpr std::size_t max_helpers = 8;
+  static constexpr int unbound = std::numeric_limits<int>::min();
 
+  /// With pin_to, one a worker.
+  struct binding {
+    detail::wake_flag tried;
+    int refused = unbound;
+  };
   struct identity {
     const executor* of = nullptr;
     std::size_t slot = none;
@@ -117,12 +147,19 @@ class executor {
     return me;
   }
 
+  static void bind(binding& to, int cpu) noexcept {
+    if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
+    to.tried.set();
+  }
   void work(std::size_t number) noexcept;
+  void end_workers() noexcept;
 
+  const detail::process_mark born_;
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
   std::vector<std::thread> workers_;
   io_pool io_;
+  timer_queue timers_;
 };
 
 inline executor::executor(executor_options options)
@@ -133,27 +170,49 @@ inline executor::executor(executor_options options)
                                                 4, 2 * (options.workers != 0 ? options.workers : available_cpus())))) {
   const std::size_t n = options.workers != 0 ? options.workers : available_cpus();
   workers_.reserve(n);
+  // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
+  const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
   try {
     for (std::size_t i = 0; i < n; ++i) {
-      workers_.emplace_back([this, i, name = options.name] {
+      const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
+      binding* const to = bindings ? &bindings[i] : nullptr;
+      workers_.emplace_back([this, i, cpu, to, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
+        if (to != nullptr) bind(*to, cpu);
         work(i);
       });
     }
+    for (std::size_t i = 0; bindings && i < n; ++i) {
+      bindings[i].tried.wait();
+      if (bindings[i].refused == unbound) continue;
+      std::string allowed;
+      for (const int c : allowed_cpus()) allowed += ' ' + std::to_string(c);
+      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) + " can't be bound to processor " +
+                                  std::to_string(bindings[i].refused) + "; pin_to may name" + allowed);
+    }
   } catch (...) {  // no more threads to be had: those that started must be joined
-    queues_.stop();
-    for (std::thread& w : workers_) w.join();
+    end_workers();
     throw;
   }
 }
 
 inline executor::~executor() {
-  io_.stop();  // what it still has is done, and posts its continuations here
+  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
+    static_cast<void>(std::make_unique<std::vector<std::thread>>(std::move(workers_)).release());
+    return;
+  }
+  timers_.stop();  // wakes who sleeps, with "cancelled"
+  io_.stop();      // what it still has is done, and posts its continuations here
+  end_workers();
+}
+
+inline void executor::end_workers() noexcept {
   queues_.stop();
   for (std::thread& w : workers_) w.join();
 }
 
-inline void executor::post(job* j) noexcept {
+inline void executor::post(job* j) {
+  if (forked()) require_workers();
   const identity& me = self();
   queues_.post(j, me.of == this ? me.slot : none);
 }

@@ -6,6 +6,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -14,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/cpu_set.hpp>
+#include <wick/run/detail/process.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/thread_name.hpp>
 #include <wick/run/job.hpp>
@@ -30,44 +33,54 @@ inline void post_to(executor& on, job* j) noexcept;
 /// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written before the
 /// call is visible to f, and what f wrote to who continues.
 ///
-/// The threads are no workers: this_slot() and worker_local know nothing of them. The destructor is stop().
+/// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the processors that
+/// the thread which made the pool may run on, whoever makes the first call. The destructor is stop(); in a forked child,
+/// which has none of the threads, both do nothing.
 class io_pool {
  public:
-  explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads) {}
+  explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
-  ~io_pool() { stop(); }
+  ~io_pool() {
+    stop();
+    // In a forked child the threads are missing, and destroying what they waited on would wait for them.
+    if (born_.elsewhere()) static_cast<void>(shared_.release());
+  }
 
   std::size_t threads() const noexcept { return count_; }
 
-  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop(): nobody
-  /// would run the job any more.
+  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
+  /// forked child: nobody would run the job.
   void post(job* j) {
+    born_.require_same("a blocking call was started");
+    shared& s = *shared_;
     {
-      std::lock_guard lock(mutex_);
-      if (stopping_) {
+      std::lock_guard lock(s.mutex);
+      if (s.stopping) {
         throw std::logic_error(
             "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks end before");
       }
-      if (threads_.empty()) start();
+      if (s.threads.empty()) start();
       j->next = nullptr;
-      *last_ = j;
-      last_ = &j->next;
+      *s.last = j;
+      s.last = &j->next;
     }
-    wake_.notify_one();
+    s.wake.notify_one();
   }
 
   /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at a time.
   void stop() noexcept {
+    if (born_.elsewhere()) return;
+    shared& s = *shared_;
     {
-      std::lock_guard lock(mutex_);
-      stopping_ = true;
+      std::lock_guard lock(s.mutex);
+      s.stopping = true;
     }
-    wake_.notify_all();
-    for (std::thread& t : threads_) {
+    s.wake.notify_all();
+    for (std::thread& t : s.threads) {
       if (t.joinable()) t.join();
     }
-    threads_.clear();
+    s.threads.clear();
   }
 
   template <class F>
@@ -115,23 +128,33 @@ class io_pool {
   }
 
  private:
+  struct shared {
+    std::mutex mutex;
+    std::condition_variable wake;
+    job* first = nullptr;
+    job** last = &first;
+    bool stopping = false;
+    std::vector<std::thread> threads;
+  };
+
   void start() {
-    threads_.reserve(count_);
+    shared_->threads.reserve(count_);
     for (std::size_t i = 0; i < count_; ++i) {
-      threads_.emplace_back([this, i] {
+      shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
         detail::name_this_thread("wick-io", i);
-        work();
+        cpus.apply();  // the caller may be a worker that is bound to one
+        work(s);
       });
     }
   }
-  void work() noexcept {
-    std::unique_lock lock(mutex_);
+  static void work(shared& s) noexcept {
+    std::unique_lock lock(s.mutex);
     for (;;) {
-      wake_.wait(lock, [&] { return first_ != nullptr || stopping_; });
-      if (first_ == nullptr) return;
-      job* const j = first_;
-      first_ = j->next;
-      if (first_ == nullptr) last_ = &first_;
+      s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
+      if (s.first == nullptr) return;
+      job* const j = s.first;
+      s.first = j->next;
+      if (s.first == nullptr) s.last = &s.first;
       lock.unlock();
       j->execute(j);
       lock.lock();
@@ -139,12 +162,9 @@ class io_pool {
   }
 
   const std::size_t count_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  job* first_ = nullptr;
-  job** last_ = &first_;
-  bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  const detail::process_mark born_;
+  const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
+  std::unique_ptr<shared> shared_;
 };
 
 }  // namespace wick

@@ -37,8 +37,10 @@ class scope {
   void request_stop() noexcept { stop_.request_stop(); }
   executor& on() noexcept { return on_; }
 
-  /// Queues `t`; it starts on a worker, never here. \throws std::bad_alloc, and then nothing was spawned
+  /// Queues `t`; it starts on a worker, never here. \throws std::bad_alloc, std::logic_error in a forked child, and then
+  /// nothing was spawned
   void spawn(task<void> t) {
+    on_.require_workers();
     const auto handle = run(this, std::move(t)).handle;
     live_.fetch_add(1, std::memory_order_relaxed);
     detail::resume(handle);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <concepts>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -25,11 +26,18 @@ struct stop_state {
   std::mutex mutex;
   std::condition_variable called;
   stop_node* first = nullptr;
+  stop_node* last = nullptr;
   stop_node* running = nullptr;
   std::thread::id caller;
 };
 
 }  // namespace detail
+
+/// What a wait throws when it is called off by a stop_token. Whoever catches it cleans up and ends soon.
+class cancelled final : public std::exception {
+ public:
+  const char* what() const noexcept override { return "cancelled"; }
+};
 
 class stop_source;
 template <std::invocable F>
@@ -73,7 +81,7 @@ class stop_source {
     state_.caller = std::this_thread::get_id();
     while (detail::stop_node* node = state_.first) {
       state_.first = node->next;
-      if (node->next != nullptr) node->next->previous = nullptr;
+      (node->next != nullptr ? node->next->previous : state_.last) = nullptr;
       node->listed = false;
       state_.running = node;
       lock.unlock();
@@ -92,7 +100,7 @@ class stop_source {
 /// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is not
 /// running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw. It may
 /// destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may come and go on
-/// any thread; each waits for a mutex, for as long as it takes to walk the list of those registered.
+/// any thread; each takes a mutex for a moment.
 template <std::invocable F>
 class stop_callback : detail::stop_node {
  public:
@@ -105,12 +113,9 @@ class stop_callback : detail::stop_node {
       f_();
       return;
     }
-    detail::stop_node** end = &state_->first;
-    while (*end != nullptr) {
-      previous = *end;
-      end = &(*end)->next;
-    }
-    *end = this;
+    previous = state_->last;
+    (previous != nullptr ? previous->next : state_->first) = this;
+    state_->last = this;
     listed = true;
   }
   stop_callback(const stop_callback&) = delete;
@@ -121,7 +126,7 @@ class stop_callback : detail::stop_node {
     std::unique_lock lock(state_->mutex);
     if (listed) {
       (previous != nullptr ? previous->next : state_->first) = next;
-      if (next != nullptr) next->previous = previous;
+      (next != nullptr ? next->previous : state_->last) = previous;
     } else if (state_->running == this && state_->caller != std::this_thread::get_id()) {
       state_->called.wait(lock, [&] { return state_->running != this; });
     }
@@ -130,6 +135,20 @@ class stop_callback : detail::stop_node {
  private:
   F f_;
   detail::stop_state* state_;
+};
+
+/// A stop_source that is also stopped by another's token: for work within work, such as the siblings of a when_any in
+/// a stage that may itself be told to give up. The other source must outlive it.
+class linked_stop_source : public stop_source {
+ public:
+  explicit linked_stop_source(stop_token outer) : link_(outer, pass_on{this}) {}
+
+ private:
+  struct pass_on {
+    stop_source* to;
+    void operator()() const noexcept { to->request_stop(); }
+  };
+  stop_callback<pass_on> link_;  // destroyed first: waits until a stop that is being passed on has been
 };
 
 }  // namespace wick

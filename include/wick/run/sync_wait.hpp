@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/run/awaitable.hpp>
 #include <wick/run/detail/futex.hpp>
 #include <wick/run/task.hpp>
 
@@ -50,6 +51,21 @@ T sync_wait(task<T> t) {
   state.done.wait();
   if (state.exception) std::rethrow_exception(state.exception);
   if constexpr (!std::is_void_v<T>) return std::move(*state.value);
+}
+
+/// The same for anything that can be awaited.
+template <awaitable A>
+  requires(!is_task<A>)
+auto sync_wait(A what) {
+  using result = std::remove_cvref_t<await_result_t<A>>;
+  return sync_wait([](A inner) -> task<result> {
+    if constexpr (std::is_void_v<result>) {
+      co_await std::move(inner);
+    } else {
+      auto&& value = co_await std::move(inner);
+      co_return std::forward<decltype(value)>(value);
+    }
+  }(std::move(what)));
 }
 
 }  // namespace wick

@@ -89,9 +89,14 @@ class basic_run_queues {
     std::uint32_t tick = 0;
   };
 
-  /// Own and shared queue take turns, so that neither can starve the other.
+  /// Own and shared queue take turns, so that neither can starve the other. And once in 64 turns another's queue comes
+  /// first: its worker may be at something long while this one never runs out of work.
   job* find(worker& w) noexcept {
-    if ((w.tick++ & 1) != 0) {
+    const std::uint32_t tick = w.tick++;
+    if (tick % 64 == 63) {
+      if (job* j = steal(w)) return j;
+    }
+    if ((tick & 1) != 0) {
       if (job* j = injector_.pop()) return j;
     }
     if (job* j = w.queue.pop()) return j;

@@ -1,0 +1,103 @@
+/// \file
+/// Starting several awaitables at once and going on when the last has ended: what when_all and when_any
+/// share.
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <wick/run/awaitable.hpp>
+#include <wick/run/detail/resume.hpp>
+#include <wick/run/stop_token.hpp>
+#include <wick/run/task.hpp>
+
+namespace wick::detail {
+
+/// Lies in the frame of who waits. Whoever ends last resumes it, and touches nothing of this afterwards.
+class siblings {
+ public:
+  siblings(std::size_t count, stop_source* stop) : nodes_(new resume_node[count]), stop_(stop) {}
+  siblings(const siblings&) = delete;
+  siblings& operator=(const siblings&) = delete;
+  /// Those that were not started (an allocation failed) are dropped.
+  ~siblings() {
+    for (std::size_t i = 0; i < added_; ++i) {
+      if (nodes_[i].handle) nodes_[i].handle.destroy();
+    }
+  }
+
+  template <class A, class End>
+  void add(A a, End end) {
+    nodes_[added_].handle = run(this, std::move(a), std::move(end)).handle;
+    ++added_;
+  }
+
+  /// True for the first only; tells the others to stop.
+  bool claim() noexcept { return !claimed_.exchange(true, std::memory_order_acq_rel); }
+  void fail_first() noexcept { exception_ = std::current_exception(); }
+  void stop_others() noexcept {
+    if (stop_ != nullptr) stop_->request_stop();
+  }
+  void rethrow() {
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+  /// `co_await s.all();` starts them one after the other, each up to its first suspension.
+  class [[nodiscard]] all_awaiter {
+   public:
+    explicit all_awaiter(siblings& of) noexcept : of_(of) {}
+    bool await_ready() const noexcept { return of_.added_ == 0; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> parent) {
+      of_.parent_.handle = parent;
+      of_.running_.store(of_.added_ + 1, std::memory_order_relaxed);
+      const std::size_t n = std::exchange(of_.added_, 0);  // from now on they free themselves
+      for (std::size_t i = 0; i < n; ++i) resume_nested(of_.nodes_[i]);
+      return of_.running_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    siblings& of_;
+  };
+  all_awaiter all() noexcept { return all_awaiter(*this); }
+
+ private:
+  template <class A, class End>
+  static detached run(siblings* self, A a, End end) {
+    {
+      std::optional<A> mine(
+          std::move(a));  // gone before the waiter goes on: it may refer to what that destroys
+      try {
+        if constexpr (std::is_void_v<await_result_t<A&&>>) {
+          co_await std::move(*mine);
+          end(std::monostate());
+        } else {
+          auto&& value = co_await std::move(*mine);
+          end(std::forward<decltype(value)>(value));
+        }
+      } catch (...) {
+        if (self->claim()) {
+          self->fail_first();
+          self->stop_others();
+        }
+      }
+    }
+    if (self->running_.fetch_sub(1, std::memory_order_acq_rel) == 1) resume_nested(self->parent_);
+  }
+
+  const std::unique_ptr<resume_node[]> nodes_;
+  std::size_t added_ = 0;
+  stop_source* const stop_;
+  resume_node parent_;
+  std::atomic<std::size_t> running_{0};
+  std::atomic<bool> claimed_{false};
+  std::exception_ptr exception_;
+};
+
+}  // namespace wick::detail

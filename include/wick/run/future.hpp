@@ -1,0 +1,138 @@
+/// \file
+/// A task's result for code without coroutines: start it now, take the result later.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <wick/run/executor.hpp>
+#include <wick/run/task.hpp>
+
+namespace wick {
+
+template <class T>
+class future;
+
+namespace detail {
+
+template <class T>
+struct future_state {
+  using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+  explicit future_state(executor& ex) noexcept : on(&ex) {}
+  executor* on;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::atomic<bool> ready{false};  // set under the mutex; read without it, a forked child could not take it
+  std::optional<stored> value;
+  std::exception_ptr exception;
+};
+
+template <class T>
+detached run_for(std::shared_ptr<future_state<T>> state, task<T> t) {
+  try {
+    co_await state->on->schedule();
+    if constexpr (std::is_void_v<T>) {
+      co_await t;
+      state->value.emplace();
+    } else {
+      T value = co_await t;
+      state->value.emplace(std::move(value));
+    }
+  } catch (...) {
+    state->exception = std::current_exception();
+  }
+  { const task<T> dropped = std::move(t); }  // its parameters may refer to what the waiting thread destroys
+  std::lock_guard lock(state->mutex);
+  state->ready.store(true, std::memory_order_release);
+  state->changed.notify_all();
+}
+
+template <class T>
+future<T> start(executor& ex, task<T> t);
+
+}  // namespace detail
+
+/// What as_future gives: the task runs, and its value or exception is taken here, once. Not std::future: that
+/// costs every program `<future>`, and would block a worker without a word.
+///
+/// One thread at a time. Dropping it abandons the result; the task goes on to its end, on an executor that
+/// must outlive it. To stop it, give it a stop_token.
+template <class T>
+class [[nodiscard]] future {
+ public:
+  future() noexcept = default;
+
+  /// False for a default one, and after get().
+  bool valid() const noexcept { return state_ != nullptr; }
+  /// Whether get() would return at once.
+  bool ready() const noexcept { return state_->ready.load(std::memory_order_acquire); }
+  /// Blocks this thread until the task has ended. \throws std::logic_error on a worker of its executor, which
+  /// must not block (await the task there), and in a forked child
+  void wait() const {
+    check();
+    std::unique_lock lock(state_->mutex);
+    state_->changed.wait(lock, [&] { return ready(); });
+  }
+  /// The same for a while; whether it has ended.
+  template <class Rep, class Period>
+  bool wait_for(std::chrono::duration<Rep, Period> d) const {
+    check();
+    std::unique_lock lock(state_->mutex);
+    return state_->changed.wait_for(lock, d, [&] { return ready(); });
+  }
+  /// Waits, then gives the value or throws the exception. The task's frame is gone by then, parameters
+  /// included, and what it wrote is visible.
+  T get() {
+    wait();
+    const auto state = std::move(state_);
+    if (state->exception) std::rethrow_exception(std::move(state->exception));
+    if constexpr (!std::is_void_v<T>) return std::move(*state->value);
+  }
+
+ private:
+  friend future detail::start<T>(executor&, task<T>);
+  explicit future(std::shared_ptr<detail::future_state<T>> state) noexcept : state_(std::move(state)) {}
+  void check() const {
+    if (!state_)
+      throw std::logic_error(
+          "wick: this future holds no task: it was made empty, or get() was called before");
+    if (ready()) return;
+    state_->on->require_workers();
+    if (state_->on->this_slot() < state_->on->workers()) {
+      throw std::logic_error(
+          "wick: waiting for a future would block a worker of its executor; co_await the task there");
+    }
+  }
+  std::shared_ptr<detail::future_state<T>> state_;
+};
+
+namespace detail {
+
+template <class T>
+future<T> start(executor& ex, task<T> t) {
+  auto state = std::make_shared<future_state<T>>(ex);
+  resume(run_for<T>(state, std::move(t)).handle);
+  return future<T>(std::move(state));
+}
+
+}  // namespace detail
+
+/// Starts `t` on a worker of `ex` and returns at once. Any thread. \throws std::logic_error in a forked child
+template <class T>
+future<T> as_future(executor& ex, task<T> t) {
+  static_assert(!std::is_reference_v<T>,
+                "wick: as_future gives back values; return a pointer or a std::reference_wrapper");
+  ex.require_workers();
+  return detail::start(ex, std::move(t));
+}
+
+}  // namespace wick
