@@ -50,6 +50,8 @@ class epoch_plan {
   /// Of an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
+  /// Samples of a batch over all ranks; without batch() those that are planned at a time.
+  std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that this rank has of a batch.
   std::size_t slots() const noexcept {
     return static_cast<std::size_t>((batch_size_ + shard_.world - 1) / shard_.world);

@@ -87,8 +87,8 @@ class feed<pipeline<Source, S...>> {
     all_retired_.wait(lock, [&] { return free_pumps_.size() == pumps_.size(); });
   }
 
-  std::uint64_t batches() const noexcept { return plan_.batches(); }
-  std::uint64_t positions() const noexcept { return plan_.positions(); }
+  const auto& plan() const noexcept { return plan_; }
+  std::uint64_t seed() const noexcept { return seed_; }
   std::size_t window() const noexcept { return window_; }
   const Source& origin() const noexcept { return path_.source(); }
   path_type& path() noexcept { return path_; }

@@ -18,6 +18,7 @@
 #include <wick/flow/detail/pipeline_types.hpp>
 #include <wick/flow/detail/timed_await.hpp>
 #include <wick/flow/order.hpp>
+#include <wick/flow/state.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/run/executor.hpp>
@@ -63,6 +64,23 @@ class stage_path<pipeline<Source, S...>> {
   std::vector<std::string> stage_names() const {
     std::vector<std::string> out;
     std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
+    return out;
+  }
+  /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
+  /// go by a stage's number, so each counts; of shard() only that it is there.
+  std::vector<stage_identity> identity() const {
+    std::vector<stage_identity> out;
+    const auto ask = [&](const auto& s) {
+      stage_identity one{std::string(stage_name(s)), 0};
+      if constexpr (requires {
+                      { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
+                    })
+        one.parameters = s.fingerprint();
+      if constexpr (requires { s.pad_last(); })
+        one.parameters = (s.drop_last() ? 1u : 0u) | (s.pad_last() ? 2u : 0u);
+      out.push_back(std::move(one));
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
     return out;
   }
   /// What stages have to say for the report.
