@@ -12,6 +12,8 @@
 #include <wick/flow/per_worker.hpp>
 #include <wick/flow/pipeline.hpp>
 #include <wick/flow/sample.hpp>
+#include <wick/flow/state.hpp>
+#include <wick/flow/state_file.hpp>
 #include <wick/flow/weighted.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/image/turbojpeg.hpp>

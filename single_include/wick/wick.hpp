@@ -4098,6 +4098,8 @@ class epoch_plan {
   /// Of an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
+  /// Samples of a batch over all ranks; without batch() those that are planned at a time.
+  std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that this rank has of a batch.
   std::size_t slots() const noexcept {
     return static_cast<std::size_t>((batch_size_ + shard_.world - 1) / shard_.world);
@@ -4124,8 +4126,11 @@ class epoch_plan {
   }
 
   /// The same for `count` positions from `first` on.
-  static void indexes(const order_type& order, std::uint64_t first, std::uint64_t count, std::uint64_t* out) noexcept {
+  void indexes(const order_type& order, std::uint64_t first, std::uint64_t count, std::uint64_t* out) const noexcept {
     for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+    if (first + count > ordered_) {
+      for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+    }
     map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
   }
 
@@ -4671,6 +4676,243 @@ class timed_await {
 
 }  // namespace wick::detail
 
+// ==== wick/flow/state.hpp
+/// \file
+/// Where a training stands, in at most 4 KiB: what loader.state() gives and load_state() takes, on any number
+/// of workers and ranks.
+
+namespace wick {
+
+/// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
+struct stage_identity {
+  std::string name;
+  std::uint64_t parameters = 0;
+};
+
+/// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
+/// prefetch, memory, error policies and the number of ranks are not in it.
+struct pipeline_identity {
+  std::uint64_t data = 0;     ///< fingerprint of the source
+  std::uint64_t samples = 0;  ///< of the source
+  std::uint64_t seed = 0;
+  std::uint64_t batch = 0;  ///< samples of a batch over all ranks
+  bool batched =
+      true;  ///< false: the pipeline has no batch(), and `batch` is how many samples are planned at a time
+  std::vector<stage_identity> stages;
+};
+
+/// A place in the training: `batch` batches of `epoch` were handed over.
+struct loader_state {
+  static constexpr std::size_t max_bytes = 4096;
+  static constexpr std::uint32_t version = 1;
+
+  pipeline_identity of;
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;
+  std::uint64_t sample =
+      0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
+  std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
+
+  /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
+  /// told as one.
+  inline std::vector<std::byte> to_bytes() const;
+  /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
+  static inline loader_state from_bytes(std::span<const std::byte> bytes);
+};
+
+namespace detail {
+
+inline constexpr std::string_view state_magic = "wick-st\n";
+inline constexpr std::size_t max_state_name = 40;
+
+class state_writer {
+ public:
+  template <class T>
+  void number(T value) {
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      out_.push_back(static_cast<std::byte>(std::uint64_t{value} >> (8 * i)));
+  }
+  void text(std::string_view t) {
+    for (const char c : t) out_.push_back(static_cast<std::byte>(c));
+  }
+  std::vector<std::byte>& bytes() noexcept { return out_; }
+
+ private:
+  std::vector<std::byte> out_;
+};
+
+class state_reader {
+ public:
+  explicit state_reader(std::span<const std::byte> in) noexcept : in_(in) {}
+  template <class T>
+  T number() {
+    const auto raw = take(sizeof(T));
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      value |= std::uint64_t{std::to_integer<std::uint8_t>(raw[i])} << (8 * i);
+    return static_cast<T>(value);
+  }
+  std::string text(std::size_t size) {
+    const auto raw = take(size);
+    return {reinterpret_cast<const char*>(raw.data()), raw.size()};
+  }
+
+ private:
+  std::span<const std::byte> take(std::size_t n) {
+    if (n > in_.size())
+      throw error("load_state: the state says that it has more than it holds; it was not written by wick");
+    const auto taken = in_.first(n);
+    in_ = in_.subspan(n);
+    return taken;
+  }
+  std::span<const std::byte> in_;
+};
+
+inline std::uint64_t state_checksum(std::span<const std::byte> bytes) noexcept {
+  return fingerprint_hash().add(bytes.data(), bytes.size()).value();
+}
+
+/// So that shortened names of different stages differ, and all that did not find room counts.
+inline std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages) {
+  constexpr std::size_t most = 70;
+  std::vector<stage_identity> out;
+  for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
+    const auto& [name, parameters] = stages[i];
+    if (name.size() <= max_state_name)
+      out.push_back(stages[i]);
+    else
+      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
+  }
+  if (stages.size() > most) {
+    fingerprint_hash h;
+    for (std::size_t i = most; i < stages.size(); ++i) h.add(stages[i].name).add(stages[i].parameters);
+    out.push_back({"further stages", h.value()});
+  }
+  return out;
+}
+
+inline std::string hex(std::uint64_t n) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "0x";
+  for (int shift = 60; shift >= 0; shift -= 4) out += digits[(n >> shift) & 15];
+  return out;
+}
+
+/// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
+/// already.
+inline std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  if (saved.samples != mine.samples) {
+    return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
+           number(mine.samples) + "; give the source that the state was made with";
+  }
+  if (saved.data != mine.data) {
+    return "another data set: of the same size, with fingerprint " + hex(saved.data) +
+           ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
+  }
+  const std::vector<stage_identity>& before = saved.stages;
+  const std::vector<stage_identity> now = shortened(mine.stages);
+  for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
+    const std::string at = "another pipeline: stage " + number(i + 1) + " behind the source ";
+    if (i >= now.size())
+      return at + "was " + printable(before[i].name) + ", and this loader has no such stage";
+    if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
+    if (before[i].name != now[i].name)
+      return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
+    if (before[i].parameters != now[i].parameters)
+      return at + "(" + printable(now[i].name) + ") had other parameters";
+  }
+  if (saved.seed != mine.seed) {
+    return "another seed: " + number(saved.seed) + ", this loader has " + number(mine.seed) +
+           "; set loader_options::seed";
+  }
+  if (saved.batch != mine.batch) {
+    if (!mine.batched) {
+      return "another number of ranks (" + number(saved.batch) + " samples are planned at a time, here " +
+             number(mine.batch) + "); a pipeline without batch() goes on only with as many ranks as before";
+    }
+    return "another global batch: " + number(saved.batch) + " samples over all ranks, this loader has " +
+           number(mine.batch) + "; give batch() that number whatever the number of ranks is";
+  }
+  return {};
+}
+
+}  // namespace detail
+
+inline std::vector<std::byte> loader_state::to_bytes() const {
+  detail::state_writer w;
+  w.text(detail::state_magic);
+  w.number(version);
+  w.number(std::uint32_t{0});  // length, below
+  for (const std::uint64_t n :
+       {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures}) {
+    w.number(n);
+  }
+  const auto stages = detail::shortened(of.stages);
+  w.number(static_cast<std::uint16_t>(stages.size()));
+  for (const stage_identity& s : stages) {
+    w.number(static_cast<std::uint8_t>(s.name.size()));
+    w.text(s.name);
+    w.number(s.parameters);
+  }
+  auto& bytes = w.bytes();
+  const std::uint64_t length = bytes.size() + sizeof(std::uint64_t);
+  for (std::size_t i = 0; i < 4; ++i) bytes[12 + i] = static_cast<std::byte>(length >> (8 * i));
+  w.number(detail::state_checksum(bytes));
+  return std::move(bytes);
+}
+// Magic, version, length, numbers, stages with the longest names, checksum.
+static_assert(8 + 4 + 4 + 9 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+
+inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
+  const std::string size = std::to_string(bytes.size()) + " bytes";
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!text.starts_with(detail::state_magic.substr(0, bytes.size())) || bytes.empty()) {
+    throw error("load_state: these " + size +
+                " are no state of a wick loader, which begins with \"wick-st\"; is it the right file?");
+  }
+  if (bytes.size() < 16)
+    throw error("load_state: the state was cut off after " + size + "; take an older one");
+  detail::state_reader r(bytes.subspan(detail::state_magic.size()));
+  const auto format = r.number<std::uint32_t>();
+  if (format != version) {
+    throw error("load_state: the state has format " + std::to_string(format) +
+                ", and this wick knows format " + std::to_string(version) + "; " +
+                (format > version && format < 1000 ? "it was written by a newer wick"
+                                                   : "it is damaged: take an older one"));
+  }
+  const auto length = r.number<std::uint32_t>();
+  if (length < 24 || length > max_bytes)
+    throw error("load_state: the state is damaged (a length of " + std::to_string(length) +
+                " bytes); take an older one");
+  if (bytes.size() != length) {
+    throw error(
+        "load_state: the state has " + std::to_string(length) + " bytes, and there are " + size + "; " +
+        (bytes.size() < length ? "it was cut off: take an older one" : "give exactly what state() gave"));
+  }
+  detail::state_reader end(bytes.last(8));
+  if (end.number<std::uint64_t>() != detail::state_checksum(bytes.first(length - 8))) {
+    throw error(
+        "load_state: the state is damaged (its checksum is not that of its bytes); take an older one");
+  }
+  loader_state s;
+  std::uint64_t batched = 0;
+  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
+                           &s.sample, &s.failures}) {
+    *n = r.number<std::uint64_t>();
+  }
+  s.of.batched = batched != 0;
+  const auto stages = r.number<std::uint16_t>();
+  for (std::size_t i = 0; i < stages; ++i) {
+    const auto letters = r.number<std::uint8_t>();
+    std::string name = r.text(letters);
+    s.of.stages.push_back({std::move(name), r.number<std::uint64_t>()});
+  }
+  return s;
+}
+
+}  // namespace wick
+
 // ==== wick/observe/phases.hpp
 /// \file
 /// What happens inside a slot: a picture is decoded, resized and coloured in one pass, and each part has its own clock.
@@ -4724,11 +4966,6 @@ class phase_timer {
 
 namespace wick::detail {
 
-/// The sample's batch was given up while it waited.
-struct cancelled final : std::exception {
-  const char* what() const noexcept override { return "cancelled"; }
-};
-
 template <class Pipeline>
 class stage_path;
 
@@ -4764,6 +5001,23 @@ class stage_path<pipeline<Source, S...>> {
     std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
     return out;
   }
+  /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
+  /// go by a stage's number, so each counts; of shard() only that it is there.
+  std::vector<stage_identity> identity() const {
+    std::vector<stage_identity> out;
+    const auto ask = [&](const auto& s) {
+      stage_identity one{std::string(stage_name(s)), 0};
+      if constexpr (requires {
+                      { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
+                    })
+        one.parameters = s.fingerprint();
+      if constexpr (requires { s.pad_last(); })
+        one.parameters = (s.drop_last() ? 1u : 0u) | (s.pad_last() ? 2u : 0u);
+      out.push_back(std::move(one));
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
   /// What stages have to say for the report.
   std::vector<std::string> notes() const {
     std::vector<std::string> out;
@@ -4790,6 +5044,16 @@ class stage_path<pipeline<Source, S...>> {
         (f(std::get<types::batching + 1 + I>(stages_)), ...);
       }(std::make_index_sequence<stages - types::batching - 1>{});
     }
+  }
+  /// Where batches shall lie: what a batch stage asks for (pin does), else ordinary memory.
+  std::shared_ptr<slab_memory> batch_memory() {
+    std::shared_ptr<slab_memory> wanted;
+    for_each_batch_stage([&](auto& s) {
+      if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
+        if (wanted == nullptr) wanted = s.slab_memory();
+      }
+    });
+    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
 
   // ---- samples -----------------------------------------------------------------------------------------------------
@@ -5127,7 +5391,7 @@ class feed<pipeline<Source, S...>> {
         done_(window_),
         ring_(new job_type[std::bit_ceil(window_)]),
         mask_(std::bit_ceil(window_) - 1),
-        pool_(std::make_shared<slab_pool>(slab_memory_wanted(), (window_ + 2) * 8, window_ + 1)),
+        pool_(std::make_shared<slab_pool>(path_.batch_memory(), (window_ + 2) * 8, window_ + 1)),
         pumps_(on.workers()),
         stop_(std::make_unique<stop_source>()) {
     free_pumps_.reserve(pumps_.size());
@@ -5142,13 +5406,14 @@ class feed<pipeline<Source, S...>> {
 
   /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
   ~feed() {
+    if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
     drain();
     std::unique_lock lock(mutex_);
     all_retired_.wait(lock, [&] { return free_pumps_.size() == pumps_.size(); });
   }
 
-  std::uint64_t batches() const noexcept { return plan_.batches(); }
-  std::uint64_t positions() const noexcept { return plan_.positions(); }
+  const auto& plan() const noexcept { return plan_; }
+  std::uint64_t seed() const noexcept { return seed_; }
   std::size_t window() const noexcept { return window_; }
   const Source& origin() const noexcept { return path_.source(); }
   path_type& path() noexcept { return path_; }
@@ -5218,15 +5483,6 @@ class feed<pipeline<Source, S...>> {
   static std::size_t choose_window(const loader_options& options, const executor& on) {
     if (options.prefetch != 0) return options.prefetch;
     return static_cast<std::size_t>(on.workers() < 8 ? 4 : 8);
-  }
-  std::shared_ptr<slab_memory> slab_memory_wanted() {
-    std::shared_ptr<slab_memory> wanted;
-    path_.for_each_batch_stage([&](auto& s) {
-      if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
-        if (wanted == nullptr) wanted = s.slab_memory();
-      }
-    });
-    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
   // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
 
@@ -5377,14 +5633,16 @@ class feed<pipeline<Source, S...>> {
     // Few rows ahead: all those of a run would push each other out of the first cache.
     constexpr std::uint64_t ahead = 12;
     for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(path_.source(), index[i]);
-    const auto prefetch_ahead_of = [&](std::uint64_t i) {
-      if (i + ahead < count) prefetch_sample(path_.source(), index[i + ahead]);
+    const auto for_each = [&](auto&& one) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        if (i + ahead < count) prefetch_sample(path_.source(), index[i + ahead]);
+        one(i);
+      }
     };
     if constexpr (types::samples_suspend) {
-      for (std::uint64_t i = 0; i < count; ++i) {
-        prefetch_ahead_of(i);
+      for_each([&](std::uint64_t i) {
         resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
-      }
+      });
       learn(count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
@@ -5394,17 +5652,11 @@ class feed<pipeline<Source, S...>> {
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for (std::uint64_t i = 0; i < count; ++i) {
-          prefetch_ahead_of(i);
-          run_here<true>(j, from + i, index[i], c, ticks);
-        }
+        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index[i], c, ticks); });
         path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
-        for (std::uint64_t i = 0; i < count; ++i) {
-          prefetch_ahead_of(i);
-          run_here<false>(j, from + i, index[i], c, nullptr);
-        }
+        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index[i], c, nullptr); });
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
@@ -5592,6 +5844,10 @@ class ledger {
   /// The first 10,000 entries; total() says how many there were.
   const std::vector<ledger_entry>& entries() const noexcept { return entries_; }
   std::uint64_t total() const noexcept { return total_; }
+  /// Failures of the training so far: total(), and those that a loaded state brought.
+  std::uint64_t of_training() const noexcept { return before_ + total_; }
+  /// For the loader: what was counted before the state that it goes on from.
+  void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
   void add(ledger_entry e) {
     ++total_;
     if (entries_.size() < max_kept) entries_.push_back(std::move(e));
@@ -5600,6 +5856,7 @@ class ledger {
  private:
   std::vector<ledger_entry> entries_;
   std::uint64_t total_ = 0;
+  std::uint64_t before_ = 0;  // modulo 2^64: a state may be older than what this loader has counted
 };
 
 }  // namespace wick
@@ -5809,45 +6066,107 @@ class loader<pipeline<Source, S...>> {
 
   class epoch_range;
 
-  /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches are
-  /// ready already; else what was prefetched is dropped. An epoch that was left early begins anew.
+  /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
+  /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
+  /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
+  /// forgets the state.
   epoch_range epoch(std::uint64_t e) {
-    feed_->seek(e, 0);
-    epoch_ = e;
-    left_ = feed_->batches();
+    feed_->on().require_workers();
+    const bool goes_on = resume_ && resume_->epoch == e;
+    const std::uint64_t number = goes_on ? resume_->batch : 0, batches = feed_->plan().batches();
+    skip_ = goes_on ? resume_->sample : 0;
+    resume_.reset();
     singles_.clear();
+    single_ = 0;
+    epoch_ = e;
+    left_ = batches - number;
+    if (number < batches) feed_->seek(e, number);
     return epoch_range(*this);
   }
+
+  /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
+  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Write it into the model's
+  /// checkpoint, or with write_state() into a file of its own. It is the same on every rank but for the
+  /// failures it counts.
+  std::vector<std::byte> state() const {
+    loader_state s;
+    s.of = identity();
+    s.failures = ledger_.of_training();
+    if (resume_) {
+      s.epoch = resume_->epoch;
+      s.batch = resume_->batch;
+      s.sample = resume_->sample;
+    } else if (epoch_) {
+      s.epoch = *epoch_;
+      s.batch = feed_->plan().batches() - left_;
+      s.sample = skip_;
+      if (single_ < singles_.size()) {
+        --s.batch;
+        s.sample = single_;
+      }
+    }
+    return s.to_bytes();
+  }
+  /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
+  /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
+  /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
+  /// has
+  ///   changed then
+  void load_state(std::span<const std::byte> bytes) {
+    loader_state s = loader_state::from_bytes(bytes);
+    if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
+      throw error("load_state: the state is of " + what);
+    }
+    if (s.batch > feed_->plan().batches() ||
+        (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
+      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                  std::to_string(feed_->plan().batches()) + "; it was not written by wick");
+    }
+    ledger_.go_on_from(s.failures);
+    resume_ = std::move(s);
+  }
+  /// The epoch being delivered, or of the state that was loaded: `for (auto e = train.current_epoch(); e <
+  /// 90; ++e)`.
+  std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed; the next call goes on behind it
   /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
   std::optional<value_type> next() {
     if (!begun()) return std::nullopt;
-    if constexpr (!feed_type::batched) {
-      if (single_ < singles_.size()) return take_single();
-      if (left_ == 0) return std::nullopt;
+    if constexpr (feed_type::batched) {
+      return deliver(wait());
+    } else {
+      while (single_ == singles_.size()) {  // a group may have no sample of this rank
+        if (left_ == 0) return std::nullopt;
+        deliver(wait());
+      }
+      return take_single();
     }
-    return deliver(wait());
   }
 
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<value_type>> next_async() {
     if (!begun()) co_return std::nullopt;
-    if constexpr (!feed_type::batched) {
-      if (single_ < singles_.size()) co_return take_single();
-      if (left_ == 0) co_return std::nullopt;
+    for (;;) {
+      if constexpr (!feed_type::batched) {
+        if (single_ != singles_.size()) co_return take_single();
+        if (left_ == 0) co_return std::nullopt;
+      }
+      const std::uint64_t begun_at = now_ticks();
+      job_type* const job = co_await feed_->next_async();
+      meter(begun_at);
+      if constexpr (feed_type::batched)
+        co_return deliver(job);
+      else
+        deliver(job);
     }
-    const std::uint64_t begun_at = now_ticks();
-    job_type* const job = co_await feed_->next_async();
-    meter(begun_at);
-    co_return deliver(job);
   }
 
   /// Batches an epoch (for a pipeline without batch(): groups of samples that only the loader sees).
-  std::uint64_t batches() const noexcept { return feed_->batches(); }
+  std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
   /// Samples an epoch, over all ranks.
-  std::uint64_t size() const noexcept { return feed_->positions(); }
+  std::uint64_t size() const noexcept { return feed_->plan().positions(); }
   /// The source, as it was given.
   const Source& source() const noexcept { return feed_->origin(); }
   executor& on() noexcept { return feed_->on(); }
@@ -5905,7 +6224,8 @@ class loader<pipeline<Source, S...>> {
 
  private:
   bool begun() {
-    if (!epoch_) epoch(0);
+    feed_->on().require_workers();
+    if (!epoch_ || resume_) epoch(current_epoch());
     return left_ != 0 || !feed_type::batched;
   }
 
@@ -5935,6 +6255,16 @@ class loader<pipeline<Source, S...>> {
     last_taken_ = now;
   }
 
+  pipeline_identity identity() const {
+    if (!data_) data_ = fingerprint_of(feed_->origin());
+    return {*data_,
+            feed_->origin().size(),
+            feed_->seed(),
+            feed_->plan().batch_size(),
+            feed_type::batched,
+            feed_->path().identity()};
+  }
+
   std::optional<value_type> deliver(job_type* job);
   std::optional<value_type> take_single();
   sample_error describe(const job_type& job, const detail::failure& f) const;
@@ -5944,6 +6274,8 @@ class loader<pipeline<Source, S...>> {
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
   std::optional<value_type> current_;
+  std::optional<loader_state> resume_;         // loaded, and not yet gone on from
+  mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
   struct single {
     std::optional<value_type> value;
@@ -5951,6 +6283,7 @@ class loader<pipeline<Source, S...>> {
   };
   std::vector<single> singles_;  // of a pipeline without batch(): the group being handed out
   std::size_t single_ = 0;
+  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
 
   wick::ledger ledger_;
   stall_meter stalls_;
@@ -6016,6 +6349,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
   std::vector<sample_error> errors;
   for (const detail::failure& f : job->failures) {
     errors.push_back(describe(*job, f));
+    if (f.slot < skip_) continue;  // it was told before the state was written
     const sample_error& e = errors.back();
     std::string text = e.what();
     text.erase(0, e.key().size() + e.stage().size() + 4);
@@ -6034,13 +6368,14 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     return batch;
   } else {
     singles_.clear();
-    single_ = 0;
+    single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
     if (job->value) {
       for (auto& v : *job->value) singles_.push_back({std::move(v), std::nullopt});
     }
     for (std::size_t i = 0; i < errors.size(); ++i) singles_[job->failures[i].slot].failure = std::move(errors[i]);
+    single_ = std::min(single_, singles_.size());
     feed_->release(job);
-    return take_single();
+    return std::nullopt;  // next() takes them one by one
   }
 }
 
@@ -6502,6 +6837,106 @@ template <class Make, class F>
 auto per_worker(std::string name, Make&& make, F&& f) {
   return per_worker_stage<std::decay_t<Make>, std::decay_t<F>>(std::move(name), std::forward<Make>(make),
                                                                std::forward<F>(f));
+}
+
+}  // namespace wick
+
+// ==== wick/flow/state_file.hpp
+/// \file
+/// A state in a file of its own, that is whole at any moment: the old one or the new one, whenever the
+/// machine stops.
+
+#include <cerrno>
+#include <fcntl.h>
+#include <filesystem>
+#include <unistd.h>
+
+namespace wick {
+
+namespace detail {
+
+[[noreturn]] inline void state_file_error(const char* what, const std::filesystem::path& path, int fault,
+                                          const char* advice) {
+  throw error(printable(path.native()) + ": state: " + what + ": " + std::generic_category().message(fault) +
+              "; " + advice);
+}
+
+/// A descriptor that is closed with its scope.
+class state_file {
+ public:
+  explicit state_file(int file) noexcept : file_(file) {}
+  state_file(const state_file&) = delete;
+  state_file& operator=(const state_file&) = delete;
+  ~state_file() { close(); }
+  int get() const noexcept { return file_; }
+  bool close() noexcept {
+    const int file = file_;
+    file_ = -1;
+    return file < 0 || ::close(file) == 0;
+  }
+
+ private:
+  int file_;
+};
+
+}  // namespace detail
+
+/// Replaces the file at `path` by these bytes: they are written to a neighbour, brought to the disk, and take
+/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Two
+/// that write the same path at once don't mix: the last one wins. Keeps no other bytes than those of a state:
+/// give it a training's whole checkpoint if that is small enough. \throws wick::error when a step fails; the
+/// old file is as it was
+inline void write_state(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
+  std::filesystem::path temporary = path;
+  temporary += ".writing-" + std::to_string(::getpid());
+  detail::state_file file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) detail::state_file_error("can't be created", temporary, errno, advice);
+  const auto give_up = [&](const char* what) {
+    const int fault = errno;
+    ::unlink(temporary.c_str());
+    detail::state_file_error(what, path, fault, advice);
+  };
+  for (std::span<const std::byte> left = bytes; !left.empty();) {
+    const ::ssize_t n = ::write(file.get(), left.data(), left.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) give_up("can't be written");
+    left = left.subspan(static_cast<std::size_t>(n));
+  }
+  if (::fsync(file.get()) != 0 || !file.close()) give_up("can't be brought to the disk");
+  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up("can't take its name");
+  // The name lies in the folder: it is on the disk when the folder is.
+  const std::filesystem::path folder =
+      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  detail::state_file directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
+    detail::state_file_error("was written, but its folder can't be brought to the disk", path, errno,
+                             "after a power failure the old one may be back");
+  }
+}
+
+/// The bytes of a file that write_state() wrote, up to a state's size; load_state() checks them.
+/// \throws wick::error when the file can't be read, or is too large for a state
+inline std::vector<std::byte> read_state(const std::filesystem::path& path) {
+  detail::state_file file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0)
+    detail::state_file_error("can't be opened", path, errno, "begin a training without it, or give its path");
+  std::vector<std::byte> out(loader_state::max_bytes + 1);
+  std::size_t size = 0;
+  while (size < out.size()) {
+    const ::ssize_t n = ::read(file.get(), out.data() + size, out.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) detail::state_file_error("can't be read", path, errno, "take an older one");
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  if (size > loader_state::max_bytes) {
+    throw error(printable(path.native()) + ": state: has more than the " +
+                std::to_string(loader_state::max_bytes) +
+                " bytes that a state has at most; is it the right file?");
+  }
+  out.resize(size);
+  return out;
 }
 
 }  // namespace wick
@@ -9425,8 +9860,6 @@ extern const codec turbojpeg_codec;
 /// \file
 /// A source of files, one sample each.
 
-#include <filesystem>
-
 // ==== wick/read/detail/glob.hpp
 /// \file
 /// Patterns for many files: "shard-{000..009}.tar", "photos/*.jpg", "logs/**/*.json".
@@ -9440,8 +9873,6 @@ extern const codec turbojpeg_codec;
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include <cerrno>
-
 // ==== wick/read/detail/source_file.hpp
 /// \file
 /// What sources share: the form of their messages, and opening a file whose size is to be known.
@@ -9450,9 +9881,7 @@ extern const codec turbojpeg_codec;
 /// \file
 /// Opening and reading files: blocking, for I/O threads, and without ever blocking, for workers.
 
-#include <fcntl.h>
 #include <sys/uio.h>
-#include <unistd.h>
 #ifdef __linux__
 #include <linux/openat2.h>
 #include <sys/syscall.h>

@@ -26,6 +26,10 @@ class ledger {
   /// The first 10,000 entries; total() says how many there were.
   const std::vector<ledger_entry>& entries() const noexcept { return entries_; }
   std::uint64_t total() const noexcept { return total_; }
+  /// Failures of the training so far: total(), and those that a loaded state brought.
+  std::uint64_t of_training() const noexcept { return before_ + total_; }
+  /// For the loader: what was counted before the state that it goes on from.
+  void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
   void add(ledger_entry e) {
     ++total_;
     if (entries_.size() < max_kept) entries_.push_back(std::move(e));
@@ -34,6 +38,7 @@ class ledger {
  private:
   std::vector<ledger_entry> entries_;
   std::uint64_t total_ = 0;
+  std::uint64_t before_ = 0;  // modulo 2^64: a state may be older than what this loader has counted
 };
 
 }  // namespace wick

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include <wick/flow/ledger.hpp>
 #include <wick/flow/loader_options.hpp>
 #include <wick/flow/pipeline.hpp>
+#include <wick/flow/state.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/observe/stall_meter.hpp>
@@ -55,45 +57,107 @@ class loader<pipeline<Source, S...>> {
 
   class epoch_range;
 
-  /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches are
-  /// ready already; else what was prefetched is dropped. An epoch that was left early begins anew.
+  /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
+  /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
+  /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
+  /// forgets the state.
   epoch_range epoch(std::uint64_t e) {
-    feed_->seek(e, 0);
-    epoch_ = e;
-    left_ = feed_->batches();
+    feed_->on().require_workers();
+    const bool goes_on = resume_ && resume_->epoch == e;
+    const std::uint64_t number = goes_on ? resume_->batch : 0, batches = feed_->plan().batches();
+    skip_ = goes_on ? resume_->sample : 0;
+    resume_.reset();
     singles_.clear();
+    single_ = 0;
+    epoch_ = e;
+    left_ = batches - number;
+    if (number < batches) feed_->seek(e, number);
     return epoch_range(*this);
   }
+
+  /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
+  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Write it into the model's
+  /// checkpoint, or with write_state() into a file of its own. It is the same on every rank but for the
+  /// failures it counts.
+  std::vector<std::byte> state() const {
+    loader_state s;
+    s.of = identity();
+    s.failures = ledger_.of_training();
+    if (resume_) {
+      s.epoch = resume_->epoch;
+      s.batch = resume_->batch;
+      s.sample = resume_->sample;
+    } else if (epoch_) {
+      s.epoch = *epoch_;
+      s.batch = feed_->plan().batches() - left_;
+      s.sample = skip_;
+      if (single_ < singles_.size()) {
+        --s.batch;
+        s.sample = single_;
+      }
+    }
+    return s.to_bytes();
+  }
+  /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
+  /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
+  /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
+  /// has
+  ///   changed then
+  void load_state(std::span<const std::byte> bytes) {
+    loader_state s = loader_state::from_bytes(bytes);
+    if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
+      throw error("load_state: the state is of " + what);
+    }
+    if (s.batch > feed_->plan().batches() ||
+        (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
+      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                  std::to_string(feed_->plan().batches()) + "; it was not written by wick");
+    }
+    ledger_.go_on_from(s.failures);
+    resume_ = std::move(s);
+  }
+  /// The epoch being delivered, or of the state that was loaded: `for (auto e = train.current_epoch(); e <
+  /// 90; ++e)`.
+  std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed; the next call goes on behind it
   /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
   std::optional<value_type> next() {
     if (!begun()) return std::nullopt;
-    if constexpr (!feed_type::batched) {
-      if (single_ < singles_.size()) return take_single();
-      if (left_ == 0) return std::nullopt;
+    if constexpr (feed_type::batched) {
+      return deliver(wait());
+    } else {
+      while (single_ == singles_.size()) {  // a group may have no sample of this rank
+        if (left_ == 0) return std::nullopt;
+        deliver(wait());
+      }
+      return take_single();
     }
-    return deliver(wait());
   }
 
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<value_type>> next_async() {
     if (!begun()) co_return std::nullopt;
-    if constexpr (!feed_type::batched) {
-      if (single_ < singles_.size()) co_return take_single();
-      if (left_ == 0) co_return std::nullopt;
+    for (;;) {
+      if constexpr (!feed_type::batched) {
+        if (single_ != singles_.size()) co_return take_single();
+        if (left_ == 0) co_return std::nullopt;
+      }
+      const std::uint64_t begun_at = now_ticks();
+      job_type* const job = co_await feed_->next_async();
+      meter(begun_at);
+      if constexpr (feed_type::batched)
+        co_return deliver(job);
+      else
+        deliver(job);
     }
-    const std::uint64_t begun_at = now_ticks();
-    job_type* const job = co_await feed_->next_async();
-    meter(begun_at);
-    co_return deliver(job);
   }
 
   /// Batches an epoch (for a pipeline without batch(): groups of samples that only the loader sees).
-  std::uint64_t batches() const noexcept { return feed_->batches(); }
+  std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
   /// Samples an epoch, over all ranks.
-  std::uint64_t size() const noexcept { return feed_->positions(); }
+  std::uint64_t size() const noexcept { return feed_->plan().positions(); }
   /// The source, as it was given.
   const Source& source() const noexcept { return feed_->origin(); }
   executor& on() noexcept { return feed_->on(); }
@@ -151,7 +215,8 @@ class loader<pipeline<Source, S...>> {
 
  private:
   bool begun() {
-    if (!epoch_) epoch(0);
+    feed_->on().require_workers();
+    if (!epoch_ || resume_) epoch(current_epoch());
     return left_ != 0 || !feed_type::batched;
   }
 
@@ -181,6 +246,16 @@ class loader<pipeline<Source, S...>> {
     last_taken_ = now;
   }
 
+  pipeline_identity identity() const {
+    if (!data_) data_ = fingerprint_of(feed_->origin());
+    return {*data_,
+            feed_->origin().size(),
+            feed_->seed(),
+            feed_->plan().batch_size(),
+            feed_type::batched,
+            feed_->path().identity()};
+  }
+
   std::optional<value_type> deliver(job_type* job);
   std::optional<value_type> take_single();
   sample_error describe(const job_type& job, const detail::failure& f) const;
@@ -190,6 +265,8 @@ class loader<pipeline<Source, S...>> {
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
   std::optional<value_type> current_;
+  std::optional<loader_state> resume_;         // loaded, and not yet gone on from
+  mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
   struct single {
     std::optional<value_type> value;
@@ -197,6 +274,7 @@ class loader<pipeline<Source, S...>> {
   };
   std::vector<single> singles_;  // of a pipeline without batch(): the group being handed out
   std::size_t single_ = 0;
+  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
 
   wick::ledger ledger_;
   stall_meter stalls_;
@@ -262,6 +340,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
   std::vector<sample_error> errors;
   for (const detail::failure& f : job->failures) {
     errors.push_back(describe(*job, f));
+    if (f.slot < skip_) continue;  // it was told before the state was written
     const sample_error& e = errors.back();
     std::string text = e.what();
     text.erase(0, e.key().size() + e.stage().size() + 4);
@@ -280,13 +359,14 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     return batch;
   } else {
     singles_.clear();
-    single_ = 0;
+    single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
     if (job->value) {
       for (auto& v : *job->value) singles_.push_back({std::move(v), std::nullopt});
     }
     for (std::size_t i = 0; i < errors.size(); ++i) singles_[job->failures[i].slot].failure = std::move(errors[i]);
+    single_ = std::min(single_, singles_.size());
     feed_->release(job);
-    return take_single();
+    return std::nullopt;  // next() takes them one by one
   }
 }
 

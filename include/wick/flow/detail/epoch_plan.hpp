@@ -50,6 +50,8 @@ class epoch_plan {
   /// Of an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
+  /// Samples of a batch over all ranks; without batch() those that are planned at a time.
+  std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that this rank has of a batch.
   std::size_t slots() const noexcept {
     return static_cast<std::size_t>((batch_size_ + shard_.world - 1) / shard_.world);
@@ -76,8 +78,11 @@ class epoch_plan {
   }
 
   /// The same for `count` positions from `first` on.
-  static void indexes(const order_type& order, std::uint64_t first, std::uint64_t count, std::uint64_t* out) noexcept {
+  void indexes(const order_type& order, std::uint64_t first, std::uint64_t count, std::uint64_t* out) const noexcept {
     for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+    if (first + count > ordered_) {
+      for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+    }
     map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
   }
 

@@ -67,7 +67,7 @@ class feed<pipeline<Source, S...>> {
         done_(window_),
         ring_(new job_type[std::bit_ceil(window_)]),
         mask_(std::bit_ceil(window_) - 1),
-        pool_(std::make_shared<slab_pool>(slab_memory_wanted(), (window_ + 2) * 8, window_ + 1)),
+        pool_(std::make_shared<slab_pool>(path_.batch_memory(), (window_ + 2) * 8, window_ + 1)),
         pumps_(on.workers()),
         stop_(std::make_unique<stop_source>()) {
     free_pumps_.reserve(pumps_.size());
@@ -82,13 +82,14 @@ class feed<pipeline<Source, S...>> {
 
   /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
   ~feed() {
+    if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
     drain();
     std::unique_lock lock(mutex_);
     all_retired_.wait(lock, [&] { return free_pumps_.size() == pumps_.size(); });
   }
 
-  std::uint64_t batches() const noexcept { return plan_.batches(); }
-  std::uint64_t positions() const noexcept { return plan_.positions(); }
+  const auto& plan() const noexcept { return plan_; }
+  std::uint64_t seed() const noexcept { return seed_; }
   std::size_t window() const noexcept { return window_; }
   const Source& origin() const noexcept { return path_.source(); }
   path_type& path() noexcept { return path_; }
@@ -143,7 +144,6 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-
  private:
   static constexpr std::uint64_t max_run = 256;
   static constexpr std::uint64_t run_ticks = 40'000;         // 10–20 µs
@@ -159,15 +159,6 @@ class feed<pipeline<Source, S...>> {
   static std::size_t choose_window(const loader_options& options, const executor& on) {
     if (options.prefetch != 0) return options.prefetch;
     return static_cast<std::size_t>(on.workers() < 8 ? 4 : 8);
-  }
-  std::shared_ptr<slab_memory> slab_memory_wanted() {
-    std::shared_ptr<slab_memory> wanted;
-    path_.for_each_batch_stage([&](auto& s) {
-      if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
-        if (wanted == nullptr) wanted = s.slab_memory();
-      }
-    });
-    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
   // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
 
@@ -318,14 +309,16 @@ class feed<pipeline<Source, S...>> {
     // Few rows ahead: all those of a run would push each other out of the first cache.
     constexpr std::uint64_t ahead = 12;
     for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(path_.source(), index[i]);
-    const auto prefetch_ahead_of = [&](std::uint64_t i) {
-      if (i + ahead < count) prefetch_sample(path_.source(), index[i + ahead]);
+    const auto for_each = [&](auto&& one) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        if (i + ahead < count) prefetch_sample(path_.source(), index[i + ahead]);
+        one(i);
+      }
     };
     if constexpr (types::samples_suspend) {
-      for (std::uint64_t i = 0; i < count; ++i) {
-        prefetch_ahead_of(i);
+      for_each([&](std::uint64_t i) {
         resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
-      }
+      });
       learn(count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
@@ -335,17 +328,11 @@ class feed<pipeline<Source, S...>> {
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for (std::uint64_t i = 0; i < count; ++i) {
-          prefetch_ahead_of(i);
-          run_here<true>(j, from + i, index[i], c, ticks);
-        }
+        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index[i], c, ticks); });
         path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
-        for (std::uint64_t i = 0; i < count; ++i) {
-          prefetch_ahead_of(i);
-          run_here<false>(j, from + i, index[i], c, nullptr);
-        }
+        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index[i], c, nullptr); });
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);

@@ -4,9 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -18,17 +19,15 @@
 #include <wick/flow/detail/pipeline_types.hpp>
 #include <wick/flow/detail/timed_await.hpp>
 #include <wick/flow/order.hpp>
+#include <wick/flow/slab.hpp>
+#include <wick/flow/state.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 
 namespace wick::detail {
-
-/// The sample's batch was given up while it waited.
-struct cancelled final : std::exception {
-  const char* what() const noexcept override { return "cancelled"; }
-};
 
 template <class Pipeline>
 class stage_path;
@@ -65,6 +64,23 @@ class stage_path<pipeline<Source, S...>> {
     std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
     return out;
   }
+  /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
+  /// go by a stage's number, so each counts; of shard() only that it is there.
+  std::vector<stage_identity> identity() const {
+    std::vector<stage_identity> out;
+    const auto ask = [&](const auto& s) {
+      stage_identity one{std::string(stage_name(s)), 0};
+      if constexpr (requires {
+                      { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
+                    })
+        one.parameters = s.fingerprint();
+      if constexpr (requires { s.pad_last(); })
+        one.parameters = (s.drop_last() ? 1u : 0u) | (s.pad_last() ? 2u : 0u);
+      out.push_back(std::move(one));
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
   /// What stages have to say for the report.
   std::vector<std::string> notes() const {
     std::vector<std::string> out;
@@ -91,6 +107,16 @@ class stage_path<pipeline<Source, S...>> {
         (f(std::get<types::batching + 1 + I>(stages_)), ...);
       }(std::make_index_sequence<stages - types::batching - 1>{});
     }
+  }
+  /// Where batches shall lie: what a batch stage asks for (pin does), else ordinary memory.
+  std::shared_ptr<slab_memory> batch_memory() {
+    std::shared_ptr<slab_memory> wanted;
+    for_each_batch_stage([&](auto& s) {
+      if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
+        if (wanted == nullptr) wanted = s.slab_memory();
+      }
+    });
+    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
 
   // ---- samples -----------------------------------------------------------------------------------------------------
