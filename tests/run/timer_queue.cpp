@@ -29,8 +29,9 @@ struct counted_timer : timer {
       self->early = on_time && clock::now() < self->due;
       if (self->order != nullptr) self->order->push_back(self);
       self->dropped = !on_time;
-      self->calls.fetch_add(1);
-      if (self->done != nullptr) self->done->down();
+      countdown* const told = self->done;
+      self->calls.fetch_add(1);  // whoever looks at this may free the timer
+      if (told != nullptr) told->down();
     };
   }
   std::atomic<int> calls{0};
