@@ -3055,32 +3055,76 @@ concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::sta
 
 }  // namespace wick
 
+// ==== wick/run/awaitable.hpp
+/// \file
+/// What can be awaited: a task, an awaiter, or anything with an operator co_await.
+
+#include <variant>
+
+namespace wick {
+
+namespace detail {
+
+template <class A>
+concept has_member_co_await = requires(A&& a) {
+  static_cast<A&&>(a).operator co_await();
+};
+template <class A>
+concept has_free_co_await = requires(A&& a) {
+  operator co_await(static_cast<A&&>(a));
+};
+
+/// What `co_await a` calls the three functions of.
+template <class A>
+decltype(auto) awaiter_of(A&& a) {
+  if constexpr (has_member_co_await<A>)
+    return static_cast<A&&>(a).operator co_await();
+  else if constexpr (has_free_co_await<A>)
+    return operator co_await(static_cast<A&&>(a));
+  else
+    return static_cast<A&&>(a);
+}
+
+template <class R>
+concept suspend_result =
+    std::is_void_v<R> || std::same_as<R, bool> || std::convertible_to<R, std::coroutine_handle<>>;
+
+template <class A>
+concept awaiter = requires(std::remove_reference_t<A>& a, std::coroutine_handle<> h) {
+  { a.await_ready() } -> std::convertible_to<bool>;
+  { a.await_suspend(h) } -> suspend_result;
+  a.await_resume();
+};
+
+}  // namespace detail
+
+/// What `co_await` takes in any coroutine of wick: an awaiter whose await_suspend returns nothing, bool or a
+/// handle, or what has a member or free `operator co_await` that gives one.
+template <class A>
+concept awaitable = detail::has_member_co_await<A> || detail::has_free_co_await<A> || detail::awaiter<A>;
+
+/// What `co_await a` gives.
+template <awaitable A>
+using await_result_t = decltype(detail::awaiter_of(std::declval<A>()).await_resume());
+
+/// The same as a value that can be kept: std::monostate for void.
+template <awaitable A>
+using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::monostate,
+                                     std::remove_cvref_t<await_result_t<A>>>;
+
+}  // namespace wick
+
 namespace wick::detail {
 
 // ---- awaiting ---------------------------------------------------------------------------------------------------
 
 template <class A>
-concept awaiter = requires(A a, std::coroutine_handle<> h) {
-  { a.await_ready() } -> std::convertible_to<bool>;
-  a.await_suspend(h);
-  a.await_resume();
-};
-template <class A>
-concept has_member_co_await = requires(A&& a) { static_cast<A&&>(a).operator co_await(); };
-template <class A>
-concept awaitable = awaiter<A> || has_member_co_await<A>;
-
-template <class A>
 struct awaited {
   using type = A;
 };
-template <awaiter A>
+template <awaitable A>
 struct awaited<A> {
-  using type = decltype(std::declval<A&>().await_resume());
-};
-template <has_member_co_await A>
-struct awaited<A> {
-  using type = decltype(std::declval<A&&>().operator co_await().await_resume());
+  using type = await_result_t<A>;
 };
 /// What `co_await` gives of an awaitable; the type itself for anything else.
 template <class R>
@@ -4617,9 +4661,9 @@ class books {
 namespace wick::detail {
 
 template <class A>
-decltype(auto) awaiter_of(A& a) {
+decltype(auto) awaiter_in(A& a) {
   if constexpr (awaiter<A>) return (a);
-  else return std::move(a).operator co_await();
+  else return awaiter_of(std::move(a));
 }
 
 /// `Books` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the coroutine.
@@ -5114,7 +5158,7 @@ class stage_path<pipeline<Source, S...>> {
     c->enter(static_cast<std::uint32_t>(stage));
     const std::uint64_t begun = now_ticks();
     auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
-    decltype(auto) inner = awaiter_of(operation);
+    decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
     timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
                                          static_cast<std::uint32_t>(stage), begun);
@@ -6815,7 +6859,7 @@ class per_worker_stage {
  private:
   template <class R>
   static consteval void check() {
-    static_assert(!detail::awaitable<R>,
+    static_assert(!awaitable<R>,
                   "wick: a per_worker stage can't suspend: it may wake up on another worker, whose state is another; "
                   "do what needs the state in a plain callable, and the waiting in a stage of its own");
   }
@@ -12542,65 +12586,6 @@ class async_mutex {
  private:
   async_semaphore one_{1};
 };
-
-}  // namespace wick
-
-// ==== wick/run/awaitable.hpp
-/// \file
-/// What can be awaited: a task, an awaiter, or anything with an operator co_await.
-
-#include <variant>
-
-namespace wick {
-
-namespace detail {
-
-template <class A>
-concept has_member_co_await = requires(A&& a) {
-  static_cast<A&&>(a).operator co_await();
-};
-template <class A>
-concept has_free_co_await = requires(A&& a) {
-  operator co_await(static_cast<A&&>(a));
-};
-
-/// What `co_await a` calls the three functions of.
-template <class A>
-decltype(auto) awaiter_of(A&& a) {
-  if constexpr (has_member_co_await<A>)
-    return static_cast<A&&>(a).operator co_await();
-  else if constexpr (has_free_co_await<A>)
-    return operator co_await(static_cast<A&&>(a));
-  else
-    return static_cast<A&&>(a);
-}
-
-template <class R>
-concept suspend_result =
-    std::is_void_v<R> || std::same_as<R, bool> || std::convertible_to<R, std::coroutine_handle<>>;
-
-template <class A>
-concept awaiter = requires(std::remove_reference_t<A>& a, std::coroutine_handle<> h) {
-  { a.await_ready() } -> std::convertible_to<bool>;
-  { a.await_suspend(h) } -> suspend_result;
-  a.await_resume();
-};
-
-}  // namespace detail
-
-/// What `co_await` takes in any coroutine of wick: an awaiter whose await_suspend returns nothing, bool or a
-/// handle, or what has a member or free `operator co_await` that gives one.
-template <class A>
-concept awaitable = detail::has_member_co_await<A> || detail::has_free_co_await<A> || detail::awaiter<A>;
-
-/// What `co_await a` gives.
-template <awaitable A>
-using await_result_t = decltype(detail::awaiter_of(std::declval<A>()).await_resume());
-
-/// The same as a value that can be kept: std::monostate for void.
-template <awaitable A>
-using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::monostate,
-                                     std::remove_cvref_t<await_result_t<A>>>;
 
 }  // namespace wick
 

@@ -52,7 +52,7 @@ class per_worker_stage {
  private:
   template <class R>
   static consteval void check() {
-    static_assert(!detail::awaitable<R>,
+    static_assert(!awaitable<R>,
                   "wick: a per_worker stage can't suspend: it may wake up on another worker, whose state is another; "
                   "do what needs the state in a plain callable, and the waiting in a stage of its own");
   }

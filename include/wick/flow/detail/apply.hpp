@@ -3,7 +3,6 @@
 #pragma once
 
 #include <concepts>
-#include <coroutine>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <wick/flow/context.hpp>
 #include <wick/flow/sample.hpp>
 #include <wick/flow/stage.hpp>
+#include <wick/run/awaitable.hpp>
 #include <wick/run/task.hpp>
 
 namespace wick::detail {
@@ -18,27 +18,12 @@ namespace wick::detail {
 // ---- awaiting ---------------------------------------------------------------------------------------------------
 
 template <class A>
-concept awaiter = requires(A a, std::coroutine_handle<> h) {
-  { a.await_ready() } -> std::convertible_to<bool>;
-  a.await_suspend(h);
-  a.await_resume();
-};
-template <class A>
-concept has_member_co_await = requires(A&& a) { static_cast<A&&>(a).operator co_await(); };
-template <class A>
-concept awaitable = awaiter<A> || has_member_co_await<A>;
-
-template <class A>
 struct awaited {
   using type = A;
 };
-template <awaiter A>
+template <awaitable A>
 struct awaited<A> {
-  using type = decltype(std::declval<A&>().await_resume());
-};
-template <has_member_co_await A>
-struct awaited<A> {
-  using type = decltype(std::declval<A&&>().operator co_await().await_resume());
+  using type = await_result_t<A>;
 };
 /// What `co_await` gives of an awaitable; the type itself for anything else.
 template <class R>

@@ -177,7 +177,7 @@ class stage_path<pipeline<Source, S...>> {
     c->enter(static_cast<std::uint32_t>(stage));
     const std::uint64_t begun = now_ticks();
     auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
-    decltype(auto) inner = awaiter_of(operation);
+    decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
     timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
                                          static_cast<std::uint32_t>(stage), begun);

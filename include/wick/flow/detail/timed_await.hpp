@@ -13,9 +13,9 @@
 namespace wick::detail {
 
 template <class A>
-decltype(auto) awaiter_of(A& a) {
+decltype(auto) awaiter_in(A& a) {
   if constexpr (awaiter<A>) return (a);
-  else return std::move(a).operator co_await();
+  else return awaiter_of(std::move(a));
 }
 
 /// `Books` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the coroutine.
