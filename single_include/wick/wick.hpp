@@ -14517,7 +14517,7 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
 
 #include <jerror.h>
 
-// ==== wick/image/detail/jpeg_memory.hpp
+// ==== wick/image/detail/jpeg_memory_implementation.hpp
 /// \file
 /// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after each one.
 /// Only for turbojpeg_implementation.hpp, which includes jpeglib.h before this.

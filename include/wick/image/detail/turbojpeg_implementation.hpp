@@ -24,7 +24,7 @@
 #include <wick/flow/error.hpp>
 #include <wick/image/codec.hpp>
 #include <wick/image/detail/jpeg_header.hpp>
-#include <wick/image/detail/jpeg_memory.hpp>
+#include <wick/image/detail/jpeg_memory_implementation.hpp>
 #include <wick/image/turbojpeg.hpp>
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
