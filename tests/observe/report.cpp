@@ -86,6 +86,17 @@ TEST_CASE("utilisation is work over the workers' time") {
   CHECK(report().utilisation() == 0.0);
 }
 
+TEST_CASE("what the waiting loop did itself is not counted as the workers' work") {
+  report r = example();
+  r.helped = 6;
+  CHECK(r.utilisation() == 0.5);
+  CHECK(words(lines_of(r.to_string())[0]) ==
+        "10240 samples in 10.00 s (1024 samples/s), 40 batches, 2 workers 50 % busy, the waiting loop helps 60 % of its "
+        "time");
+  r.workers = 1;
+  CHECK(has(r.to_string(), "1 worker 100 % busy"));
+}
+
 TEST_CASE("before anything was taken there is no advice") {
   CHECK(report().advice() == "nothing was taken yet");
   report r = example();

@@ -100,11 +100,9 @@ class memory_column {
         field_access<T>::write_to(value, slot{at, about_.order == layout::nchw});
       }
     } else {
-      shape each;
-      fixed_array<T>::append(each);
-      if (std::byte* at = place(i, each, dtype_of<typename fixed_array<T>::element>())) {
-        std::memcpy(at, &value, sizeof(T));
-      }
+      std::byte* base = base_.load(std::memory_order_acquire);
+      if (base == nullptr) base = begin_memory(about_.each, about_.type);
+      std::memcpy(base + i * sizeof(T), &value, sizeof(T));
     }
   }
 
@@ -150,24 +148,28 @@ class memory_column {
 
   std::byte* place(std::size_t i, const shape& each, dtype type) {
     std::byte* base = base_.load(std::memory_order_acquire);
-    if (base == nullptr) {
-      std::lock_guard lock(mutex_);
-      base = base_.load(std::memory_order_relaxed);
-      if (base == nullptr) {
-        about_.each = each;
-        about_.type = type;
-        stride_ = static_cast<std::size_t>(each.count()) * size_of(type);
-        memory_ = pool_->acquire(capacity_ * stride_, number_);
-        base = memory_.data();
-        base_.store(base, std::memory_order_release);
-      }
-    }
+    if (base == nullptr) base = begin_memory(each, type);
     if (about_.type != type || !(about_.each == each)) {
       std::lock_guard lock(mutex_);
       misfits_.push_back({i, what{each, type}});
       return nullptr;
     }
     return base + i * stride_;
+  }
+
+  /// Whoever comes first says what a slot looks like.
+  [[gnu::noinline]] std::byte* begin_memory(const shape& each, dtype type) {
+    std::lock_guard lock(mutex_);
+    std::byte* base = base_.load(std::memory_order_relaxed);
+    if (base == nullptr) {
+      about_.each = each;
+      about_.type = type;
+      stride_ = static_cast<std::size_t>(each.count()) * size_of(type);
+      memory_ = pool_->acquire(capacity_ * stride_, number_);
+      base = memory_.data();
+      base_.store(base, std::memory_order_release);
+    }
+    return base;
   }
 
   std::atomic<std::byte*> base_{nullptr};

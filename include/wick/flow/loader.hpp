@@ -113,8 +113,9 @@ class loader<pipeline<Source, S...>> {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
                   std::to_string(feed_->plan().batches()) + "; it was not written by wick");
     }
-    ledger_.go_on_from(s.failures);
-    resume_ = std::move(s);
+    const std::uint64_t failures = s.failures;
+    resume_ = std::make_unique<const loader_state>(std::move(s));
+    ledger_.go_on_from(failures);
   }
   /// The epoch being delivered, or of the state that was loaded: `for (auto e = train.current_epoch(); e <
   /// 90; ++e)`.
@@ -232,6 +233,7 @@ class loader<pipeline<Source, S...>> {
         if (executor::helper slot(ex); slot) {
           while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
           }
+          helped_ticks_ += now_ticks() - begun_at;
         }
       }
       if (job == nullptr) job = feed_->take();
@@ -265,7 +267,7 @@ class loader<pipeline<Source, S...>> {
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
   std::optional<value_type> current_;
-  std::optional<loader_state> resume_;         // loaded, and not yet gone on from
+  std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
   struct single {
@@ -279,6 +281,7 @@ class loader<pipeline<Source, S...>> {
   wick::ledger ledger_;
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
+  std::uint64_t helped_ticks_ = 0;  // in which the loop, while it waited, ran samples; since the last report
   std::uint64_t taken_ = 0, samples_ = 0;
   tick_scale scale_;
   struct snapshot {
@@ -390,6 +393,7 @@ report loader<pipeline<Source, S...>>::report() {
   r.batches = taken_ - reported_.taken;
   r.samples = samples_ - reported_.samples;
   r.failures = ledger_.total() - reported_.failures;
+  r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
   r.wait_mean = stalls_.mean();
   r.wait_median = stalls_.median();
   r.iterations = stalls_.count();

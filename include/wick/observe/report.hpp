@@ -25,6 +25,7 @@ struct report {
   std::size_t cpus = 0;
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;
+  double helped = 0;       ///< seconds in which the waiting training loop ran samples itself
   double wait_mean = 0;    ///< share of the training loop's time spent waiting for data, 0 … 1
   double wait_median = 0;  ///< the same of the median iteration
   std::uint64_t iterations = 0;
@@ -37,9 +38,10 @@ struct report {
     for (const stage_report& s : stages) sum += s.busy;
     return sum;
   }
-  /// Share of the workers' time in which they worked, 0 … 1 (more when the waiting loop helped).
+  /// Share of the workers' time in which they worked, 0 … 1.
   double utilisation() const noexcept {
-    return seconds <= 0 || workers == 0 ? 0 : busy() / (seconds * static_cast<double>(workers));
+    if (seconds <= 0 || workers == 0) return 0;
+    return std::clamp((busy() - helped) / (seconds * static_cast<double>(workers)), 0.0, 1.0);
   }
   std::string advice() const;
   std::string to_string() const;
@@ -94,11 +96,15 @@ inline std::string report::advice() const {
 inline std::string report::to_string() const {
   char line[256];
   std::string out;
-  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu workers %s busy\n",
+  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
                 static_cast<unsigned long long>(samples), detail::format_duration(seconds).c_str(),
                 seconds > 0 ? static_cast<double>(samples) / seconds : 0.0, static_cast<unsigned long long>(batches),
-                workers, detail::format_percent(utilisation()).c_str());
+                workers, workers == 1 ? "" : "s", detail::format_percent(utilisation()).c_str());
   out += line;
+  if (seconds > 0 && helped / seconds > 0.005) {
+    out += ", the waiting loop helps " + detail::format_percent(helped / seconds) + " of its time";
+  }
+  out += '\n';
   std::size_t width = 5;
   for (const stage_report& s : stages) width = std::max(width, s.name.size());
   const int w = static_cast<int>(std::min<std::size_t>(width, 40));

@@ -124,6 +124,8 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
+  /// A hint for a long job that could make room by posting its rest: whether any job waits for a worker.
+  bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
   /// Workers asleep at this moment: a number that may be old when it is looked at.

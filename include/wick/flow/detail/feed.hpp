@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -20,7 +19,9 @@
 #include <wick/flow/context.hpp>
 #include <wick/flow/detail/batch_job.hpp>
 #include <wick/flow/detail/epoch_plan.hpp>
+#include <wick/flow/detail/pace.hpp>
 #include <wick/flow/detail/pipeline_types.hpp>
+#include <wick/flow/detail/pump_crew.hpp>
 #include <wick/flow/detail/stage_path.hpp>
 #include <wick/flow/loader_options.hpp>
 #include <wick/flow/order.hpp>
@@ -68,15 +69,8 @@ class feed<pipeline<Source, S...>> {
         ring_(new job_type[std::bit_ceil(window_)]),
         mask_(std::bit_ceil(window_) - 1),
         pool_(std::make_shared<slab_pool>(path_.batch_memory(), (window_ + 2) * 8, window_ + 1)),
-        pumps_(on.workers()),
-        stop_(std::make_unique<stop_source>()) {
-    free_pumps_.reserve(pumps_.size());
-    for (pump& p : pumps_) {
-      p.of = this;
-      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
-      free_pumps_.push_back(&p);
-    }
-  }
+        crew_(*this, on),
+        stop_(std::make_unique<stop_source>()) {}
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
 
@@ -85,7 +79,7 @@ class feed<pipeline<Source, S...>> {
     if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
     drain();
     std::unique_lock lock(mutex_);
-    all_retired_.wait(lock, [&] { return free_pumps_.size() == pumps_.size(); });
+    crew_.wait_all_away(lock);
   }
 
   const auto& plan() const noexcept { return plan_; }
@@ -129,11 +123,12 @@ class feed<pipeline<Source, S...>> {
   }
 
   /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: nothing to do.
-  bool help() noexcept { return run_some(); }
-  /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
-  bool short_samples() const noexcept {
-    return sample_ticks_.load(std::memory_order_relaxed) < help_limit_ticks;
+  bool help() noexcept {
+    crew_.helped();
+    return run_some();
   }
+  /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
+  bool short_samples() const noexcept { return pace_.short_samples(); }
 
   /// The key of a position, for messages.
   std::string key_at(const job_type& j, std::uint64_t position) const {
@@ -145,13 +140,8 @@ class feed<pipeline<Source, S...>> {
   }
 
  private:
-  static constexpr std::uint64_t max_run = 256;
-  static constexpr std::uint64_t run_ticks = 40'000;         // 10–20 µs
-  static constexpr std::uint64_t help_limit_ticks = 100'000;  // about 40 µs a sample
-
-  struct pump : job {
-    feed* of = nullptr;
-  };
+  friend class pump_crew<feed>;
+  using pump = typename pump_crew<feed>::pump;
   struct cursor {
     std::uint64_t epoch = 0, number = 0;
   };
@@ -211,21 +201,14 @@ class feed<pipeline<Source, S...>> {
     if constexpr (types::samples_suspend) return live_.load(std::memory_order_acquire) < token_limit_;
     else return true;
   }
-  /// Wakes one; it wakes the next.
   void start_pump() noexcept {
-    if (free_pumps_.empty() || !may_claim() || !work_left()) return;
-    pump* const p = free_pumps_.back();
-    free_pumps_.pop_back();
-    idle_pumps_.store(free_pumps_.size(), std::memory_order_relaxed);
-    on_.post(p);
+    if (may_claim() && work_left()) crew_.start();
   }
-  /// True when the pump was put away; false when there is work after all.
+  /// True when the pump was put away; false when there is work for it after all.
   bool retire(pump* p) noexcept {
     std::lock_guard lock(mutex_);
-    if (may_claim() && work_left()) return false;
-    free_pumps_.push_back(p);
-    idle_pumps_.store(free_pumps_.size(), std::memory_order_relaxed);
-    if (free_pumps_.size() == pumps_.size()) all_retired_.notify_all();
+    if (!crew_.too_many() && may_claim() && work_left()) return false;
+    crew_.put_away(p);
     return true;
   }
 
@@ -257,31 +240,32 @@ class feed<pipeline<Source, S...>> {
   // ---- workers --------------------------------------------------------------------------------------------------
 
   void run_pump(pump* p) noexcept {
-    if (idle_pumps_.load(std::memory_order_relaxed) != 0 && more_than_a_run()) {
-      std::lock_guard lock(mutex_);
-      start_pump();
-    }
-    const std::uint64_t until = now_ticks() + 2 * run_ticks;
-    while (may_claim() && run_some()) {
-      if (now_ticks() >= until) return on_.post(p);  // others' turn: suspended samples that are ready, other loaders
-    }
+    std::uint64_t until = 0;
+    do {
+      if (const std::uint64_t now = now_ticks(); now >= until) {
+        if (until != 0) {
+          if (crew_.too_many()) break;
+          if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
+        }
+        until = now + 2 * pace::run_ticks;
+        if (crew_.may_start() && more_than_a_run()) {
+          std::lock_guard lock(mutex_);
+          start_pump();
+        }
+      }
+    } while (may_claim() && run_some());
     if (!retire(p)) on_.post(p);
   }
 
   bool more_than_a_run() const noexcept {
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].left.load(std::memory_order_relaxed) > run_length());
-  }
-
-  std::uint64_t run_length() const noexcept {
-    const std::uint64_t each = sample_ticks_.load(std::memory_order_relaxed);
-    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+    return s + 1 < opened || (s < opened && ring_[s & mask_].left.load(std::memory_order_relaxed) > pace_.run_length());
   }
 
   /// Claims one run from the oldest batch that has any left, and runs it.
   bool run_some() noexcept {
-    const std::uint64_t most = take_tokens(run_length());
+    const std::uint64_t most = take_tokens(pace_.run_length());
     if (most == 0) return false;
     for (;;) {
       const std::uint64_t s = frontier_.load(std::memory_order_acquire);
@@ -304,26 +288,37 @@ class feed<pipeline<Source, S...>> {
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
     stage_clock* const clocks = path_.clocks().mine();
     const std::uint64_t begun = now_ticks();
-    std::uint64_t index[max_run];
-    plan_.indexes(j.order, j.first + from, count, index);
-    // Few rows ahead: all those of a run would push each other out of the first cache.
-    constexpr std::uint64_t ahead = 12;
+    std::uint64_t index[pace::max_run];
+    // Samples are fetched into the cache some way ahead, and where they lie is computed a little at a time: the one goes on
+    // during the other.
+    constexpr std::uint64_t ahead = 8, stride = 16;
+    std::uint64_t known = 0;
+    const auto foresee = [&](std::uint64_t end) {
+      for (end = std::min(end, count); known < end; known += stride) {
+        plan_.indexes(j.order, j.first + from + known, std::min(stride, count - known), index + known);
+      }
+    };
+    foresee(ahead);
     for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(path_.source(), index[i]);
     const auto for_each = [&](auto&& one) {
-      for (std::uint64_t i = 0; i < count; ++i) {
-        if (i + ahead < count) prefetch_sample(path_.source(), index[i + ahead]);
-        one(i);
+      for (std::uint64_t next = 0; next < count;) {
+        const std::uint64_t end = std::min(next + stride, count);
+        foresee(end + ahead);
+        for (; next < end; ++next) {
+          if (next + ahead < count) prefetch_sample(path_.source(), index[next + ahead]);
+          one(next);
+        }
       }
     };
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i) {
         resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
       });
-      learn(count, now_ticks() - begun);
+      pace_.learn(count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
       // Clocks are read between stages for slow samples, and for a few of the fast ones.
-      const bool timed = sample_ticks_.load(std::memory_order_relaxed) > 10'000 || (clocks[order_row].count() & 0xF00) == 0;
+      const bool timed = pace_.slow_samples() || (clocks[order_row].count() & 0x3F00) == 0;
       context c({}, &on_, &budget_, stop_->token());
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
@@ -337,15 +332,9 @@ class feed<pipeline<Source, S...>> {
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
       clocks[order_row].ran(count);
-      learn(count, now_ticks() - begun);
+      pace_.learn(count, now_ticks() - begun);
       finish_some(j, count);
     }
-  }
-
-  /// A moving mean of what a sample takes, by which runs get their length.
-  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
-    const std::uint64_t now = ticks / count + 1, before = sample_ticks_.load(std::memory_order_relaxed);
-    sample_ticks_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
   }
 
   template <bool Timed>
@@ -485,14 +474,11 @@ class feed<pipeline<Source, S...>> {
 
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
-  alignas(64) std::atomic<std::uint64_t> sample_ticks_{0};
+  alignas(64) pace pace_;
   alignas(64) std::atomic<std::uint64_t> live_{0};
-  std::atomic<std::size_t> idle_pumps_{0};
 
   std::mutex mutex_;
-  std::condition_variable all_retired_;
-  std::vector<pump> pumps_;
-  std::vector<pump*> free_pumps_;
+  pump_crew<feed> crew_;
   std::unique_ptr<stop_source> stop_;
 };
 

@@ -70,6 +70,15 @@ class basic_run_queues {
     idle_.notify_all();
   }
 
+  /// Whether a job is in any of the queues.
+  bool anything() const noexcept {
+    if (!injector_.empty()) return true;
+    for (const auto& w : workers_) {
+      if (!w->queue.empty()) return true;
+    }
+    return false;
+  }
+
   std::uint64_t stolen() const noexcept {
     std::uint64_t n = 0;
     for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
@@ -116,14 +125,6 @@ class basic_run_queues {
       }
     }
     return nullptr;
-  }
-
-  bool anything() const noexcept {
-    if (!injector_.empty()) return true;
-    for (const auto& w : workers_) {
-      if (!w->queue.empty()) return true;
-    }
-    return false;
   }
 
   basic_event_count<Atomics> idle_;

@@ -1,0 +1,38 @@
+/// \file
+/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer may help.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace wick::detail {
+
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of them said.
+class pace {
+ public:
+  static constexpr std::uint64_t max_run = 256;
+  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
+
+  /// A moving mean of what a sample takes.
+  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
+    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+  }
+
+  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody waits long
+  /// for the last of a batch.
+  std::uint64_t run_length() const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  }
+  /// A thread that waits for its batch may take part when samples are this short: it must not be late when it is ready.
+  bool short_samples() const noexcept { return each_.load(std::memory_order_relaxed) < 100'000; }  // about 40 µs
+  /// Reading clocks between the stages costs nothing next to the sample itself.
+  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
+
+ private:
+  std::atomic<std::uint64_t> each_{0};  // ticks a sample
+};
+
+}  // namespace wick::detail
