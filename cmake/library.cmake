@@ -90,8 +90,9 @@ set_target_properties(wick_stb PROPERTIES
 target_include_directories(wick_stb SYSTEM PRIVATE "${Stb_INCLUDE_DIR}")
 target_link_libraries(wick_stb PUBLIC wick_core)
 # A decoder without optimisation is ten times slower than the training loop it feeds, and nobody steps through it:
-# it is optimised in every build type.
-target_compile_options(wick_stb PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -w>)
+# it is optimised in every build type. Aligned, because the chance of where a loop starts makes up to a tenth of its speed.
+target_compile_options(wick_stb PRIVATE
+  $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -w -falign-functions=64 -falign-loops=32>)
 
 if(WICK_TURBOJPEG)
   add_library(wick_turbojpeg STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_turbojpeg.cpp")

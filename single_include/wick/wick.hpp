@@ -7426,6 +7426,8 @@ struct plan {
             interpolation::bilinear};
   }
   bool resizes() const noexcept { return width != source.width || height != source.height; }
+  /// The result is `source` as it is.
+  bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
   int output_width() const noexcept { return window.width; }
   int output_height() const noexcept { return window.height; }
   friend bool operator==(const plan&, const plan&) = default;
@@ -7739,6 +7741,11 @@ struct picture_view {
   const std::uint8_t* data = nullptr;
   int width = 0, height = 0, channels = 0;
   std::ptrdiff_t stride = 0;
+
+  /// A rectangle of it, which must be inside.
+  picture_view part(int x, int y, int part_width, int part_height) const noexcept {
+    return {data + y * stride + std::ptrdiff_t{x} * channels, part_width, part_height, channels, stride};
+  }
 };
 
 /// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
@@ -7761,10 +7768,16 @@ struct picture_target {
 /// Writes the pixels into `to`, which has their size and channels.
 inline void copy_pixels(const picture_view& from, const picture_target& to) noexcept {
   const auto row_bytes = static_cast<std::size_t>(from.width) * static_cast<std::size_t>(from.channels);
+  const bool whole_rows = to.plane == 1 && to.step == from.channels;
+  if (whole_rows && from.stride == to.row && from.stride == static_cast<std::ptrdiff_t>(row_bytes)) {
+    // In one go the system's copy writes large blocks without reading their memory first: twice as fast.
+    if (from.height > 0) std::memcpy(to.data, from.data, row_bytes * static_cast<std::size_t>(from.height));
+    return;
+  }
   for (int y = 0; y < from.height; ++y) {
     const std::uint8_t* in = from.data + y * from.stride;
     std::uint8_t* out = to.data + y * to.row;
-    if (to.plane == 1 && to.step == from.channels) {
+    if (whole_rows) {
       std::memcpy(out, in, row_bytes);
       continue;
     }
@@ -8654,6 +8667,10 @@ namespace wick {
 /// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
 /// machine.
 inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
+  if (p.only_cuts()) {
+    const rect& part = p.source;
+    return copy_pixels(from.part(part.x, part.y, part.width, part.height), to);
+  }
   detail::resample_lease scratch;
   detail::build_axes(p, 1.0, 0, 0, *scratch);
   detail::resample(from, 0, 0, *scratch, to);
@@ -8809,21 +8826,12 @@ class lazy_image {
   }
   /// Geometry and colour, in the channels the decoder gives.
   void render_to(const picture_target& to) const {
-    detail::resample_lease lease;
-    detail::resample_scratch& scratch = *lease;
     phase_timer timer(phase::resize);
-    detail::build_axes(plan_, 1.0, 0, 0, scratch);
     if (encoded_.empty()) {
-      detail::resample(decoded_.view(), 0, 0, scratch, to);
+      resample(decoded_.view(), plan_, to);
     } else {
-      timer.next(phase::decode);
-      const decode_request wanted = request(scratch);
       try {
-        if (info_.decoder->decode_rows != nullptr) {
-          decode_rows(wanted, scratch, to, timer);
-        } else {
-          decode_whole(wanted, scratch, to, timer);
-        }
+        decode_to(to, timer);
       } catch (const error& e) {  // what only decoding shows is still decode()'s
         throw late_error("decode", e.what());
       }
@@ -8831,6 +8839,26 @@ class lazy_image {
     if (op_count_ == 0) return;
     timer.next(phase::color);
     for (std::size_t i = 0; i < op_count_; ++i) wick::apply(ops_[i], to);
+  }
+  void decode_to(const picture_target& to, phase_timer& timer) const {
+    const bool by_rows = info_.decoder->decode_rows != nullptr;
+    if (plan_.only_cuts() && !by_rows) {  // no tables are needed
+      timer.next(phase::decode);
+      const rect& part = plan_.source;
+      const decoded_picture got = decode(part, 1.0);
+      timer.next(phase::resize);
+      return copy_pixels(got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
+    }
+    detail::resample_lease lease;
+    detail::resample_scratch& scratch = *lease;
+    detail::build_axes(plan_, 1.0, 0, 0, scratch);
+    timer.next(phase::decode);
+    const decode_request wanted = request(scratch);
+    if (by_rows) {
+      decode_rows(wanted, scratch, to, timer);
+    } else {
+      decode_whole(wanted, scratch, to, timer);
+    }
   }
   void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
                    phase_timer& timer) const {
@@ -8840,11 +8868,24 @@ class lazy_image {
   }
   void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
                     phase_timer& timer) const {
-    const decoded_picture got = info_.decoder->decode(encoded_.span(), info_, wanted);
+    const decoded_picture got = decode(wanted.wanted, wanted.scale);
     timer.next(phase::resize);
     if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
     detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
     detail::resample(got.pixels.view(), 0, 0, scratch, to);
+  }
+  decoded_picture decode(const rect& part, double scale) const {
+    decoded_picture got = info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_});
+    const image& p = got.pixels;
+    const auto covers = [&](int from, int size, int start, int extent) {
+      return start <= from && start + extent / got.scale > from + size - 0.5;
+    };
+    if (p.channels() != channels_ || got.scale < scale || !covers(part.x, part.width, got.left, p.width()) ||
+        !covers(part.y, part.height, got.top, p.height())) {
+      throw error(std::string(info_.decoder->name) +
+                  " gave less of the picture than it was asked for; report it to the codec's author");
+    }
+    return got;
   }
   /// All of it but the normalisation.
   image render() const {

@@ -189,6 +189,51 @@ TEST_CASE("a decoder that delivers only a part, or a smaller picture, is underst
   }
 }
 
+TEST_CASE("a decoder that gives less of the picture than was asked for is named") {
+  // Its first byte says which side is a pixel short; 0: none is.
+  static const wick::codec careless{
+      "careless",
+      [](std::span<const std::byte>, wick::picture_info& info) {
+        info.format = "careless";
+        info.width = 20;
+        info.height = 16;
+        return true;
+      },
+      nullptr,
+      [](std::span<const std::byte> data, const wick::picture_info&, const wick::decode_request& request) {
+        wick::rect w = request.wanted;
+        const int side = static_cast<int>(data[0]);
+        if (side == 1) ++w.x, --w.width;
+        if (side == 2) --w.width;
+        if (side == 3) ++w.y, --w.height;
+        if (side == 4) --w.height;
+        lazy_image cut(photo(20, 16, request.channels));
+        cut.crop(w);
+        return wick::decoded_picture{std::move(cut).pixels(), w.x, w.y, 1.0};
+      }};
+  for (int side = 0; side < 5; ++side) {
+    for (const bool resized : {false, true}) {
+      CAPTURE(side);
+      CAPTURE(resized);
+      const auto first = static_cast<std::byte>(side);
+      wick::bytes b(&first, 1);
+      wick::picture_info info;
+      careless.probe(b.span(), info);
+      info.decoder = &careless;
+      lazy_image picture(std::move(b), info, 3), same(photo(20, 16));
+      for (lazy_image* p : {&picture, &same}) {
+        p->crop({2, 3, 10, 9});
+        if (resized) p->resize(13, 11);
+      }
+      if (side == 0) {
+        CHECK(std::as_const(picture).pixels() == std::as_const(same).pixels());
+      } else {
+        CHECK(contains(message_of([&] { return std::as_const(picture).pixels(); }), "careless gave less of the picture"));
+      }
+    }
+  }
+}
+
 TEST_CASE("pixels that nobody touched are handed over, not copied") {
   image p = photo(100, 100);
   const std::uint8_t* const data = p.data();

@@ -44,6 +44,8 @@ struct plan {
             interpolation::bilinear};
   }
   bool resizes() const noexcept { return width != source.width || height != source.height; }
+  /// The result is `source` as it is.
+  bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
   int output_width() const noexcept { return window.width; }
   int output_height() const noexcept { return window.height; }
   friend bool operator==(const plan&, const plan&) = default;

@@ -160,21 +160,12 @@ class lazy_image {
   }
   /// Geometry and colour, in the channels the decoder gives.
   void render_to(const picture_target& to) const {
-    detail::resample_lease lease;
-    detail::resample_scratch& scratch = *lease;
     phase_timer timer(phase::resize);
-    detail::build_axes(plan_, 1.0, 0, 0, scratch);
     if (encoded_.empty()) {
-      detail::resample(decoded_.view(), 0, 0, scratch, to);
+      resample(decoded_.view(), plan_, to);
     } else {
-      timer.next(phase::decode);
-      const decode_request wanted = request(scratch);
       try {
-        if (info_.decoder->decode_rows != nullptr) {
-          decode_rows(wanted, scratch, to, timer);
-        } else {
-          decode_whole(wanted, scratch, to, timer);
-        }
+        decode_to(to, timer);
       } catch (const error& e) {  // what only decoding shows is still decode()'s
         throw late_error("decode", e.what());
       }
@@ -182,6 +173,26 @@ class lazy_image {
     if (op_count_ == 0) return;
     timer.next(phase::color);
     for (std::size_t i = 0; i < op_count_; ++i) wick::apply(ops_[i], to);
+  }
+  void decode_to(const picture_target& to, phase_timer& timer) const {
+    const bool by_rows = info_.decoder->decode_rows != nullptr;
+    if (plan_.only_cuts() && !by_rows) {  // no tables are needed
+      timer.next(phase::decode);
+      const rect& part = plan_.source;
+      const decoded_picture got = decode(part, 1.0);
+      timer.next(phase::resize);
+      return copy_pixels(got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
+    }
+    detail::resample_lease lease;
+    detail::resample_scratch& scratch = *lease;
+    detail::build_axes(plan_, 1.0, 0, 0, scratch);
+    timer.next(phase::decode);
+    const decode_request wanted = request(scratch);
+    if (by_rows) {
+      decode_rows(wanted, scratch, to, timer);
+    } else {
+      decode_whole(wanted, scratch, to, timer);
+    }
   }
   void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
                    phase_timer& timer) const {
@@ -191,11 +202,24 @@ class lazy_image {
   }
   void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
                     phase_timer& timer) const {
-    const decoded_picture got = info_.decoder->decode(encoded_.span(), info_, wanted);
+    const decoded_picture got = decode(wanted.wanted, wanted.scale);
     timer.next(phase::resize);
     if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
     detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
     detail::resample(got.pixels.view(), 0, 0, scratch, to);
+  }
+  decoded_picture decode(const rect& part, double scale) const {
+    decoded_picture got = info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_});
+    const image& p = got.pixels;
+    const auto covers = [&](int from, int size, int start, int extent) {
+      return start <= from && start + extent / got.scale > from + size - 0.5;
+    };
+    if (p.channels() != channels_ || got.scale < scale || !covers(part.x, part.width, got.left, p.width()) ||
+        !covers(part.y, part.height, got.top, p.height())) {
+      throw error(std::string(info_.decoder->name) +
+                  " gave less of the picture than it was asked for; report it to the codec's author");
+    }
+    return got;
   }
   /// All of it but the normalisation.
   image render() const {

@@ -14,6 +14,10 @@ namespace wick {
 /// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
 /// machine.
 inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
+  if (p.only_cuts()) {
+    const rect& part = p.source;
+    return copy_pixels(from.part(part.x, part.y, part.width, part.height), to);
+  }
   detail::resample_lease scratch;
   detail::build_axes(p, 1.0, 0, 0, *scratch);
   detail::resample(from, 0, 0, *scratch, to);
