@@ -214,6 +214,34 @@ void latency(const wick_bench::options& o, std::size_t workers) {
   std::printf("%s\n", line.c_str());
 }
 
+/// Tasks of 5 us on more and more workers.
+void oversubscribed(const wick_bench::options& o, double turn) {
+  const std::vector<std::uint32_t> small(o.quick ? 2000 : 40'000, static_cast<std::uint32_t>(5e-6 / turn));
+  std::uint64_t wanted = 0;
+  for (const std::uint32_t n : small) wanted += burn(n);
+  const auto with = [&](std::size_t workers) {
+    return play("oversubscribed", workers, o.only, std::max(3, o.rounds / 2),
+                static_cast<double>(small.size()), wanted, [&](peer& p) { return p.loops(small); });
+  };
+  std::printf(
+      "(g) tasks of 5 us on more workers than cores; speed, and as a multiple of 2 workers' just before\n");
+  for (const std::size_t workers : {1, 4, 8, 16, 32, 64}) {
+    const std::vector<side> two = with(2), sides = with(workers);
+    std::string line = "RESULT engine case=oversubscribed workers=" + std::to_string(workers);
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      const double speed = sides[i].measured.units_per_second(),
+                   against = speed / two[i].measured.units_per_second();
+      std::printf("  %2zu workers  %-10s %9.0f tasks/s  %.2f\n", workers, sides[i].name.c_str(), speed,
+                  against);
+      char text[96];
+      std::snprintf(text, sizeof text, " tasks_s_%s=%.0f against_2_%s=%.2f", sides[i].name.c_str(), speed,
+                    sides[i].name.c_str(), against);
+      line += text;
+    }
+    std::printf("%s\n", line.c_str());
+  }
+}
+
 void idle(const wick_bench::options& o) {
   const double seconds = o.quick ? 0.5 : 5;
   constexpr std::size_t workers = 16;
@@ -245,16 +273,20 @@ std::uint64_t pipeline_result(std::uint64_t tokens) {
 int run(const wick_bench::options& o) {
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   std::printf("%zu cores\n", cores);
+  const auto wanted_case = [&](const char* name) { return std::string(name).starts_with(o.which); };
+  const int few = std::max(3, o.rounds / 2);
   for (const std::size_t workers : {std::size_t{1}, o.workers}) {
+    const auto one = [&](const char* name, const char* what, double units, std::uint64_t wanted, auto run) {
+      if (!wanted_case(name)) return;
+      tell(name, what, workers, play(name, workers, o.only, o.rounds, units, wanted, run));
+    };
     const std::uint64_t bursts = o.quick ? 100 : 5000;
-    const auto spawned = play("spawn", workers, o.only, o.rounds, static_cast<double>(bursts * 128),
-                              bursts * 128, [&](peer& p) { return p.spawn(bursts, 128); });
-    tell("spawn", "(a) spawn and complete an empty task, 128 at a time", workers, spawned);
+    one("spawn", "(a) spawn and complete an empty task, 128 at a time", static_cast<double>(bursts * 128),
+        bursts * 128, [&](peer& p) { return p.spawn(bursts, 128); });
+    const std::uint64_t calls = o.quick ? 100'000 : 10'000'000;
     if (workers == 1) {
-      const std::uint64_t calls = o.quick ? 100'000 : 10'000'000;
-      tell("call", "(a) await a task that does not suspend", workers,
-           play("call", workers, o.only, o.rounds, static_cast<double>(calls), calls,
-                [&](peer& p) { return p.call(calls); }));
+      one("call", "(a) await a task that does not suspend", static_cast<double>(calls), calls,
+          [&](peer& p) { return p.call(calls); });
     }
     const int n = o.quick ? 18 : 27;
     std::uint64_t a = 0, b = 1, forks = 0, before = 0;
@@ -262,13 +294,11 @@ int run(const wick_bench::options& o) {
       const std::uint64_t c = a + b, now = i < 1 ? 0 : forks + before + 1;
       a = b, b = c, before = forks, forks = now;
     }
-    tell("fib", "(b) fork-join tree, a fork", workers,
-         play("fib", workers, o.only, o.rounds, static_cast<double>(forks), a,
-              [&](peer& p) { return p.fib(n); }));
+    one("fib", "(b) fork-join tree, a fork", static_cast<double>(forks), a,
+        [&](peer& p) { return p.fib(n); });
     const std::uint64_t tokens = o.quick ? 20'000 : 1'000'000;
-    tell("pipeline", "(c) three empty stages in order, 64 tokens, a token", workers,
-         play("pipeline", workers, o.only, o.rounds, static_cast<double>(tokens), pipeline_result(tokens),
-              [&](peer& p) { return p.pipeline(tokens); }));
+    one("pipeline", "(c) three empty stages in order, 64 tokens, a token", static_cast<double>(tokens),
+        pipeline_result(tokens), [&](peer& p) { return p.pipeline(tokens); });
   }
   // How long a turn of burn() is here.
   std::vector<double> turns;
@@ -277,50 +307,27 @@ int run(const wick_bench::options& o) {
     static_cast<void>(burn(10'000'000));
     turns.push_back(watch.seconds() / 1e7);
   }
-  tasks(o, o.workers, "tasks_100us", 1e-4, median(turns));
-  tasks(o, o.workers, "tasks_1ms", 1e-3, median(turns));
-  const std::uint64_t trips = o.quick ? 1000 : 50'000;
-  tell("ping_pong", "(e) a suspension that another thread ends, a round trip", 1,
-       play("ping_pong", 1, o.only, std::max(3, o.rounds / 2), static_cast<double>(trips), trips,
-            [&](peer& p) { return p.ping_pong(trips); }));
-  latency(o, o.workers);
-
-  // (g) Small real work on more and more workers: 5 us a task, and nothing, spawned.
-  std::vector<std::uint32_t> small(o.quick ? 2000 : 40'000, static_cast<std::uint32_t>(5e-6 / median(turns)));
-  std::uint64_t wanted = 0;
-  for (const std::uint32_t n : small) wanted += burn(n);
-  std::vector<side> two;
-  for (const std::size_t workers : {2, 1, 2, 4, 8, 16, 32, 64}) {
-    const auto sides =
-        play("oversubscribed", workers, o.only, std::max(3, o.rounds / 2), static_cast<double>(small.size()),
-             wanted, [&](peer& p) { return p.loops(small); });
-    if (two.empty()) {
-      two = sides;
-      std::printf("(g) tasks of 5 us on more workers than cores; speed, and as a multiple of 2 workers'\n");
-      continue;
-    }
-    std::string line = "RESULT engine case=oversubscribed workers=" + std::to_string(workers);
-    for (std::size_t i = 0; i < sides.size(); ++i) {
-      const double speed = sides[i].measured.units_per_second(),
-                   against = speed / two[i].measured.units_per_second();
-      std::printf("  %2zu workers  %-10s %9.0f tasks/s  %.2f\n", workers, sides[i].name.c_str(), speed,
-                  against);
-      char text[96];
-      std::snprintf(text, sizeof text, " tasks_s_%s=%.0f against_2_%s=%.2f", sides[i].name.c_str(), speed,
-                    sides[i].name.c_str(), against);
-      line += text;
-    }
-    std::printf("%s\n", line.c_str());
+  const double turn = median(turns);
+  if (wanted_case("tasks_100us")) tasks(o, o.workers, "tasks_100us", 1e-4, turn);
+  if (wanted_case("tasks_1ms")) tasks(o, o.workers, "tasks_1ms", 1e-3, turn);
+  if (wanted_case("ping_pong")) {
+    const std::uint64_t trips = o.quick ? 1000 : 50'000;
+    tell("ping_pong", "(e) a suspension that another thread ends, a round trip", 1,
+         play("ping_pong", 1, o.only, few, static_cast<double>(trips), trips,
+              [&](peer& p) { return p.ping_pong(trips); }));
   }
-  idle(o);
+  if (wanted_case("wake")) latency(o, o.workers);
+  if (wanted_case("oversubscribed")) oversubscribed(o, turn);
+  if (wanted_case("idle")) idle(o);
   return good ? 0 : 1;
 }
 
 }  // namespace engine
 
 int main(int argc, char** argv) {
-  return engine::run(wick_bench::options::parse(argc, argv,
-                                                "The engine on its own: spawn, fork-join, pipeline, long and "
-                                                "short tasks, I/O completion, waking, idling",
-                                                {wick_bench::options::only_option}));
+  return engine::run(
+      wick_bench::options::parse(argc, argv,
+                                 "The engine on its own: spawn, fork-join, pipeline, long and "
+                                 "short tasks, I/O completion, waking, idling",
+                                 {wick_bench::options::only_option, wick_bench::options::case_option}));
 }

@@ -17,7 +17,7 @@ wick::task<void> fib_of(wick::executor* on, int n, std::uint64_t* out) {
   }
   std::uint64_t a = 0, b = 0;
   wick::scope both(*on);
-  both.spawn(fib_of(on, n - 1, &a));
+  both.fork(fib_of(on, n - 1, &a));
   co_await fib_of(on, n - 2, &b);
   co_await both.join();
   *out = a + b;

@@ -16,6 +16,7 @@ struct options {
   std::size_t workers = 2;  // threads of each side
   std::string folder;       // pictures of the user's, for those that want any
   std::string only;         // for a profiler: the one side that is run
+  std::string which;        // the cases of one that has several
 
   struct extra {
     std::string_view name;  // "--folder"
@@ -23,6 +24,7 @@ struct options {
   };
   static constexpr extra only_option{"--only", "TEXT",
                                      "only sides whose name begins with TEXT, and no RESULT: for a profiler"};
+  static constexpr extra case_option{"--case", "TEXT", "only cases whose name begins with TEXT"};
   static constexpr extra folder_option{"--folder", "DIR",
                                        "pictures of yours, all of one size, a class a sub-folder"};
 
@@ -72,6 +74,8 @@ struct options {
         o.workers = static_cast<std::size_t>(count());
       } else if (name == "--only" && has(name)) {
         o.only = value();
+      } else if (name == "--case" && has(name)) {
+        o.which = value();
       } else if (name == "--folder" && has(name)) {
         o.folder = value();
       } else {

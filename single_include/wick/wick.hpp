@@ -472,17 +472,37 @@ struct resume_stack {
   resume_node** last = &first;
 };
 
+/// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and wait for
+/// it to suspend or to end: a child that finds its own name there at its end knows that its parent is right below.
+struct resumption {
+  resume_stack* stack = nullptr;
+  std::uint64_t innermost = 0;
+  std::uint64_t next_name = 0;
+
+  /// Never given twice, on any thread.
+  std::uint64_t new_name() noexcept {
+    if ((next_name & 0xFF'FFFF'FFFF) == 0) next_name = new_block();
+    return next_name++;
+  }
+
+ private:
+  static std::uint64_t new_block() noexcept {
+    static constinit std::atomic<std::uint64_t> blocks{1};
+    return (blocks.fetch_add(1, std::memory_order_relaxed) << 40) + 1;
+  }
+};
+
 /// Never inlined: a thread-local's address must not be kept in a frame that moves to another thread.
-[[gnu::noinline]] inline resume_stack*& current_resume_stack() noexcept {
-  thread_local resume_stack* current = nullptr;
-  return current;
+[[gnu::noinline]] inline resumption& this_thread_resumption() noexcept {
+  static constinit thread_local resumption mine;
+  return mine;
 }
 
 /// Resumes from outside of any coroutine (a worker's loop, a waiting thread), and all that this leads to.
 inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
-  resume_stack*& current = current_resume_stack();
-  resume_stack* const outer = std::exchange(current, &stack);
+  resumption& here = this_thread_resumption();
+  resume_stack* const outer = std::exchange(here.stack, &stack);
   handle.resume();
   while (resume_node* node = stack.first) {
     stack.first = node->next;
@@ -490,13 +510,13 @@ inline void resume(std::coroutine_handle<> handle) {
     stack.depth = 0;
     node->handle.resume();
   }
-  current_resume_stack() = outer;
+  here.stack = outer;
 }
 
 /// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep already; the
 /// node is queued and runs once the caller has returned to the bottom, which it must do without further ado.
-inline bool resume_nested(resume_node& node) {
-  resume_stack* const stack = current_resume_stack();
+inline bool resume_nested(resumption& here, resume_node& node) {
+  resume_stack* const stack = here.stack;
   if (stack == nullptr) {  // a thread that is not ours resumed this coroutine
     resume(node.handle);
     return true;
@@ -512,6 +532,7 @@ inline bool resume_nested(resume_node& node) {
   --stack->depth;
   return true;
 }
+inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_resumption(), node); }
 
 }  // namespace wick::detail
 
@@ -778,6 +799,8 @@ class basic_run_queues {
   /// `from`: the number of the worker that calls, or anything higher.
   void post(job* j, std::size_t from) noexcept {
     if (from >= workers_.size() || !workers_[from]->queue.push(j)) injector_.push(j);
+    // The only worker there is is awake, and looks once more before it sleeps.
+    if (from < workers_.size() && workers_.size() == 1) return;
     idle_.notify();
   }
 
@@ -814,6 +837,8 @@ class basic_run_queues {
     idle_.notify_all();
   }
 
+  /// In the own queue of worker `number`, which calls.
+  std::size_t queued(std::size_t number) const noexcept { return workers_[number]->queue.size(); }
   /// Whether a job is in any of the queues.
   bool anything() const noexcept {
     if (!injector_.empty()) return true;
@@ -1337,6 +1362,11 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
+  /// Jobs in the calling worker's own queue; 0 on any other thread.
+  std::size_t queued_here() const noexcept {
+    const identity& me = self();
+    return me.of == this && me.slot < workers() ? queues_.queued(me.slot) : 0;
+  }
   /// A hint for a long job that could make room by posting its rest: whether any job waits for a worker.
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
@@ -1571,8 +1601,14 @@ class task;
 
 namespace detail {
 
-/// Child and parent meet at one atomic: whoever comes second knows that the other is done, and goes on. A child that
-/// never suspends is an ordinary call: its parent does not suspend either.
+/// Who has tasks that nobody awaits: told when one has ended, and then nothing of it is left.
+struct task_owner {
+  void (*ended)(task_owner*, std::exception_ptr) noexcept = nullptr;
+};
+
+/// A child that ends without having suspended tells its parent, which is right below it on the stack, by a plain word:
+/// such a call costs no atomic. Else they meet at one atomic: whoever comes second knows that the other is done, and
+/// goes on.
 class task_promise_base : public pooled_frame {
  public:
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -1581,10 +1617,17 @@ class task_promise_base : public pooled_frame {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     [[gnu::noinline]] void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
-      task_promise_base& promise = self.promise();
+      Promise& promise = self.promise();
+      resumption& here = this_thread_resumption();
+      if (here.innermost == promise.name_) {
+        promise.ended_at_once_ = true;
+        return;
+      }
+      if constexpr (requires { promise.owner_; }) {
+        if (promise.owner_ != nullptr) return promise.end_for_owner(self);
+      }
       resume_node* const parent = promise.parent_;
-      // Once "done" is published the parent may destroy this frame: nothing of it is touched afterwards.
-      if (promise.state_.exchange(done, std::memory_order_acq_rel) == parent_suspended) resume_nested(*parent);
+      if (promise.meets_parent()) resume_nested(here, *parent);
     }
     void await_resume() const noexcept {}
   };
@@ -1593,23 +1636,46 @@ class task_promise_base : public pooled_frame {
   /// Runs this coroutine for a parent that is about to suspend; whether the parent must suspend indeed.
   bool start(resume_node& parent, std::coroutine_handle<> self) {
     parent_ = &parent;
-    resume_stack* const stack = current_resume_stack();
-    if (stack != nullptr && stack->depth >= resume_stack::max_depth) {
-      state_.store(parent_suspended, std::memory_order_relaxed);  // same thread resumes both
-      self_.handle = self;
-      resume_nested(self_);
+    return run(self, [] {});
+  }
+
+ protected:
+  /// The end: whether the parent has left already. If not nothing of this frame may be touched any more.
+  bool meets_parent() noexcept {
+    return state_.load(std::memory_order_acquire) == parent_left ||
+           state_.exchange(done, std::memory_order_acq_rel) == parent_left;
+  }
+  void parent_has_left() noexcept { state_.store(parent_left, std::memory_order_relaxed); }
+
+  /// Up to the first suspension, or soon on this thread when its stack is deep already. False when the coroutine has
+  /// ended; else `leave` was called, before anybody is told of the end.
+  template <class F>
+  bool run(std::coroutine_handle<> self, F&& leave) {
+    self_.handle = self;
+    resumption& here = this_thread_resumption();
+    if (here.stack != nullptr && here.stack->depth >= resume_stack::max_depth) {
+      leave();
+      parent_has_left();  // the same thread resumes both
+      resume_nested(here, self_);
       return true;
     }
-    self_.handle = self;
-    resume_nested(self_);
-    return state_.exchange(parent_suspended, std::memory_order_acq_rel) != done;
+    const std::uint64_t outer = here.innermost;
+    here.innermost = name_ = here.new_name();
+    resume_nested(here, self_);
+    here.innermost = outer;
+    if (ended_at_once_) return false;
+    leave();
+    return state_.exchange(parent_left, std::memory_order_acq_rel) != done;
   }
 
  private:
-  static constexpr std::uint32_t running = 0, parent_suspended = 1, done = 2;
+  static constexpr std::uint32_t running = 0, parent_left = 1, done = 2;
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
   resume_node* parent_ = nullptr;
   resume_node self_;
+  std::uint64_t name_ = nobody;
   std::atomic<std::uint32_t> state_{running};
+  bool ended_at_once_ = false;
 };
 
 template <class T>
@@ -1636,7 +1702,7 @@ class task_promise final : public task_promise_base {
 };
 
 template <>
-class task_promise<void> final : public task_promise_base {
+class task_promise<void> final : public task_promise_base, job {
  public:
   inline task<void> get_return_object() noexcept;
   void unhandled_exception() noexcept { exception_ = std::current_exception(); }
@@ -1645,7 +1711,36 @@ class task_promise<void> final : public task_promise_base {
     if (exception_) std::rethrow_exception(std::move(exception_));
   }
 
+  /// To be queued: it begins when the job is executed, and `owner` is told of its end. Keeps itself from now on.
+  job* queued(task_owner& owner) noexcept {
+    owner_ = &owner;
+    parent_has_left();  // queueing publishes it
+    execute = [](job* j) noexcept { resume(handle_of(static_cast<task_promise*>(j))); };
+    return this;
+  }
+  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was called, it keeps itself from
+  /// now on, and `owner` will be told of its end.
+  template <class F>
+  bool begin(task_owner& owner, F&& leave) {
+    owner_ = &owner;
+    return run(handle_of(this), std::forward<F>(leave));
+  }
+  std::exception_ptr take_exception() noexcept { return std::move(exception_); }
+
  private:
+  friend task_promise_base::final_awaiter;
+  static std::coroutine_handle<task_promise> handle_of(task_promise* p) noexcept {
+    return std::coroutine_handle<task_promise>::from_promise(*p);
+  }
+  void end_for_owner(std::coroutine_handle<> self) noexcept {
+    task_owner* const owner = owner_;
+    if (!meets_parent()) return;
+    std::exception_ptr thrown = std::move(exception_);
+    self.destroy();  // and the parameters with it, which may refer to what the owner is about to drop
+    owner->ended(owner, std::move(thrown));
+  }
+
+  task_owner* owner_ = nullptr;
   std::exception_ptr exception_;
 };
 
@@ -1697,6 +1792,9 @@ class [[nodiscard]] task {
   awaiter operator co_await() const&& noexcept { return awaiter(handle_); }
 
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+  /// For who runs tasks that nobody awaits: the promise, which keeps its frame from now on.
+  promise_type& release() noexcept { return std::exchange(handle_, nullptr).promise(); }
 
  private:
   friend promise_type;
@@ -2842,7 +2940,8 @@ struct stop_node {
 struct stop_state {
   std::atomic<bool> requested{false};
   std::mutex mutex;
-  std::condition_variable called;
+  std::atomic<std::uint32_t> calls{0};  // that are over; who waits for one sleeps on it
+  unsigned waiting = 0;
   stop_node* first = nullptr;
   stop_node* last = nullptr;
   stop_node* running = nullptr;
@@ -2906,7 +3005,8 @@ class stop_source {
       node->call(node);  // may destroy its own callback
       lock.lock();
       state_.running = nullptr;
-      state_.called.notify_all();
+      state_.calls.fetch_add(1, std::memory_order_release);
+      if (state_.waiting != 0) detail::std_atomics::wake_all(state_.calls);
     }
     return true;
   }
@@ -2946,7 +3046,14 @@ class stop_callback : detail::stop_node {
       (previous != nullptr ? previous->next : state_->first) = next;
       (next != nullptr ? next->previous : state_->last) = previous;
     } else if (state_->running == this && state_->caller != std::this_thread::get_id()) {
-      state_->called.wait(lock, [&] { return state_->running != this; });
+      ++state_->waiting;
+      while (state_->running == this) {
+        const std::uint32_t seen = state_->calls.load(std::memory_order_acquire);
+        lock.unlock();
+        detail::std_atomics::wait(state_->calls, seen);
+        lock.lock();
+      }
+      --state_->waiting;
     }
   }
 
@@ -4341,6 +4448,11 @@ class pace {
   }
   /// A thread that waits for its batch may take part when samples are this short: it must not be late when it is ready.
   bool short_samples() const noexcept { return each_.load(std::memory_order_relaxed) < 100'000; }  // about 40 µs
+  /// So few that waking somebody takes longer than running them.
+  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each != 0 && samples < 30'000 / each;
+  }
   /// Reading clocks between the stages costs nothing next to the sample itself.
   bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
 
@@ -4566,6 +4678,10 @@ class single_column {
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
   output finish(std::size_t) { return std::move(slots_); }
   void drop() noexcept { slots_.clear(); }
+  /// Memory that finish() gave away, for the next time.
+  void reuse(output&& used) noexcept {
+    if (slots_.capacity() == 0) slots_ = std::move(used);
+  }
 
  private:
   output slots_;
@@ -4746,18 +4862,23 @@ class pump_crew {
   bool too_many() const noexcept {
     return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
   }
+  /// It has run samples just now, and will again unless something else keeps it.
+  bool consumer_helps() const noexcept {
+    // Signed: two processors' clocks may differ by a little.
+    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
+  }
   /// Told by the consumer while it runs samples.
   void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
+  /// By the consumer, before it sleeps, under the mutex.
+  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
+  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
+  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
 
  private:
   static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
 
   static std::size_t processors() { return std::max<std::size_t>(available_cpus(), 1); }
   std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
-  bool consumer_helps() const noexcept {
-    // Signed: two processors' clocks may differ by a little.
-    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
-  }
 
   executor& on_;
   std::vector<pump> pumps_;
@@ -5683,8 +5804,14 @@ class feed<pipeline<Source, S...>> {
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept { return done_.try_take(); }
   /// Sleeps until it is finished.
-  job_type* take() noexcept { return done_.take(); }
-  auto next_async() noexcept { return done_.next(on_); }
+  job_type* take() noexcept {
+    stop_helping();
+    return done_.take();
+  }
+  auto next_async() noexcept {
+    stop_helping();
+    return done_.next(on_);
+  }
   /// The batch was moved out of its job: its place in the ring is free.
   void release(job_type* j) {
     j->value.reset();
@@ -5762,24 +5889,36 @@ class feed<pipeline<Source, S...>> {
     finish_some(j, 1);
   }
 
-  bool work_left() const noexcept {
+  /// Samples that nobody has claimed, of all batches that are open.
+  std::uint64_t work_left() const noexcept {
+    std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      if (ring_[s & mask_].left.load(std::memory_order_acquire) != 0) return true;
+      samples += ring_[s & mask_].left.load(std::memory_order_acquire);
     }
-    return false;
+    return samples;
   }
   bool may_claim() const noexcept {
     if constexpr (types::samples_suspend) return live_.load(std::memory_order_acquire) < token_limit_;
     else return true;
   }
+  /// Before the consumer sleeps: what was left for it to run is left to others now.
+  void stop_helping() noexcept {
+    if (!crew_.has_helped()) return;
+    std::lock_guard lock(mutex_);
+    crew_.helps_no_more();
+    start_pump();
+  }
   void start_pump() noexcept {
-    if (may_claim() && work_left()) crew_.start();
+    const std::uint64_t left = work_left();
+    if (left == 0 || !may_claim()) return;
+    if (crew_.consumer_helps() && pace_.not_worth_a_wake(left)) return;  // it takes them when it comes for them
+    crew_.start();
   }
   /// True when the pump was put away; false when there is work for it after all.
   bool retire(pump* p) noexcept {
     std::lock_guard lock(mutex_);
-    if (!crew_.too_many() && may_claim() && work_left()) return false;
+    if (!crew_.too_many() && may_claim() && work_left() != 0) return false;
     crew_.put_away(p);
     return true;
   }
@@ -6519,11 +6658,9 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
-  struct single {
-    std::optional<value_type> value;
-    std::optional<sample_error> failure;
-  };
-  std::vector<single> singles_;  // of a pipeline without batch(): the group being handed out
+  // Of a pipeline without batch(): the group being handed out, and what was thrown in place of those that are missing.
+  std::vector<std::optional<value_type>> singles_;
+  std::vector<std::pair<std::size_t, sample_error>> single_failures_;
   std::size_t single_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
 
@@ -6610,13 +6747,19 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     });
     return batch;
   } else {
-    singles_.clear();
+    single_failures_.clear();
     single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
     if (job->value) {
-      for (auto& v : *job->value) singles_.push_back({std::move(v), std::nullopt});
+      singles_.swap(*job->value);
+      job->columns.reuse(std::move(*job->value));
+      for (std::size_t i = 0; i < errors.size(); ++i) single_failures_.emplace_back(job->failures[i].slot, std::move(errors[i]));
+      single_ = std::min(single_, singles_.size());
+    } else {  // the group as a whole is lost
+      singles_.clear();
+      single_ = 0;
+      feed_->release(job);
+      throw std::move(errors.front());
     }
-    for (std::size_t i = 0; i < errors.size(); ++i) singles_[job->failures[i].slot].failure = std::move(errors[i]);
-    single_ = std::min(single_, singles_.size());
     feed_->release(job);
     return std::nullopt;  // next() takes them one by one
   }
@@ -6624,9 +6767,13 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
 
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> {
-  single& s = singles_[single_++];
-  if (s.failure) throw std::move(*s.failure);
-  return std::move(s.value);
+  std::optional<value_type>& value = singles_[single_++];
+  if (!value) {
+    for (auto& [slot, failure] : single_failures_) {
+      if (slot == single_ - 1) throw std::move(failure);
+    }
+  }
+  return std::move(value);
 }
 
 template <class Source, class... S>
@@ -13194,9 +13341,15 @@ namespace wick {
 /// wrote is visible after it, and their frames are gone, parameters included; the scope may go at once. The
 /// destructor asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to
 /// block a worker. stop, request_stop: any thread. The executor must outlive the scope.
-class scope {
+class scope : detail::task_owner {
  public:
-  explicit scope(executor& on) noexcept : on_(on) {}
+  explicit scope(executor& on) noexcept : on_(on) {
+    ended = [](detail::task_owner* self, std::exception_ptr thrown) noexcept {
+      auto* const s = static_cast<scope*>(self);
+      if (thrown) s->fail(std::move(thrown));
+      s->done_one();
+    };
+  }
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
   ~scope() {
@@ -13209,20 +13362,39 @@ class scope {
   void request_stop() noexcept { stop_.request_stop(); }
   executor& on() noexcept { return on_; }
 
-  /// Queues `t`; it starts on a worker, never here. \throws std::bad_alloc, std::logic_error in a forked child, and then
-  /// nothing was spawned
+  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then nothing was
+  /// spawned
   void spawn(task<void> t) {
     on_.require_workers();
-    const auto handle = run(this, std::move(t)).handle;
     live_.fetch_add(1, std::memory_order_relaxed);
-    detail::resume(handle);
+    on_.post(t.release().queued(*this));
+  }
+  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so that others
+  /// find some; else `t` begins here and now, like a call, which costs a tenth and keeps the memory small. It must make
+  /// no difference to `t` which of the two it is; it may run on until its first suspension before this returns.
+  /// \throws std::logic_error in a forked child
+  void fork(task<void> t) {
+    if (on_.queued_here() < enough_queued) return spawn(std::move(t));
+    auto& promise = t.release();
+    bool counted = false;
+    if (promise.begin(*this, [&] {
+          live_.fetch_add(1, std::memory_order_relaxed);
+          counted = true;
+        })) {
+      return;
+    }
+    std::exception_ptr thrown = promise.take_exception();
+    std::coroutine_handle<task<void>::promise_type>::from_promise(promise).destroy();
+    if (thrown) fail(std::move(thrown));
+    if (counted) done_one();
   }
 
   /// `co_await s.join();`
   class [[nodiscard]] join_awaiter : job {
    public:
     explicit join_awaiter(scope& s) noexcept : scope_(s) {}
-    bool await_ready() const noexcept { return false; }
+    /// All have ended, and only they could spawn more.
+    bool await_ready() const noexcept { return scope_.live_.load(std::memory_order_acquire) == 1; }
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
       handle_ = handle;
       execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
@@ -13244,18 +13416,12 @@ class scope {
   }
 
  private:
-  static detail::detached run(scope* self, task<void> t) {
-    co_await self->on_.schedule();
-    try {
-      co_await t;
-    } catch (...) {
-      if (!self->failed_.exchange(true, std::memory_order_acq_rel)) {
-        self->exception_ = std::current_exception();
-        self->stop_.request_stop();
-      }
-    }
-    { const task<void> dropped = std::move(t); }  // its parameters may refer to what the waiter destroys
-    self->done_one();
+  static constexpr std::size_t enough_queued = 8;
+
+  void fail(std::exception_ptr thrown) noexcept {
+    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+    exception_ = std::move(thrown);
+    stop_.request_stop();
   }
   void done_one() noexcept {
     if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;

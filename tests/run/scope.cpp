@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <wick/run/sync_wait.hpp>
+#include <wick/run/when_all.hpp>
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
@@ -248,4 +249,125 @@ TEST_CASE("a scope in a task of a scope passes its failure up") {
   outer.spawn(inner(&ex));
   CHECK_THROWS_WITH_AS(outer.wait(), "from below", std::runtime_error);
   CHECK(stopped.load() == 1);
+}
+
+namespace {
+
+/// A tree of forks: its leaves are counted. `hop`: some leaves suspend, so that they end elsewhere.
+task<void> grow(wick::executor* on, int depth, bool hop, std::atomic<int>* leaves) {
+  if (depth == 0) {
+    if (hop && leaves->load(std::memory_order_relaxed) % 3 == 0) co_await on->schedule();
+    leaves->fetch_add(1, std::memory_order_relaxed);
+    co_return;
+  }
+  wick::scope both(*on);
+  both.fork(grow(on, depth - 1, hop, leaves));
+  co_await grow(on, depth - 1, hop, leaves);
+  co_await both.join();
+}
+
+/// A path: each fork has one more below it.
+task<void> dig(wick::executor* on, int depth, std::atomic<int>* bottom) {
+  if (depth == 0) {
+    bottom->fetch_add(1);
+    co_return;
+  }
+  wick::scope below(*on);
+  below.fork(dig(on, depth - 1, bottom));
+  co_await below.join();
+}
+
+/// As many jobs as make a worker's queue long enough for fork to run what it gets at once.
+task<void> idle_jobs(wick::scope* in, std::atomic<int>* sum) {
+  for (int i = 0; i < 100; ++i) in->spawn(add(sum, 1));
+  co_return;
+}
+
+}  // namespace
+
+TEST_CASE("a tree of forks has all its leaves, whether they suspend or not, on any number of workers") {
+  for (const std::size_t workers : {1, 2, 4}) {
+    for (const bool hop : {false, true}) {
+      wick::executor ex(workers);
+      std::atomic<int> leaves{0};
+      const int depth = rounds(14, 10);
+      sync_wait(wick::starts_on(ex, grow(&ex, depth, hop, &leaves)));
+      CHECK(leaves.load() == 1 << depth);
+    }
+  }
+}
+
+TEST_CASE("forks may nest as deep as they like") {
+  wick::executor ex(2);
+  std::atomic<int> bottom{0};
+  const int depth = rounds(200'000, 20'000);
+  sync_wait(wick::starts_on(ex, dig(&ex, depth, &bottom)));
+  CHECK(bottom.load() == 1);
+  // The same when each begins at once, on top of the one before.
+  wick::executor one(1);
+  std::atomic<int> sum{0};
+  const auto run = [](wick::executor* on, int deep, std::atomic<int>* to, std::atomic<int>* count) -> task<void> {
+    wick::scope s(*on);
+    co_await idle_jobs(&s, count);
+    co_await dig(on, deep, to);
+    co_await s.join();
+  };
+  sync_wait(wick::starts_on(one, run(&one, depth, &bottom, &sum)));
+  CHECK(bottom.load() == 2);
+  CHECK(sum.load() == 100);
+}
+
+TEST_CASE("while many jobs are queued a fork begins at once, else and on other threads it is queued") {
+  wick::executor ex(1);
+  const auto run = [](wick::executor* on) -> task<void> {
+    std::atomic<int> sum{0}, forked{0};
+    {
+      wick::scope s(*on);
+      s.fork(add(&forked, 1));
+      CHECK(forked.load() == 0);  // the only worker is here
+      co_await s.join();
+      CHECK(forked.load() == 1);
+    }
+    wick::scope s(*on);
+    co_await idle_jobs(&s, &sum);
+    CHECK(sum.load() == 0);
+    s.fork(add(&forked, 1));
+    CHECK(forked.load() == 2);
+    co_await s.join();
+    CHECK(sum.load() == 100);
+  };
+  sync_wait(wick::starts_on(ex, run(&ex)));
+  std::atomic<int> from_outside{0};
+  wick::scope s(ex);
+  s.fork(add(&from_outside, 1));
+  s.wait();
+  CHECK(from_outside.load() == 1);
+}
+
+TEST_CASE("a fork that begins at once may fail at once, or later elsewhere; join throws it, and nothing is lost") {
+  for (const bool later : {false, true}) {
+    CAPTURE(later);
+    wick::executor ex(2);
+    std::atomic<int> alive{0};
+    const auto run = [](wick::executor* on, bool hop, std::atomic<int>* frames) -> task<void> {
+      std::atomic<int> sum{0};
+      wick::scope s(*on);
+      co_await idle_jobs(&s, &sum);
+      s.fork([](wick::executor* to, bool suspend, counted) -> task<void> {
+        if (suspend) co_await to->schedule();
+        throw std::runtime_error("forked");
+      }(on, hop, counted(*frames)));
+      std::string text;
+      try {
+        co_await s.join();
+      } catch (const std::runtime_error& e) {
+        text = e.what();
+      }
+      CHECK(text == "forked");
+      CHECK(frames->load() == 0);
+      CHECK(s.stop().stop_requested());
+      CHECK(sum.load() == 100);
+    };
+    sync_wait(wick::starts_on(ex, run(&ex, later, &alive)));
+  }
 }

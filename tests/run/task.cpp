@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <wick/run/executor.hpp>
+#include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
 
 #include "../support/doctest.hpp"
@@ -457,4 +458,40 @@ const late at_exit;
 TEST_CASE("a static object may hold and run tasks to the very end of the program") {
   // Its destructor does the test: it would crash this program.
   CHECK(at_exit.kept);
+}
+
+TEST_CASE("a task that is resumed by its bare handle from within another one ends for its own parent") {
+  // C suspends below P; D, which runs at the same place of the same stack later, resumes it.
+  struct parked {
+    std::coroutine_handle<> handle;
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> h) noexcept { handle = h; }
+    void await_resume() const noexcept {}
+  };
+  const auto c = [](parked* at) -> task<int> {
+    co_await *at;
+    co_return 7;
+  };
+  const auto p = [](int* got, task<int> child) -> task<void> { *got = co_await child; };
+  const auto d = [](parked* at, int* got) -> task<void> {
+    at->handle.resume();
+    CHECK(*got == 7);
+    co_return;
+  };
+  wick::executor ex(1);
+  const auto all = [&](wick::scope* s, parked* at, int* got) -> task<void> {
+    s->spawn(p(got, c(at)));
+    while (!at->handle) co_await s->on().schedule();
+    CHECK(*got == 0);
+    co_await d(at, got);
+    CHECK(*got == 7);
+  };
+  for (int i = 0; i < 100; ++i) {
+    parked at;
+    int got = 0;
+    wick::scope s(ex);
+    s.spawn(all(&s, &at, &got));
+    s.wait();
+    CHECK(got == 7);
+  }
 }

@@ -270,11 +270,9 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
-  struct single {
-    std::optional<value_type> value;
-    std::optional<sample_error> failure;
-  };
-  std::vector<single> singles_;  // of a pipeline without batch(): the group being handed out
+  // Of a pipeline without batch(): the group being handed out, and what was thrown in place of those that are missing.
+  std::vector<std::optional<value_type>> singles_;
+  std::vector<std::pair<std::size_t, sample_error>> single_failures_;
   std::size_t single_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
 
@@ -361,13 +359,19 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     });
     return batch;
   } else {
-    singles_.clear();
+    single_failures_.clear();
     single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
     if (job->value) {
-      for (auto& v : *job->value) singles_.push_back({std::move(v), std::nullopt});
+      singles_.swap(*job->value);
+      job->columns.reuse(std::move(*job->value));
+      for (std::size_t i = 0; i < errors.size(); ++i) single_failures_.emplace_back(job->failures[i].slot, std::move(errors[i]));
+      single_ = std::min(single_, singles_.size());
+    } else {  // the group as a whole is lost
+      singles_.clear();
+      single_ = 0;
+      feed_->release(job);
+      throw std::move(errors.front());
     }
-    for (std::size_t i = 0; i < errors.size(); ++i) singles_[job->failures[i].slot].failure = std::move(errors[i]);
-    single_ = std::min(single_, singles_.size());
     feed_->release(job);
     return std::nullopt;  // next() takes them one by one
   }
@@ -375,9 +379,13 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
 
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> {
-  single& s = singles_[single_++];
-  if (s.failure) throw std::move(*s.failure);
-  return std::move(s.value);
+  std::optional<value_type>& value = singles_[single_++];
+  if (!value) {
+    for (auto& [slot, failure] : single_failures_) {
+      if (slot == single_ - 1) throw std::move(failure);
+    }
+  }
+  return std::move(value);
 }
 
 template <class Source, class... S>

@@ -22,9 +22,15 @@ namespace wick {
 /// wrote is visible after it, and their frames are gone, parameters included; the scope may go at once. The
 /// destructor asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to
 /// block a worker. stop, request_stop: any thread. The executor must outlive the scope.
-class scope {
+class scope : detail::task_owner {
  public:
-  explicit scope(executor& on) noexcept : on_(on) {}
+  explicit scope(executor& on) noexcept : on_(on) {
+    ended = [](detail::task_owner* self, std::exception_ptr thrown) noexcept {
+      auto* const s = static_cast<scope*>(self);
+      if (thrown) s->fail(std::move(thrown));
+      s->done_one();
+    };
+  }
   scope(const scope&) = delete;
   scope& operator=(const scope&) = delete;
   ~scope() {
@@ -37,20 +43,39 @@ class scope {
   void request_stop() noexcept { stop_.request_stop(); }
   executor& on() noexcept { return on_; }
 
-  /// Queues `t`; it starts on a worker, never here. \throws std::bad_alloc, std::logic_error in a forked child, and then
-  /// nothing was spawned
+  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then nothing was
+  /// spawned
   void spawn(task<void> t) {
     on_.require_workers();
-    const auto handle = run(this, std::move(t)).handle;
     live_.fetch_add(1, std::memory_order_relaxed);
-    detail::resume(handle);
+    on_.post(t.release().queued(*this));
+  }
+  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so that others
+  /// find some; else `t` begins here and now, like a call, which costs a tenth and keeps the memory small. It must make
+  /// no difference to `t` which of the two it is; it may run on until its first suspension before this returns.
+  /// \throws std::logic_error in a forked child
+  void fork(task<void> t) {
+    if (on_.queued_here() < enough_queued) return spawn(std::move(t));
+    auto& promise = t.release();
+    bool counted = false;
+    if (promise.begin(*this, [&] {
+          live_.fetch_add(1, std::memory_order_relaxed);
+          counted = true;
+        })) {
+      return;
+    }
+    std::exception_ptr thrown = promise.take_exception();
+    std::coroutine_handle<task<void>::promise_type>::from_promise(promise).destroy();
+    if (thrown) fail(std::move(thrown));
+    if (counted) done_one();
   }
 
   /// `co_await s.join();`
   class [[nodiscard]] join_awaiter : job {
    public:
     explicit join_awaiter(scope& s) noexcept : scope_(s) {}
-    bool await_ready() const noexcept { return false; }
+    /// All have ended, and only they could spawn more.
+    bool await_ready() const noexcept { return scope_.live_.load(std::memory_order_acquire) == 1; }
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) noexcept {
       handle_ = handle;
       execute = [](job* j) noexcept { detail::resume(static_cast<join_awaiter*>(j)->handle_); };
@@ -72,18 +97,12 @@ class scope {
   }
 
  private:
-  static detail::detached run(scope* self, task<void> t) {
-    co_await self->on_.schedule();
-    try {
-      co_await t;
-    } catch (...) {
-      if (!self->failed_.exchange(true, std::memory_order_acq_rel)) {
-        self->exception_ = std::current_exception();
-        self->stop_.request_stop();
-      }
-    }
-    { const task<void> dropped = std::move(t); }  // its parameters may refer to what the waiter destroys
-    self->done_one();
+  static constexpr std::size_t enough_queued = 8;
+
+  void fail(std::exception_ptr thrown) noexcept {
+    if (failed_.exchange(true, std::memory_order_acq_rel)) return;
+    exception_ = std::move(thrown);
+    stop_.request_stop();
   }
   void done_one() noexcept {
     if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;

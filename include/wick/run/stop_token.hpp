@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <concepts>
-#include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <thread>
 #include <utility>
+
+#include <wick/run/detail/futex.hpp>
 
 namespace wick {
 
@@ -24,7 +26,8 @@ struct stop_node {
 struct stop_state {
   std::atomic<bool> requested{false};
   std::mutex mutex;
-  std::condition_variable called;
+  std::atomic<std::uint32_t> calls{0};  // that are over; who waits for one sleeps on it
+  unsigned waiting = 0;
   stop_node* first = nullptr;
   stop_node* last = nullptr;
   stop_node* running = nullptr;
@@ -88,7 +91,8 @@ class stop_source {
       node->call(node);  // may destroy its own callback
       lock.lock();
       state_.running = nullptr;
-      state_.called.notify_all();
+      state_.calls.fetch_add(1, std::memory_order_release);
+      if (state_.waiting != 0) detail::std_atomics::wake_all(state_.calls);
     }
     return true;
   }
@@ -128,7 +132,14 @@ class stop_callback : detail::stop_node {
       (previous != nullptr ? previous->next : state_->first) = next;
       (next != nullptr ? next->previous : state_->last) = previous;
     } else if (state_->running == this && state_->caller != std::this_thread::get_id()) {
-      state_->called.wait(lock, [&] { return state_->running != this; });
+      ++state_->waiting;
+      while (state_->running == this) {
+        const std::uint32_t seen = state_->calls.load(std::memory_order_acquire);
+        lock.unlock();
+        detail::std_atomics::wait(state_->calls, seen);
+        lock.lock();
+      }
+      --state_->waiting;
     }
   }
 

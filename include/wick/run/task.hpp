@@ -14,6 +14,7 @@
 
 #include <wick/run/detail/frame_pool.hpp>
 #include <wick/run/detail/resume.hpp>
+#include <wick/run/job.hpp>
 
 namespace wick {
 
@@ -22,8 +23,14 @@ class task;
 
 namespace detail {
 
-/// Child and parent meet at one atomic: whoever comes second knows that the other is done, and goes on. A child that
-/// never suspends is an ordinary call: its parent does not suspend either.
+/// Who has tasks that nobody awaits: told when one has ended, and then nothing of it is left.
+struct task_owner {
+  void (*ended)(task_owner*, std::exception_ptr) noexcept = nullptr;
+};
+
+/// A child that ends without having suspended tells its parent, which is right below it on the stack, by a plain word:
+/// such a call costs no atomic. Else they meet at one atomic: whoever comes second knows that the other is done, and
+/// goes on.
 class task_promise_base : public pooled_frame {
  public:
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -32,10 +39,17 @@ class task_promise_base : public pooled_frame {
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     [[gnu::noinline]] void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
-      task_promise_base& promise = self.promise();
+      Promise& promise = self.promise();
+      resumption& here = this_thread_resumption();
+      if (here.innermost == promise.name_) {
+        promise.ended_at_once_ = true;
+        return;
+      }
+      if constexpr (requires { promise.owner_; }) {
+        if (promise.owner_ != nullptr) return promise.end_for_owner(self);
+      }
       resume_node* const parent = promise.parent_;
-      // Once "done" is published the parent may destroy this frame: nothing of it is touched afterwards.
-      if (promise.state_.exchange(done, std::memory_order_acq_rel) == parent_suspended) resume_nested(*parent);
+      if (promise.meets_parent()) resume_nested(here, *parent);
     }
     void await_resume() const noexcept {}
   };
@@ -44,23 +58,46 @@ class task_promise_base : public pooled_frame {
   /// Runs this coroutine for a parent that is about to suspend; whether the parent must suspend indeed.
   bool start(resume_node& parent, std::coroutine_handle<> self) {
     parent_ = &parent;
-    resume_stack* const stack = current_resume_stack();
-    if (stack != nullptr && stack->depth >= resume_stack::max_depth) {
-      state_.store(parent_suspended, std::memory_order_relaxed);  // same thread resumes both
-      self_.handle = self;
-      resume_nested(self_);
+    return run(self, [] {});
+  }
+
+ protected:
+  /// The end: whether the parent has left already. If not nothing of this frame may be touched any more.
+  bool meets_parent() noexcept {
+    return state_.load(std::memory_order_acquire) == parent_left ||
+           state_.exchange(done, std::memory_order_acq_rel) == parent_left;
+  }
+  void parent_has_left() noexcept { state_.store(parent_left, std::memory_order_relaxed); }
+
+  /// Up to the first suspension, or soon on this thread when its stack is deep already. False when the coroutine has
+  /// ended; else `leave` was called, before anybody is told of the end.
+  template <class F>
+  bool run(std::coroutine_handle<> self, F&& leave) {
+    self_.handle = self;
+    resumption& here = this_thread_resumption();
+    if (here.stack != nullptr && here.stack->depth >= resume_stack::max_depth) {
+      leave();
+      parent_has_left();  // the same thread resumes both
+      resume_nested(here, self_);
       return true;
     }
-    self_.handle = self;
-    resume_nested(self_);
-    return state_.exchange(parent_suspended, std::memory_order_acq_rel) != done;
+    const std::uint64_t outer = here.innermost;
+    here.innermost = name_ = here.new_name();
+    resume_nested(here, self_);
+    here.innermost = outer;
+    if (ended_at_once_) return false;
+    leave();
+    return state_.exchange(parent_left, std::memory_order_acq_rel) != done;
   }
 
  private:
-  static constexpr std::uint32_t running = 0, parent_suspended = 1, done = 2;
+  static constexpr std::uint32_t running = 0, parent_left = 1, done = 2;
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
   resume_node* parent_ = nullptr;
   resume_node self_;
+  std::uint64_t name_ = nobody;
   std::atomic<std::uint32_t> state_{running};
+  bool ended_at_once_ = false;
 };
 
 template <class T>
@@ -87,7 +124,7 @@ class task_promise final : public task_promise_base {
 };
 
 template <>
-class task_promise<void> final : public task_promise_base {
+class task_promise<void> final : public task_promise_base, job {
  public:
   inline task<void> get_return_object() noexcept;
   void unhandled_exception() noexcept { exception_ = std::current_exception(); }
@@ -96,7 +133,36 @@ class task_promise<void> final : public task_promise_base {
     if (exception_) std::rethrow_exception(std::move(exception_));
   }
 
+  /// To be queued: it begins when the job is executed, and `owner` is told of its end. Keeps itself from now on.
+  job* queued(task_owner& owner) noexcept {
+    owner_ = &owner;
+    parent_has_left();  // queueing publishes it
+    execute = [](job* j) noexcept { resume(handle_of(static_cast<task_promise*>(j))); };
+    return this;
+  }
+  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was called, it keeps itself from
+  /// now on, and `owner` will be told of its end.
+  template <class F>
+  bool begin(task_owner& owner, F&& leave) {
+    owner_ = &owner;
+    return run(handle_of(this), std::forward<F>(leave));
+  }
+  std::exception_ptr take_exception() noexcept { return std::move(exception_); }
+
  private:
+  friend task_promise_base::final_awaiter;
+  static std::coroutine_handle<task_promise> handle_of(task_promise* p) noexcept {
+    return std::coroutine_handle<task_promise>::from_promise(*p);
+  }
+  void end_for_owner(std::coroutine_handle<> self) noexcept {
+    task_owner* const owner = owner_;
+    if (!meets_parent()) return;
+    std::exception_ptr thrown = std::move(exception_);
+    self.destroy();  // and the parameters with it, which may refer to what the owner is about to drop
+    owner->ended(owner, std::move(thrown));
+  }
+
+  task_owner* owner_ = nullptr;
   std::exception_ptr exception_;
 };
 
@@ -148,6 +214,9 @@ class [[nodiscard]] task {
   awaiter operator co_await() const&& noexcept { return awaiter(handle_); }
 
   explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+  /// For who runs tasks that nobody awaits: the promise, which keeps its frame from now on.
+  promise_type& release() noexcept { return std::exchange(handle_, nullptr).promise(); }
 
  private:
   friend promise_type;

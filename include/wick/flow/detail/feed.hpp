@@ -111,8 +111,14 @@ class feed<pipeline<Source, S...>> {
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept { return done_.try_take(); }
   /// Sleeps until it is finished.
-  job_type* take() noexcept { return done_.take(); }
-  auto next_async() noexcept { return done_.next(on_); }
+  job_type* take() noexcept {
+    stop_helping();
+    return done_.take();
+  }
+  auto next_async() noexcept {
+    stop_helping();
+    return done_.next(on_);
+  }
   /// The batch was moved out of its job: its place in the ring is free.
   void release(job_type* j) {
     j->value.reset();
@@ -190,24 +196,36 @@ class feed<pipeline<Source, S...>> {
     finish_some(j, 1);
   }
 
-  bool work_left() const noexcept {
+  /// Samples that nobody has claimed, of all batches that are open.
+  std::uint64_t work_left() const noexcept {
+    std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      if (ring_[s & mask_].left.load(std::memory_order_acquire) != 0) return true;
+      samples += ring_[s & mask_].left.load(std::memory_order_acquire);
     }
-    return false;
+    return samples;
   }
   bool may_claim() const noexcept {
     if constexpr (types::samples_suspend) return live_.load(std::memory_order_acquire) < token_limit_;
     else return true;
   }
+  /// Before the consumer sleeps: what was left for it to run is left to others now.
+  void stop_helping() noexcept {
+    if (!crew_.has_helped()) return;
+    std::lock_guard lock(mutex_);
+    crew_.helps_no_more();
+    start_pump();
+  }
   void start_pump() noexcept {
-    if (may_claim() && work_left()) crew_.start();
+    const std::uint64_t left = work_left();
+    if (left == 0 || !may_claim()) return;
+    if (crew_.consumer_helps() && pace_.not_worth_a_wake(left)) return;  // it takes them when it comes for them
+    crew_.start();
   }
   /// True when the pump was put away; false when there is work for it after all.
   bool retire(pump* p) noexcept {
     std::lock_guard lock(mutex_);
-    if (!crew_.too_many() && may_claim() && work_left()) return false;
+    if (!crew_.too_many() && may_claim() && work_left() != 0) return false;
     crew_.put_away(p);
     return true;
   }

@@ -28,6 +28,11 @@ class pace {
   }
   /// A thread that waits for its batch may take part when samples are this short: it must not be late when it is ready.
   bool short_samples() const noexcept { return each_.load(std::memory_order_relaxed) < 100'000; }  // about 40 µs
+  /// So few that waking somebody takes longer than running them.
+  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each != 0 && samples < 30'000 / each;
+  }
   /// Reading clocks between the stages costs nothing next to the sample itself.
   bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
 

@@ -31,6 +31,10 @@ class single_column {
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
   output finish(std::size_t) { return std::move(slots_); }
   void drop() noexcept { slots_.clear(); }
+  /// Memory that finish() gave away, for the next time.
+  void reuse(output&& used) noexcept {
+    if (slots_.capacity() == 0) slots_ = std::move(used);
+  }
 
  private:
   output slots_;

@@ -69,18 +69,23 @@ class pump_crew {
   bool too_many() const noexcept {
     return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
   }
+  /// It has run samples just now, and will again unless something else keeps it.
+  bool consumer_helps() const noexcept {
+    // Signed: two processors' clocks may differ by a little.
+    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
+  }
   /// Told by the consumer while it runs samples.
   void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
+  /// By the consumer, before it sleeps, under the mutex.
+  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
+  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
+  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
 
  private:
   static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
 
   static std::size_t processors() { return std::max<std::size_t>(available_cpus(), 1); }
   std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
-  bool consumer_helps() const noexcept {
-    // Signed: two processors' clocks may differ by a little.
-    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
-  }
 
   executor& on_;
   std::vector<pump> pumps_;

@@ -2,7 +2,9 @@
 /// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
 #pragma once
 
+#include <atomic>
 #include <coroutine>
+#include <cstdint>
 #include <utility>
 
 namespace wick::detail {
@@ -22,17 +24,37 @@ struct resume_stack {
   resume_node** last = &first;
 };
 
+/// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and wait for
+/// it to suspend or to end: a child that finds its own name there at its end knows that its parent is right below.
+struct resumption {
+  resume_stack* stack = nullptr;
+  std::uint64_t innermost = 0;
+  std::uint64_t next_name = 0;
+
+  /// Never given twice, on any thread.
+  std::uint64_t new_name() noexcept {
+    if ((next_name & 0xFF'FFFF'FFFF) == 0) next_name = new_block();
+    return next_name++;
+  }
+
+ private:
+  static std::uint64_t new_block() noexcept {
+    static constinit std::atomic<std::uint64_t> blocks{1};
+    return (blocks.fetch_add(1, std::memory_order_relaxed) << 40) + 1;
+  }
+};
+
 /// Never inlined: a thread-local's address must not be kept in a frame that moves to another thread.
-[[gnu::noinline]] inline resume_stack*& current_resume_stack() noexcept {
-  thread_local resume_stack* current = nullptr;
-  return current;
+[[gnu::noinline]] inline resumption& this_thread_resumption() noexcept {
+  static constinit thread_local resumption mine;
+  return mine;
 }
 
 /// Resumes from outside of any coroutine (a worker's loop, a waiting thread), and all that this leads to.
 inline void resume(std::coroutine_handle<> handle) {
   resume_stack stack;
-  resume_stack*& current = current_resume_stack();
-  resume_stack* const outer = std::exchange(current, &stack);
+  resumption& here = this_thread_resumption();
+  resume_stack* const outer = std::exchange(here.stack, &stack);
   handle.resume();
   while (resume_node* node = stack.first) {
     stack.first = node->next;
@@ -40,13 +62,13 @@ inline void resume(std::coroutine_handle<> handle) {
     stack.depth = 0;
     node->handle.resume();
   }
-  current_resume_stack() = outer;
+  here.stack = outer;
 }
 
 /// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep already; the
 /// node is queued and runs once the caller has returned to the bottom, which it must do without further ado.
-inline bool resume_nested(resume_node& node) {
-  resume_stack* const stack = current_resume_stack();
+inline bool resume_nested(resumption& here, resume_node& node) {
+  resume_stack* const stack = here.stack;
   if (stack == nullptr) {  // a thread that is not ours resumed this coroutine
     resume(node.handle);
     return true;
@@ -62,5 +84,6 @@ inline bool resume_nested(resume_node& node) {
   --stack->depth;
   return true;
 }
+inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_resumption(), node); }
 
 }  // namespace wick::detail

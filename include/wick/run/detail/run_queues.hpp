@@ -34,6 +34,8 @@ class basic_run_queues {
   /// `from`: the number of the worker that calls, or anything higher.
   void post(job* j, std::size_t from) noexcept {
     if (from >= workers_.size() || !workers_[from]->queue.push(j)) injector_.push(j);
+    // The only worker there is is awake, and looks once more before it sleeps.
+    if (from < workers_.size() && workers_.size() == 1) return;
     idle_.notify();
   }
 
@@ -70,6 +72,8 @@ class basic_run_queues {
     idle_.notify_all();
   }
 
+  /// In the own queue of worker `number`, which calls.
+  std::size_t queued(std::size_t number) const noexcept { return workers_[number]->queue.size(); }
   /// Whether a job is in any of the queues.
   bool anything() const noexcept {
     if (!injector_.empty()) return true;
