@@ -77,7 +77,7 @@ class memory_column {
 
   void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
     number_ = number;
-    pool_ = pool;
+    if (pool_ != pool) pool_ = pool;  // the same one again costs two atomics otherwise
     capacity_ = n;
     // All anew: a batch without samples says the same of itself wherever it is made.
     about_ = column_description();

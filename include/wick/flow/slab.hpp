@@ -13,6 +13,10 @@
 #include <utility>
 #include <vector>
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 namespace wick {
 
 /// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
@@ -62,8 +66,8 @@ class slab {
   block* block_ = nullptr;
 };
 
-/// Keeps blocks of recent sizes. Who asks gets the one that it wrote to last if it is free, since that lies in its
-/// core's cache, else the one that was returned last. Any thread.
+/// Keeps blocks of recent sizes. Who asks gets one that was last asked for on the same processor if there is one, since
+/// that lies in its cache, else the one that was returned last. Any thread.
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most
@@ -94,10 +98,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
  private:
   friend class slab;
   static constexpr std::size_t max_asked = 64;
-  /// Tells threads apart; not to be kept over a suspension.
-  [[gnu::noinline]] static const void* this_thread() noexcept {
-    static thread_local char here;
-    return &here;
+  /// Where the caller runs; -1 where the system doesn't say. A hint: it may be moved at any time.
+  static int this_processor() noexcept {
+#ifdef __linux__
+    return ::sched_getcpu();
+#else
+    return -1;
+#endif
   }
   inline slab::block* find(std::size_t bytes) noexcept;
   inline void put(slab::block* b) noexcept;
@@ -116,7 +123,7 @@ struct slab::block {
   std::byte* data;
   std::size_t capacity;
   std::shared_ptr<slab_pool> pool;  // set while the block is out
-  const void* writer = nullptr;     // the thread that asked for it last
+  int processor = -1;               // where it was asked for last
 };
 
 inline std::byte* slab::data() const noexcept { return block_ ? block_->data : nullptr; }
@@ -129,7 +136,7 @@ inline void slab::reset() noexcept {
 }
 
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
-  const void* const me = this_thread();
+  const int here = this_processor();
   std::size_t best = free_.size();
   bool fits = false;
   for (std::size_t i = free_.size(); i-- > 0;) {
@@ -137,7 +144,7 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
     if (capacity == bytes) {
       if (!fits) best = i;
       fits = true;
-      if (free_[i]->writer != me) continue;
+      if (free_[i]->processor != here) continue;
       best = i;
       break;
     }
@@ -145,7 +152,7 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   }
   if (best == free_.size()) return nullptr;
   slab::block* const b = free_[best];
-  b->writer = me;
+  b->processor = here;
   free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
   return b;
 }

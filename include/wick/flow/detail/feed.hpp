@@ -217,6 +217,7 @@ class feed<pipeline<Source, S...>> {
     start_pump();
   }
   void start_pump() noexcept {
+    if (!crew_.may_start()) return;  // before anything that workers are writing is looked at
     const std::uint64_t left = work_left();
     if (left == 0 || !may_claim()) return;
     if (crew_.consumer_helps() && pace_.not_worth_a_wake(left)) return;  // it takes them when it comes for them
