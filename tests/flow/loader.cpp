@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include <wick/core.hpp>
+#include <wick/flow/detail/batch_job.hpp>
 
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
@@ -214,6 +215,57 @@ TEST_CASE("next() goes on behind a break, and starts with epoch 0 when none was 
   const auto second = l.next();
   REQUIRE(second);
   CHECK(second->target.as<std::int64_t>()[0] == 10);
+}
+
+TEST_CASE("samples are begun in the order of their batches, also when a batch left before anybody looked for the next") {
+  struct stages {
+    static wick::task<cell> note(std::shared_ptr<std::vector<std::uint64_t>> begun, cell c, wick::context& context) {
+      begun->push_back(context.position());  // one at a time: in_flight is 1
+      if (context.position() % 3 == 0) co_await context.on()->schedule();
+      co_return c;
+    }
+  };
+  constexpr std::uint64_t size = 4000;
+  for (const std::size_t workers : {1, 2}) {
+    for (const std::int64_t batch : {1, 2, 5}) {
+      auto begun = std::make_shared<std::vector<std::uint64_t>>();
+      {
+        wick::loader l(
+            numbers{size} |
+                wick::map("note", [begun](cell c, wick::context& x) { return stages::note(begun, c, x); }) |
+                wick::array_batch(batch),
+            {.workers = workers, .prefetch = 4, .in_flight = 1, .prefetch_next_epoch = false});
+        while (l.next()) {
+        }
+      }
+      REQUIRE(begun->size() == size);
+      CHECK(std::is_sorted(begun->begin(), begun->end()));
+    }
+  }
+}
+
+TEST_CASE("who comes for a batch whose place in the ring another has got finds nothing to claim") {
+  struct nothing {};
+  wick::detail::batch_job<nothing, nothing, int> job;
+  CHECK(job.claim(0, 8).count == 0);
+  job.sequence = 3;
+  job.count = 10;
+  job.offer();
+  CHECK(job.unclaimed() == 10);
+  CHECK(job.claim(3, 4).from == 0);
+  CHECK(job.claim(3, 4).from == 4);
+  job.sequence = 7;
+  job.offer();
+  CHECK(job.claim(3, 4).count == 0);
+  CHECK(job.unclaimed() == 10);
+  const auto all = job.claim(7, 100);
+  CHECK(all.from == 0);
+  CHECK(all.count == 10);
+  CHECK(job.claim(7, 1).count == 0);
+  job.offer();
+  CHECK(job.claim(7, 1).count == 1);
+  CHECK(job.claim_rest() == 9);
+  CHECK(job.unclaimed() == 0);
 }
 
 TEST_CASE("the only worker goes on with other samples while one waits for a blocking call") {

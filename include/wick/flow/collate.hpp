@@ -101,7 +101,7 @@ class memory_column {
       }
     } else {
       std::byte* base = base_.load(std::memory_order_acquire);
-      if (base == nullptr) base = begin_memory(about_.each, about_.type);
+      if (base == nullptr) base = begin_memory();
       std::memcpy(base + i * sizeof(T), &value, sizeof(T));
     }
   }
@@ -160,16 +160,22 @@ class memory_column {
   /// Whoever comes first says what a slot looks like.
   [[gnu::noinline]] std::byte* begin_memory(const shape& each, dtype type) {
     std::lock_guard lock(mutex_);
-    std::byte* base = base_.load(std::memory_order_relaxed);
-    if (base == nullptr) {
-      about_.each = each;
-      about_.type = type;
-      stride_ = static_cast<std::size_t>(each.count()) * size_of(type);
-      memory_ = pool_->acquire(capacity_ * stride_, number_);
-      base = memory_.data();
-      base_.store(base, std::memory_order_release);
-    }
-    return base;
+    if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
+    about_.each = each;
+    about_.type = type;
+    return acquire();
+  }
+  /// What a slot looks like has been known since begin(), and nobody writes it any more: it may be read without the mutex.
+  [[gnu::noinline]] std::byte* begin_memory() {
+    std::lock_guard lock(mutex_);
+    if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
+    return acquire();
+  }
+  std::byte* acquire() {
+    stride_ = static_cast<std::size_t>(about_.each.count()) * size_of(about_.type);
+    memory_ = pool_->acquire(capacity_ * stride_, number_);
+    base_.store(memory_.data(), std::memory_order_release);
+    return memory_.data();
   }
 
   std::atomic<std::byte*> base_{nullptr};

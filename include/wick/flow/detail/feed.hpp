@@ -192,7 +192,7 @@ class feed<pipeline<Source, S...>> {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
     j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
-    j.left.store(j.count, std::memory_order_release);
+    j.offer();
     finish_some(j, 1);
   }
 
@@ -201,7 +201,7 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].left.load(std::memory_order_acquire);
+      samples += ring_[s & mask_].unclaimed();
     }
     return samples;
   }
@@ -243,7 +243,7 @@ class feed<pipeline<Source, S...>> {
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
       job_type& j = ring_[s & mask_];
       j.cancelled.store(true, std::memory_order_relaxed);
-      finish_some(j, j.left.exchange(0, std::memory_order_acq_rel));
+      finish_some(j, j.claim_rest());
     }
     while (done_.taken() < opened) {
       job_type* const j = done_.take();
@@ -279,7 +279,7 @@ class feed<pipeline<Source, S...>> {
   bool more_than_a_run() const noexcept {
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].left.load(std::memory_order_relaxed) > pace_.run_length());
+    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > pace_.run_length());
   }
 
   /// Claims one run from the oldest batch that has any left, and runs it.
@@ -293,7 +293,7 @@ class feed<pipeline<Source, S...>> {
         return false;
       }
       job_type& j = ring_[s & mask_];
-      const auto claimed = j.claim(most);
+      const auto claimed = j.claim(s, most);
       if (claimed.count != 0) {
         give_tokens(most - claimed.count);
         run(j, claimed.from, claimed.count);

@@ -1,0 +1,273 @@
+// What coroutines wait in: channels, mutexes, semaphores, timers; with stops that come at any moment.
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "world.hpp"
+#include <wick/run/async_mutex.hpp>
+#include <wick/run/async_semaphore.hpp>
+#include <wick/run/channel.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/future.hpp>
+#include <wick/run/scope.hpp>
+#include <wick/run/sleep.hpp>
+#include <wick/run/stop_token.hpp>
+#include <wick/run/task.hpp>
+
+namespace wick_stress {
+namespace {
+
+using std::chrono::microseconds;
+using wick::task;
+
+/// Requests a stop after a while, from outside of the executor.
+std::thread stops_later(wick::stop_source& stop, std::uint64_t rounds) {
+  return std::thread([&stop, rounds] {
+    for (std::uint64_t i = 0; i < rounds; ++i) std::this_thread::yield();
+    stop.request_stop();
+  });
+}
+
+struct parcel {
+  live here;
+  std::size_t producer;
+  int number;
+};
+
+struct post_office {
+  static constexpr int each = 40;
+  post_office(world& of, wick::executor& on, std::size_t capacity, std::size_t producers,
+              std::size_t consumers)
+      : w(&of), ex(&on), line(capacity), sending(producers), receiving(consumers) {
+    for (std::size_t i = 0; i < producers * each; ++i) {
+      accepted.push_back(std::make_unique<std::atomic<int>>(0));
+      received.push_back(std::make_unique<std::atomic<int>>(0));
+    }
+  }
+  world* w;
+  wick::executor* ex;
+  wick::channel<parcel> line;
+  std::atomic<std::size_t> sending, receiving;  // who ends last closes the channel
+  std::vector<std::unique_ptr<std::atomic<int>>> accepted, received;
+
+  void take(const parcel& p, std::vector<int>& last) {
+    received[p.producer * each + static_cast<std::size_t>(p.number)]->fetch_add(1);
+    w->expect(last[p.producer] < p.number, "a producer's values come in order", last[p.producer], p.number);
+    last[p.producer] = p.number;
+  }
+
+  static task<void> produce(post_office* o, live, std::size_t me, dice d, wick::stop_token stop) {
+    try {
+      for (int i = 0; i < each; ++i) {
+        const auto at = me * each + static_cast<std::size_t>(i);
+        if (d.one_in(5)) co_await o->ex->schedule();
+        if (d.one_in(4)) {
+          parcel p{live(o->w->alive), me, i};
+          if (o->line.try_send(p)) o->accepted[at]->fetch_add(1);
+          continue;
+        }
+        parcel p{live(o->w->alive), me, i};  // not in the await: g++ 12 destroys aggregates there twice
+        auto sending = o->line.send({*o->ex, stop}, std::move(p));
+        const bool sent = co_await sending;
+        if (!sent) break;
+        o->accepted[at]->fetch_add(1);
+      }
+    } catch (const wick::cancelled&) {
+      o->w->expect(stop.stop_requested(), "a send was cancelled without a stop");
+    }
+    if (o->sending.fetch_sub(1) == 1) o->line.close();
+  }
+  static task<void> consume(post_office* o, live, std::size_t producers, dice d, wick::stop_token stop) {
+    std::vector<int> last(producers, -1);
+    try {
+      for (;;) {
+        if (d.one_in(5)) co_await o->ex->schedule();
+        if (d.one_in(6)) {
+          if (auto p = o->line.try_receive()) o->take(*p, last);
+          continue;
+        }
+        auto p = co_await o->line.receive({*o->ex, stop});
+        if (!p) break;
+        o->take(*p, last);
+      }
+    } catch (const wick::cancelled&) {
+      o->w->expect(stop.stop_requested(), "a receive was cancelled without a stop");
+    }
+    if (o->receiving.fetch_sub(1) == 1) o->line.close();
+  }
+};
+
+void channels(world& w) {
+  wick::executor ex(w.engine());
+  const std::size_t producers = w.random.below(4) + 1, consumers = w.random.below(4) + 1;
+  post_office o(w, ex, w.random.below(4), producers, consumers);
+  wick::scope senders(ex), receivers(ex);
+  for (std::size_t i = 0; i < producers; ++i) {
+    senders.spawn(post_office::produce(&o, live(w.alive), i, w.random.fork(), senders.stop()));
+  }
+  for (std::size_t i = 0; i < consumers; ++i) {
+    receivers.spawn(post_office::consume(&o, live(w.alive), producers, w.random.fork(), receivers.stop()));
+  }
+  if (w.random.one_in(3)) senders.request_stop();
+  if (w.random.one_in(3)) receivers.request_stop();
+  if (w.random.one_in(5)) o.line.close();
+  senders.wait();
+  receivers.wait();
+  while (auto left = o.line.try_receive()) {
+    o.received[left->producer * post_office::each + static_cast<std::size_t>(left->number)]->fetch_add(1);
+  }
+  for (std::size_t i = 0; i < o.accepted.size(); ++i) {
+    w.expect(*o.accepted[i] == *o.received[i], "what was accepted is received once, and nothing else", i,
+             *o.accepted[i], *o.received[i]);
+  }
+}
+
+struct workshop {
+  world* w;
+  wick::executor* ex;
+  std::size_t permits;
+  wick::async_mutex mutex{};
+  wick::async_semaphore semaphore{permits};
+  long entries = 0;  // guarded by the mutex
+  bool inside = false;
+  std::atomic<long> entered{0}, out{0};
+
+  static task<void> visit(workshop* s, live, dice d, wick::stop_token stop) {
+    try {
+      for (int i = 0; i < 20; ++i) {
+        if (d.one_in(2)) {
+          auto guard = co_await s->mutex.lock({*s->ex, stop});
+          s->w->expect(!std::exchange(s->inside, true), "two are in a mutex at once");
+          if (d.one_in(3)) co_await s->ex->schedule();
+          ++s->entries;
+          s->entered.fetch_add(1);
+          s->inside = false;
+        } else {
+          const std::size_t n = d.below(s->permits) + 1;
+          auto held = co_await s->semaphore.acquire({*s->ex, stop}, n);
+          const long now = s->out.fetch_add(static_cast<long>(n)) + static_cast<long>(n);
+          s->w->expect(now <= static_cast<long>(s->permits), "more permits are out than there are", now);
+          if (d.one_in(3)) co_await s->ex->schedule();
+          s->out.fetch_sub(static_cast<long>(n));
+        }
+      }
+    } catch (const wick::cancelled&) {
+      s->w->expect(stop.stop_requested(), "a lock was cancelled without a stop");
+    }
+  }
+};
+
+void locks(world& w) {
+  wick::executor ex(w.engine());
+  workshop s{&w, &ex, w.random.below(4) + 1};
+  wick::scope stays(ex), leaves(ex);
+  for (std::size_t n = w.random.below(10) + 2, i = 0; i < n; ++i) {
+    wick::scope& in = w.random.one_in(2) ? stays : leaves;
+    in.spawn(workshop::visit(&s, live(w.alive), w.random.fork(), in.stop()));
+  }
+  if (w.random.one_in(2)) leaves.request_stop();
+  leaves.wait();
+  stays.wait();
+  w.expect(s.entries == s.entered.load(), "as many entries as were counted under the lock", s.entries,
+           s.entered.load());
+  w.expect(s.semaphore.available() == s.permits, "all permits are back", s.semaphore.available(), s.permits);
+  w.expect(static_cast<bool>(s.mutex.try_lock()), "the mutex is free in the end");
+}
+
+struct bedroom {
+  world* w;
+  std::atomic<int> woke{0}, called_off{0};
+
+  static task<void> sleeper(bedroom* b, live, wick::executor* ex, microseconds d, bool forever,
+                            wick::stop_token stop) {
+    const auto begun = std::chrono::steady_clock::now();
+    try {
+      auto sleep =
+          forever ? wick::sleep_for(std::chrono::hours(1), {*ex, stop}) : wick::sleep_for(d, {*ex, stop});
+      co_await sleep;
+      b->w->expect(!forever, "an hour has passed already");
+      b->w->expect(std::chrono::steady_clock::now() - begun >= d, "a sleep ended early");
+      b->woke.fetch_add(1);
+    } catch (const wick::cancelled&) {
+      b->called_off.fetch_add(1);
+    }
+  }
+};
+
+/// Stopped by tokens, or by the end of the executor itself.
+void sleepers(world& w) {
+  const bool abandoned = w.random.one_in(2);
+  const int n = w.random.between(1, 60);
+  bedroom b{&w};
+  wick::stop_source stop;
+  std::vector<wick::future<void>> futures;
+  std::thread stopper;
+  {
+    wick::executor ex(w.engine());
+    for (int i = 0; i < n; ++i) {
+      const bool forever = w.random.one_in(3);
+      const auto token = forever || w.random.one_in(2) ? stop.token() : wick::stop_token();
+      futures.push_back(wick::as_future(
+          ex, bedroom::sleeper(&b, live(w.alive), &ex, microseconds(w.random.below(1500)), forever, token)));
+    }
+    if (!abandoned || w.random.one_in(2)) stopper = stops_later(stop, w.random.below(200));
+    if (!abandoned) {
+      for (auto& f : futures) f.wait();
+    }
+    if (stopper.joinable()) stopper.join();
+  }
+  for (auto& f : futures) {
+    if (w.expect(f.ready(), "a sleeper was left behind by its executor")) f.get();
+  }
+  w.expect(b.woke + b.called_off == n, "each sleeper ends once", b.woke.load(), b.called_off.load(), n);
+}
+
+/// One awaitable, stopped and served at the same time by different threads.
+void races(world& w) {
+  wick::executor ex(w.engine());
+  for (int round = 0; round < 20; ++round) {
+    wick::stop_source stop;
+    wick::async_semaphore none(0);
+    struct waiter {
+      static task<int> run(wick::async_semaphore* s, live, wick::environment env) {
+        try {
+          auto held = co_await s->acquire(env);
+          held.forget();
+          co_return 1;
+        } catch (const wick::cancelled&) {
+          co_return 0;
+        }
+      }
+    };
+    std::vector<wick::future<int>> futures;
+    const int n = w.random.between(1, 4);
+    for (int i = 0; i < n; ++i)
+      futures.push_back(wick::as_future(ex, waiter::run(&none, live(w.alive), {ex, stop.token()})));
+    std::thread stopper = stops_later(stop, w.random.below(4));
+    const int given = w.random.between(0, n);
+    for (int i = 0; i < given; ++i) none.release();
+    int got = 0;
+    for (auto& f : futures) got += f.get();
+    stopper.join();
+    w.expect(static_cast<std::size_t>(given - got) == none.available(), "a permit was lost or made", given,
+             got, none.available());
+  }
+}
+
+}  // namespace
+
+std::vector<scenario> waiting_scenarios() {
+  return {{"channels", "senders and receivers that are stopped, or whose channel is closed, at any moment",
+           channels},
+          {"locks", "async_mutex and async_semaphore held over hops, waits called off", locks},
+          {"sleepers", "sleep_for that expires, is stopped, or whose executor is destroyed", sleepers},
+          {"races", "a permit and a stop that come at the same time", races}};
+}
+
+}  // namespace wick_stress
