@@ -131,26 +131,17 @@ inline void each_order_is_met(std::string_view file, const std::vector<named_sit
   CHECK(orders > 0);
 }
 
-/// Why an order may be weaker than it is and nobody misses it.
-enum class because {
-  not_needed,   ///< what the header promises holds without it, and without all others that are not needed
-  not_modelled  ///< it is needed, but only where a load takes a value from the future
-};
-struct spared {
-  std::string name;  ///< "push load -> relaxed"
-  because why;
-};
+/// Orders that may be weaker and nobody misses them, as "push load -> relaxed": what the header promises
+/// holds without any of them. Why, the comments of the tables say (spared.hpp).
+using spared = std::set<std::string>;
 
-/// All that the table says is not needed, together.
-inline std::vector<fault> not_needed(const std::vector<named_site>& sites, const std::vector<spared>& table) {
+/// All orders of the table weakened, together.
+inline std::vector<fault> weakened(const std::vector<named_site>& sites, const spared& table) {
   std::vector<fault> all;
   for (const named_site& s : sites) {
     std::vector<std::memory_order> orders;
     for (const std::memory_order to : weaker(s.order)) {
-      const bool is_in_it = std::any_of(table.begin(), table.end(), [&](const spared& t) {
-        return t.why == because::not_needed && t.name == s.named(to);
-      });
-      if (is_in_it) orders.push_back(to);
+      if (table.contains(s.named(to))) orders.push_back(to);
     }
     // Both steps below acq_rel are relaxed together.
     if (!orders.empty())
@@ -160,28 +151,25 @@ inline std::vector<fault> not_needed(const std::vector<named_site>& sites, const
 }
 
 /// Weakens, one at a time, each order in the header include/wick/run/`file` by one step: each is missed by
-/// some scenario, but for those in the table. Those that it says are not needed are weakened all together,
-/// and nobody misses them; with WICK_INTERLEAVING_EFFORT each of the table is tried by itself, too.
-inline void each_order_is_needed(std::string_view file, const scenarios& bodies,
-                                 const std::vector<spared>& table,
+/// some scenario, but for those in the table. Those are weakened all together, and nobody misses them; with
+/// WICK_INTERLEAVING_EFFORT each of them is tried by itself, too.
+inline void each_order_is_needed(std::string_view file, const scenarios& bodies, spared table,
                                  const std::vector<std::string_view>& others = {}) {
   const std::vector<named_site> sites = sites_in(file, bodies);
   each_order_is_met(file, sites, others);
   const bool try_all = std::getenv("WICK_INTERLEAVING_EFFORT") != nullptr;
-  std::set<std::string> left;
-  for (const spared& t : table) left.insert(t.name);
+  const std::vector<fault> all = weakened(sites, table);
   for (const named_site& s : sites) {
     for (const std::memory_order to : weaker(s.order)) {
       const std::string name = s.named(to);
-      const bool is_spared = left.erase(name) != 0;
+      const bool is_spared = table.erase(name) != 0;
       if (is_spared && !try_all) continue;
       const outcome o = found({s.as(fault::weaker, to)}, bodies);
       CHECK_MESSAGE(o.failed == !is_spared, std::string(file), ":", s.line, " ", name,
                     std::string(is_spared ? ": it is missed after all" : ": nobody misses it"));
     }
   }
-  for (const std::string& name : left) CHECK_MESSAGE(false, std::string(file), ": ", name, " is not there");
-  const std::vector<fault> all = not_needed(sites, table);
+  for (const std::string& name : table) CHECK_MESSAGE(false, std::string(file), ": ", name, " is not there");
   if (all.empty()) return;
   const outcome o = found(all, bodies);
   CHECK_MESSAGE(!o.failed, std::string(file), ": what the table calls not needed is: ", o.report());

@@ -229,3 +229,11 @@ TEST_CASE("each operation of the sequencer is needed: a fault in it is found") {
   // await_ready saves an exchange, which would find the same.
   each_operation_is_needed("sequencer.hpp", all, {"await_ready load as zero"});
 }
+
+TEST_CASE("a publisher that touches the sequencer once more after its item is there is found") {
+  for (const consumer how : {consumer::sleeps, consumer::awaits}) {
+    const auto body = [how] { run({1, 1, 1, how}); };
+    CHECK(found({{"publish", operation::rmw, fault::again}}, body).failed);
+  }
+  CHECK(found({{"set", operation::rmw, fault::again}}, [] { run({1, 1, 1, consumer::sleeps}); }).failed);
+}

@@ -1,5 +1,8 @@
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
 #include <vector>
 
 #include "faults.hpp"
@@ -26,8 +29,9 @@ struct setup {
   std::vector<int> thieves;
 };
 
+template <class Atomics = model>
 void run(const setup& s) {
-  wick::steal_queue<item, model> queue(s.capacity);
+  wick::steal_queue<item, Atomics> queue(s.capacity);
   std::array<item, 8> items;
   const auto took = [&](item* it, std::ptrdiff_t& last) {
     const std::ptrdiff_t n = it - items.data();
@@ -81,7 +85,57 @@ void second_look() {
   join();
 }
 
-const scenarios all{[] { run({1, 3, {1, 1}}); }, second_look};
+/// The owner fills a slot anew only when the pop that freed it has read it; else that load may take the new
+/// item. The model has no values from the future, so it is told what to look for: the load of a pop whose
+/// exchange then succeeds must happen before the next store to its slot. (One whose exchange fails may take
+/// anything.)
+struct watched : model {
+  struct read_by_pop {
+    detail::race_detector* slot = nullptr;
+    std::uint32_t then = 0;
+  };
+  /// Of the thread that is between a pop's load and its exchange: another may pop meanwhile, so one each.
+  static std::array<read_by_pop, max_threads>& last() {
+    static std::array<read_by_pop, max_threads> reads;
+    return reads;
+  }
+
+  template <class T>
+  class slot : public detail::race_detector {
+   public:
+    T load(std::memory_order o) {
+      last()[this->this_thread()] = {this, this->now()};
+      return word_.load(o);
+    }
+    void store(T v, std::memory_order o) {
+      this->write();
+      word_.store(v, o);
+    }
+
+   private:
+    wick_test::interleaving::atomic<T> word_;
+  };
+  template <class T>
+  class index : public wick_test::interleaving::atomic<T> {
+   public:
+    using wick_test::interleaving::atomic<T>::atomic;
+    bool compare_exchange_weak(T& expected, T desired, std::memory_order success, std::memory_order failure,
+                               site at = {__builtin_FILE(), __builtin_LINE(), __builtin_FUNCTION(),
+                                          static_cast<int>(std::source_location::current().column())}) {
+      const read_by_pop read = last()[detail::race_detector::this_thread()];
+      if (!wick_test::interleaving::atomic<T>::compare_exchange_weak(expected, desired, success, failure, at))
+        return false;
+      read.slot->was_read(read.then);
+      return true;
+    }
+  };
+  template <class T>
+  using atomic = std::conditional_t<std::is_pointer_v<T>, slot<T>, index<T>>;
+};
+
+void run_watched() { run<watched>({1, 3, {1, 1}}); }
+
+const scenarios all{[] { run({1, 3, {1, 1}}); }, second_look, run_watched};
 
 }  // namespace
 
@@ -91,6 +145,14 @@ TEST_CASE("in every interleaving each item is taken once, complete and in order,
     CAPTURE(s.capacity);
     CAPTURE(s.thieves.size());
     const outcome o = explore({.preemptions = 2, .stale_reads = 1, .spurious = 1}, [&] { run(s); });
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+  }
+}
+
+TEST_CASE("in every interleaving a slot is filled anew only when the pop that freed it has read it") {
+  for (const setup& s : {setup{1, 3, {1, 1}}, setup{2, 4, {2}}}) {
+    const outcome o = explore({.preemptions = 2, .stale_reads = 1, .spurious = 1}, [&] { run<watched>(s); });
     CHECK_MESSAGE(!o.failed, o.report());
     CHECK(o.complete);
   }

@@ -89,4 +89,5 @@ TEST_CASE("each order of memory in the flag is needed: a weaker one is found") {
 
 TEST_CASE("each operation of the flag is needed: a fault in it is found") {
   each_operation_is_needed("detail/futex.hpp", all, {});
+  CHECK(found({{"set", operation::rmw, fault::again}}, one_waits).failed);
 }

@@ -563,6 +563,8 @@ std::string to_string(const fault& f) {
       return text + " is left out";
     case fault::as_zero:
       return text + " reads nothing";
+    case fault::again:
+      return text + " is followed by another touch";
     default:
       return text + " does not compare";
   }
@@ -730,6 +732,7 @@ std::uint64_t location::modify(change c, std::uint64_t operand, std::uint64_t ma
   state_->access();
   const std::size_t place = state_->choose_place(o);
   const bool stale = place != state_->stores.size();
+  state* const word = state_;  // this may be gone by the time of another touch
   const std::uint64_t old = state_->read(place - 1, o);
   std::uint64_t v = operand;
   switch (c) {
@@ -754,7 +757,8 @@ std::uint64_t location::modify(change c, std::uint64_t operand, std::uint64_t ma
   } else {
     state_->insert(place, v, o, true);
   }
-  current->record(operation::rmw, o, state_->number, v, stale, at);
+  current->record(operation::rmw, o, word->number, v, stale, at);
+  if (current->faulty() && current->wrong(fault::again, operation::rmw, at)) word->access();
   return old;
 }
 
@@ -833,6 +837,12 @@ void race_detector::read() const {
       current->fail("a data race: thread " + std::to_string(t) + " wrote what is read here");
   }
   reads_[current->self()] = now[current->self()];
+}
+std::size_t race_detector::this_thread() { return current->self(); }
+std::uint32_t race_detector::now() { return current->me().clock[current->self()]; }
+void race_detector::was_read(std::uint32_t then) {
+  std::uint32_t& read = reads_[current->self()];
+  read = std::max(read, then);
 }
 void race_detector::write() {
   const vector_clock& now = current->me().clock;

@@ -55,6 +55,7 @@ struct fault {
     dropped,  ///< a store, a wake-up or a lock is left out
     as_zero,  ///< a load reads nothing and gives 0
     blind,    ///< a wait sleeps, a compare-exchange stores, without comparing
+    again,    ///< the word of a read-modify-write is touched once more afterwards
   };
   std::string_view function;  ///< of the library; with `line` 0 every such operation in it
   operation op;
@@ -148,6 +149,10 @@ class race_detector {
   race_detector& operator=(const race_detector&) = delete;
   void read() const;
   void write();
+  /// Where the current thread is now; and that it has read there, as it turns out later.
+  static std::size_t this_thread();
+  static std::uint32_t now();
+  void was_read(std::uint32_t then);
 
  private:
   mutable vector_clock reads_{};
