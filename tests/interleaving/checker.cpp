@@ -115,6 +115,90 @@ TEST_CASE("coherence: one thread never reads a word backwards") {
   CHECK(seen == std::set<pair>{{0, 0}, {0, 1}, {0, 2}, {0, 11}, {0, 12}, {0, 22}});
 }
 
+TEST_CASE("two words may be left by the first stores of both threads, unless all is seq_cst or ordered") {
+  const auto left = [](std::memory_order first, std::memory_order second) {
+    std::set<pair> seen;
+    const outcome o = explore({.preemptions = 3, .stale_reads = 2}, [&] {
+      atomic<int> x(0), y(0);
+      spawn([&] {
+        x.store(1, first);
+        y.store(2, second);
+      });
+      spawn([&] {
+        y.store(1, first);
+        x.store(2, second);
+      });
+      join();
+      seen.emplace(x.load(relaxed), y.load(relaxed));
+    });
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+    return seen;
+  };
+  CHECK(left(seq_cst, seq_cst) == std::set<pair>{{1, 2}, {2, 1}, {2, 2}});
+  CHECK(left(release, release) == std::set<pair>{{1, 1}, {1, 2}, {2, 1}, {2, 2}});
+  CHECK(left(relaxed, seq_cst).contains({1, 1}));
+}
+
+TEST_CASE(
+    "a store comes after those that its thread knows of, and never between a word and its modification") {
+  for (const bool ordered : {true, false}) {
+    std::set<pair> seen;
+    const outcome o = explore({.preemptions = 3, .stale_reads = 2}, [&] {
+      atomic<int> x(0), flag(0);
+      int before = -1;
+      spawn([&] {
+        x.store(1, relaxed);
+        flag.store(1, ordered ? release : relaxed);
+      });
+      spawn([&] {
+        if (flag.load(acquire) == 1)
+          x.store(2, relaxed);
+        else
+          before = x.fetch_add(4, relaxed);
+      });
+      join();
+      seen.emplace(before, x.load(relaxed));
+    });
+    CHECK_MESSAGE(!o.failed, o.report());
+    CHECK(o.complete);
+    // Never (0, 4): the modification read 0, so a store that is executed later does not go before it.
+    std::set<pair> expected{{-1, 2}, {0, 1}, {1, 5}};
+    if (!ordered) expected.insert({-1, 1});
+    CHECK(seen == expected);
+  }
+}
+
+TEST_CASE("a modification may come before a store that was executed earlier, unless the two are ordered") {
+  for (const bool ordered : {true, false}) {
+    for (const bool exchange : {true, false}) {
+      std::set<pair> seen;
+      const outcome o = explore({.preemptions = 3, .stale_reads = 2}, [&] {
+        atomic<int> x(0), flag(0);
+        int before = -1;
+        spawn([&] {
+          x.store(1, relaxed);
+          flag.store(1, ordered ? release : relaxed);
+        });
+        spawn([&] {
+          if (flag.load(acquire) == 0) return;
+          if (exchange)
+            before = x.exchange(2, relaxed);
+          else if (before = 0; !x.compare_exchange_strong(before, 2, relaxed))
+            before += 10;
+        });
+        join();
+        if (before != -1) seen.emplace(before, x.load(relaxed));
+      });
+      CHECK_MESSAGE(!o.failed, o.report());
+      CHECK(o.complete);
+      std::set<pair> expected{exchange ? pair{1, 2} : pair{11, 1}};
+      if (!ordered) expected.emplace(0, 1);
+      CHECK(seen == expected);
+    }
+  }
+}
+
 TEST_CASE("a read-modify-write never misses another; a load and a store do") {
   const auto add = [](auto& x, auto&) { return x.fetch_add(1, relaxed); };
   CHECK(results(add, add) == std::set<pair>{{0, 1}, {1, 0}});

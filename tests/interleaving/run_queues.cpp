@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "faults.hpp"
+#include "spared.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
 #include <wick/run/detail/run_queues.hpp>
@@ -109,6 +110,13 @@ void two_at_once(bool from_worker) {
 void outside() { two_at_once(false); }
 void from_worker() { two_at_once(true); }
 
+const scenarios all{[] { until_stopped(1, 1, 1, true); },
+                    [] { until_stopped(2, 1, 1, false); },
+                    [] { one_by_one(1, 1); },
+                    [] { one_by_one(2, 2); },
+                    outside,
+                    from_worker};
+
 }  // namespace
 
 TEST_CASE("whatever was posted before the stop is run, in every interleaving") {
@@ -159,4 +167,29 @@ TEST_CASE("the sleep protocol's faults are found") {
   CHECK(found({{"retire", operation::rmw, fault::weaker, std::memory_order_relaxed}}, from_worker).failed);
   // The stop is not seen, or seen before what was posted.
   CHECK(found({{"stop", operation::store, fault::dropped}}, [] { one_by_one(1, 1); }).failed);
+}
+
+TEST_CASE("each order of memory in the run queues' own code is needed: a weaker one is found") {
+  each_order_is_needed("detail/run_queues.hpp", all, {}, {"stolen"});
+}
+
+TEST_CASE("each operation in the run queues' own code is needed: a fault in it is found") {
+  each_operation_is_needed("detail/run_queues.hpp", all, {});
+}
+
+TEST_CASE("what the parts' orders need not be, they need not be for the workers: all of them at once") {
+  std::vector<fault> faults;
+  const auto add = [&](std::string_view file, const spared& table) {
+    const std::vector<fault> more = weakened(sites_in(file, all), table);
+    CHECK(!more.empty());
+    faults.insert(faults.end(), more.begin(), more.end());
+  };
+  add("event_count.hpp", spared_in_event_count);
+  add("steal_queue.hpp", spared_in_steal_queue);
+  add("injector.hpp", spared_in_injector);
+  add("futex.hpp", spared_in_wake_flag);
+  for (const auto& body : all) {
+    const outcome o = explore({.random_runs = 10'000, .faults = faults}, body);
+    CHECK_MESSAGE(!o.failed, o.report());
+  }
 }

@@ -36,6 +36,7 @@ struct detail::location::state {
     std::uint64_t value;
     vector_clock released;  // what an acquire that reads it learns
     vector_clock seen;      // when each thread first read or wrote it; 0: never
+    bool modifies;          // a read-modify-write's: nothing comes between it and the one before
   };
   std::uint32_t number = 0;
   bool destroyed = false;
@@ -45,9 +46,10 @@ struct detail::location::state {
 
   void access();  // before each operation, by the current thread
   std::size_t oldest_visible(std::memory_order) const;
+  std::size_t choose_place(std::memory_order, const std::uint64_t* only_after = nullptr) const;
   void saw(stored&);
   std::uint64_t read(std::size_t i, std::memory_order);
-  void append(std::uint64_t value, std::memory_order, bool continues_sequence);
+  void insert(std::size_t before, std::uint64_t value, std::memory_order, bool modifies);
 };
 
 namespace {
@@ -129,7 +131,7 @@ class engine {
   engine(const plan& p, const std::function<void()>& body) : plan_(p), body_(body) {}
 
   outcome run();
-  std::vector<ordered_site>* collect = nullptr;
+  std::vector<operation_site>* collect = nullptr;
 
   // For those within a run.
   std::size_t self() const noexcept { return self_; }
@@ -223,7 +225,7 @@ class engine {
   unsigned stale_left = 0, spurious_left = 0;
 
   std::memory_order order_of(operation op, std::memory_order o, const site& at) {
-    if (collect != nullptr) note(op, o, at);
+    note(op, o, at);
     for (const fault& f : plan_.faults) {
       if (f.what == fault::weaker && applies(f, op, at)) return f.to;
     }
@@ -234,6 +236,13 @@ class engine {
       if (f.what == kind && applies(f, op, at)) return true;
     }
     return false;
+  }
+  void note(operation op, std::memory_order o, const site& at) {
+    if (collect == nullptr) return;
+    for (const operation_site& s : *collect) {
+      if (s.line == at.line && s.column == at.column && s.op == op && s.file == at.file) return;
+    }
+    collect->push_back({at.file, at.line, at.column, at.function, op, o});
   }
   void record(operation op, std::memory_order o, std::uint32_t word, std::uint64_t value, bool stale,
               const site& at) {
@@ -393,16 +402,9 @@ class engine {
   }
 
   static bool applies(const fault& f, operation op, const site& at) noexcept {
-    return f.op == op && (f.line == 0 || f.line == at.line) &&
+    return f.op == op && (f.line == 0 || f.line == at.line) && (f.column == 0 || f.column == at.column) &&
            (f.function.empty() || f.function == at.function) && std::string_view(at.file).ends_with(f.file);
   }
-  void note(operation op, std::memory_order o, const site& at) {
-    for (const ordered_site& s : *collect) {
-      if (s.line == at.line && s.op == op && s.file == at.file) return;
-    }
-    collect->push_back({at.file, at.line, at.function, op, o});
-  }
-
   std::string choices() const;
   std::string trace() const;
 
@@ -555,8 +557,14 @@ std::string to_string(const fault& f) {
       return text + " becomes " + std::string(name_of(f.to));
     case fault::as_load:
       return text + " becomes a load";
+    case fault::split:
+      return text + " becomes two operations";
     case fault::dropped:
       return text + " is left out";
+    case fault::as_zero:
+      return text + " reads nothing";
+    case fault::again:
+      return text + " is followed by another touch";
     default:
       return text + " does not compare";
   }
@@ -595,8 +603,8 @@ outcome explore(const plan& asked, const std::function<void()>& body) {
   return o;
 }
 
-std::vector<ordered_site> sites_of(const std::function<void()>& body) {
-  std::vector<ordered_site> sites;
+std::vector<operation_site> sites_of(const std::function<void()>& body) {
+  std::vector<operation_site> sites;
 #ifdef WICK_TEST_ASAN
   const __lsan::ScopedDisabler no_leaks;
 #endif
@@ -639,6 +647,18 @@ std::size_t location::state::oldest_visible(std::memory_order o) const {
   while (i > 0 && !hides_older(stores[i])) --i;
   return o == std::memory_order_seq_cst ? std::max(i, newest_seq_cst) : i;
 }
+/// Where in the word's order the current thread's store goes: mostly to the end. What the thread knows of
+/// comes before it; others' stores that it does not know of may come after it, but not a modification of the
+/// one that it would then follow.
+std::size_t location::state::choose_place(std::memory_order o, const std::uint64_t* only_after) const {
+  const std::size_t known = oldest_visible(o);
+  std::array<std::size_t, 16> places{stores.size()};
+  std::uint32_t n = 0;
+  for (std::size_t i = stores.size(); --i > known && n + 1 < places.size();) {
+    if (!stores[i].modifies && (only_after == nullptr || stores[i - 1].value == *only_after)) places[++n] = i;
+  }
+  return places[current->choose(n + 1, &current->stale_left, 3)];
+}
 void location::state::saw(stored& s) {
   std::uint32_t& first = s.seen[current->self()];
   if (first == 0) first = current->me().clock[current->self()];
@@ -649,20 +669,23 @@ std::uint64_t location::state::read(std::size_t i, std::memory_order o) {
   if (acquires(o)) join_into(current->me().clock, s.released);
   return s.value;
 }
-void location::state::append(std::uint64_t value, std::memory_order o, bool continues_sequence) {
-  stored s{value, {}, {}};
-  if (continues_sequence) s.released = stores.back().released;
+void location::state::insert(std::size_t before, std::uint64_t value, std::memory_order o, bool modifies) {
+  stored s{value, {}, {}, modifies};
+  if (modifies) s.released = stores[before - 1].released;
   if (releases(o)) join_into(s.released, current->me().clock);
   saw(s);
-  stores.push_back(s);
-  if (o == std::memory_order_seq_cst) newest_seq_cst = stores.size() - 1;
+  stores.insert(stores.begin() + static_cast<std::ptrdiff_t>(before), s);
+  if (o == std::memory_order_seq_cst)
+    newest_seq_cst = before;
+  else if (before <= newest_seq_cst)
+    ++newest_seq_cst;
   current->tick();
 }
 
 location::location(std::uint64_t initial) {
   if (current == nullptr) std::abort();  // an atomic of the model outside of explore()
   state_ = current->new_word();
-  state_->stores.push_back({initial, current->me().clock, {}});
+  state_->stores.push_back({initial, current->me().clock, {}, false});
   state_->saw(state_->stores.back());
   state_->accessed[current->self()] = current->me().clock[current->self()];
 }
@@ -694,8 +717,9 @@ void location::store(std::uint64_t v, std::memory_order o, site at) {
   o = current->order_of(operation::store, o, at);
   if (current->faulty() && current->wrong(fault::dropped, operation::store, at)) return;
   state_->access();
-  current->record(operation::store, o, state_->number, v, false, at);
-  state_->append(v, o, false);
+  const std::size_t place = state_->choose_place(o);
+  current->record(operation::store, o, state_->number, v, place != state_->stores.size(), at);
+  state_->insert(place, v, o, false);
 }
 
 std::uint64_t location::modify(change c, std::uint64_t operand, std::uint64_t mask, std::memory_order o,
@@ -704,8 +728,12 @@ std::uint64_t location::modify(change c, std::uint64_t operand, std::uint64_t ma
     return load(without_release(o), at);
   }
   o = current->order_of(operation::rmw, o, at);
+  const bool split = current->faulty() && current->wrong(fault::split, operation::rmw, at);
   state_->access();
-  const std::uint64_t old = state_->read(state_->stores.size() - 1, o);
+  const std::size_t place = state_->choose_place(o);
+  const bool stale = place != state_->stores.size();
+  state* const word = state_;  // this may be gone by the time of another touch
+  const std::uint64_t old = state_->read(place - 1, o);
   std::uint64_t v = operand;
   switch (c) {
     case change::exchange:
@@ -723,8 +751,14 @@ std::uint64_t location::modify(change c, std::uint64_t operand, std::uint64_t ma
       v = old | operand;
       break;
   }
-  current->record(operation::rmw, o, state_->number, v, false, at);
-  state_->append(v, o, true);
+  if (split) {
+    state_->access();  // another may come in between
+    state_->insert(state_->stores.size(), v, o, false);
+  } else {
+    state_->insert(place, v, o, true);
+  }
+  current->record(operation::rmw, o, word->number, v, stale, at);
+  if (current->faulty() && current->wrong(fault::again, operation::rmw, at)) word->access();
   return old;
 }
 
@@ -734,23 +768,33 @@ bool location::compare_exchange(std::uint64_t& expected, std::uint64_t desired, 
   failure = current->order_of(operation::cas_failed, failure, at);
   state_->access();
   const std::size_t newest = state_->stores.size() - 1;
+  if (current->faulty() && current->wrong(fault::blind, operation::cas, at)) {
+    state_->read(newest, success);
+    current->record(operation::cas, success, state_->number, desired, false, at);
+    state_->insert(newest + 1, desired, success, false);
+    return true;
+  }
   // A failure is a load and may read an older store, one with another value than expected.
-  std::size_t back = 0;
   std::array<std::size_t, 16> older{};
   std::uint32_t n = 0;
   for (std::size_t i = newest; i-- > state_->oldest_visible(failure) && n + 1 < older.size();) {
     if (state_->stores[i].value != expected) older[++n] = newest - i;
   }
-  back = older[current->choose(n + 1, &current->stale_left, 3)];
+  const std::size_t back = older[current->choose(n + 1, &current->stale_left, 3)];
   const bool equal = back == 0 && state_->stores[newest].value == expected;
   const bool fails = equal && weak && current->choose(2, &current->spurious_left, 8) != 0;
-  if (equal && !fails) {
-    if (current->faulty() && current->wrong(fault::as_load, operation::cas, at)) {
+  // A success follows what it compared with, which need not be the newest either.
+  std::size_t place = newest + 1;
+  if (back == 0 && !fails) place = state_->choose_place(success, &expected);
+  if ((equal && !fails) || place != newest + 1) {
+    const bool split = current->faulty() && current->wrong(fault::split, operation::cas, at);
+    state_->read(place - 1, success);
+    current->record(operation::cas, success, state_->number, desired, place != newest + 1, at);
+    if (split) {
       state_->access();  // another may come in between
+      place = state_->stores.size();
     }
-    state_->read(state_->stores.size() - 1, success);
-    current->record(operation::cas, success, state_->number, desired, false, at);
-    state_->append(desired, success, true);
+    state_->insert(place, desired, success, !split);
     return true;
   }
   expected = state_->read(newest - back, failure);
@@ -760,6 +804,7 @@ bool location::compare_exchange(std::uint64_t& expected, std::uint64_t desired, 
 }
 
 void location::wait(std::uint64_t expected, site at) {
+  current->note(operation::wait, std::memory_order_relaxed, at);
   state_->access();
   current->record(operation::wait, std::memory_order_relaxed, state_->number, expected, false, at);
   const bool blind = current->faulty() && current->wrong(fault::blind, operation::wait, at);
@@ -769,6 +814,7 @@ void location::wait(std::uint64_t expected, site at) {
 }
 
 void location::wake(bool all, site at) {
+  current->note(operation::wake, std::memory_order_relaxed, at);
   // Only the address counts: the word may be gone.
   current->point();
   if (current->faulty() && current->wrong(fault::dropped, operation::wake, at)) return;
@@ -792,6 +838,12 @@ void race_detector::read() const {
   }
   reads_[current->self()] = now[current->self()];
 }
+std::size_t race_detector::this_thread() { return current->self(); }
+std::uint32_t race_detector::now() { return current->me().clock[current->self()]; }
+void race_detector::was_read(std::uint32_t then) {
+  std::uint32_t& read = reads_[current->self()];
+  read = std::max(read, then);
+}
 void race_detector::write() {
   const vector_clock& now = current->me().clock;
   for (std::size_t t = 0; t < max_threads; ++t) {
@@ -804,8 +856,10 @@ void race_detector::write() {
 }
 
 void mutex_state::lock(site at) {
+  current->note(operation::lock, std::memory_order_acquire, at);
   current->point();
   current->record(operation::lock, std::memory_order_acquire, 0, locked_, false, at);
+  if (current->faulty() && current->wrong(fault::dropped, operation::lock, at)) return;
   while (locked_) current->block(this, "waits for a mutex");
   locked_ = true;
   join_into(current->me().clock, released_);

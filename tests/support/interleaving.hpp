@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -21,23 +22,24 @@
 ///
 /// Every word keeps its stores with vector clocks: a load may read any store that is not hidden by one that
 /// happened before it or that was seen by one that did (coherence); acquire joins what release left; a
-/// read-modify-write reads the newest and continues the release sequence; seq_cst loads read nothing older
-/// than the newest seq_cst store. Plain data is `plain<T>`, whose accesses must be ordered by happens-before.
-/// A futex compares with the newest value and orders nothing.
+/// read-modify-write reads the one before it and continues the release sequence; seq_cst loads read nothing
+/// older than the newest seq_cst store. A store or a read-modify-write may come before others in its word's
+/// own order that its thread knows nothing of. Plain data is `plain<T>`, whose accesses must be ordered by
+/// happens-before. A futex compares with the newest value and orders nothing.
 ///
-/// What the model leaves out: stores of one word are ordered as they are executed, and no load reads from the
-/// future. So it finds no bug that needs two stores swapped in one word's own order, or a load that takes a
+/// What the model leaves out: no load reads from the future, so it finds no bug that needs a load to take a
 /// value that is stored later (load buffering). There are no fences.
 namespace wick_test::interleaving {
 
 inline constexpr std::size_t max_threads = 8;
 using vector_clock = std::array<std::uint32_t, max_threads>;
 
-/// The line of code that does an operation.
+/// The place in the code that does an operation.
 struct site {
   const char* file;
   int line;
   const char* function;
+  int column;  // of use only to tell two on one line apart
 };
 
 enum class operation : std::uint8_t { load, store, rmw, cas, cas_failed, wait, wake, lock };
@@ -48,10 +50,12 @@ std::string_view name_of(std::memory_order) noexcept;
 struct fault {
   enum kind : std::uint8_t {
     weaker,   ///< the order becomes `to`
-    as_load,  ///< a read-modify-write becomes a load; a compare-exchange, a comparison and a store
-    dropped,  ///< a store or a wake-up is left out
+    as_load,  ///< a read-modify-write becomes a load
+    split,    ///< a read-modify-write becomes a load and a store, a compare-exchange a comparison and a store
+    dropped,  ///< a store, a wake-up or a lock is left out
     as_zero,  ///< a load reads nothing and gives 0
-    blind,    ///< the wait sleeps without comparing
+    blind,    ///< a wait sleeps, a compare-exchange stores, without comparing
+    again,    ///< the word of a read-modify-write is touched once more afterwards
   };
   std::string_view function;  ///< of the library; with `line` 0 every such operation in it
   operation op;
@@ -59,12 +63,14 @@ struct fault {
   std::memory_order to = std::memory_order_relaxed;
   int line = 0;
   std::string_view file = {};  ///< how its path ends
+  int column = 0;              ///< 0: all of the line
   friend bool operator==(const fault&, const fault&) = default;
 };
 std::string to_string(const fault&);
 
 struct plan {
-  /// Every run with at most so many of each; the number of runs grows with their powers.
+  /// Every run with at most so many of each; the number of runs grows with their powers. A stale read is a
+  /// load that does not read the newest store, or a store that does not become it.
   unsigned preemptions = 2, stale_reads = 1, spurious = 0;
   /// 0: exhaustive. Else so many random runs, half of them with random priorities that change at a few
   /// points.
@@ -88,21 +94,22 @@ struct outcome {
   std::string report() const;
 };
 
-/// An atomic operation that has an order, as it was met: what a sweep of weaker orders goes through.
-struct ordered_site {
-  std::string file;
+/// An operation as it was met: what a sweep of faults goes through.
+struct operation_site {
+  std::string_view file;
   int line;
-  std::string function;
+  int column;
+  std::string_view function;
   operation op;
-  std::memory_order order;
+  std::memory_order order;  ///< relaxed, where there is none
 };
 
 /// Runs `body` as thread 0 again and again. It makes what is tested, spawns threads, joins them and looks.
 /// WICK_INTERLEAVING_EFFORT=n makes n times as many random runs and, from 10 on, allows one more preemption;
 /// WICK_INTERLEAVING_REPLAY=choices runs that one run only (together with doctest's -tc).
 outcome explore(const plan&, const std::function<void()>& body);
-/// The operations that `body` did over some random runs.
-std::vector<ordered_site> sites_of(const std::function<void()>& body);
+/// The operations that `body` did over some random runs, each place once.
+std::vector<operation_site> sites_of(const std::function<void()>& body);
 
 /// Within a body.
 void spawn(std::function<void()> thread);
@@ -142,6 +149,10 @@ class race_detector {
   race_detector& operator=(const race_detector&) = delete;
   void read() const;
   void write();
+  /// Where the current thread is now; and that it has read there, as it turns out later.
+  static std::size_t this_thread();
+  static std::uint32_t now();
+  void was_read(std::uint32_t then);
 
  private:
   mutable vector_clock reads_{};
@@ -170,7 +181,9 @@ constexpr std::memory_order without_release(std::memory_order o) {
 template <class T>
 class atomic {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8);
-#define WICK_TEST_HERE site at = {__builtin_FILE(), __builtin_LINE(), __builtin_FUNCTION()}
+#define WICK_TEST_HERE                                                 \
+  site at = {__builtin_FILE(), __builtin_LINE(), __builtin_FUNCTION(), \
+             static_cast<int>(std::source_location::current().column())}
   using order = std::memory_order;
   using change = detail::location::change;
 
