@@ -2342,6 +2342,10 @@ struct can_batch<T> {
 /// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the user
 /// drops the batch.
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 namespace wick {
 
 /// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
@@ -2391,8 +2395,8 @@ class slab {
   block* block_ = nullptr;
 };
 
-/// Keeps blocks of recent sizes. Who asks gets the one that it wrote to last if it is free, since that lies in its
-/// core's cache, else the one that was returned last. Any thread.
+/// Keeps blocks of recent sizes. Who asks gets one that was last asked for on the same processor if there is one, since
+/// that lies in its cache, else the one that was returned last. Any thread.
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
   /// \param keep how many free blocks are kept at most
@@ -2423,10 +2427,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
  private:
   friend class slab;
   static constexpr std::size_t max_asked = 64;
-  /// Tells threads apart; not to be kept over a suspension.
-  [[gnu::noinline]] static const void* this_thread() noexcept {
-    static thread_local char here;
-    return &here;
+  /// Where the caller runs; -1 where the system doesn't say. A hint: it may be moved at any time.
+  static int this_processor() noexcept {
+#ifdef __linux__
+    return ::sched_getcpu();
+#else
+    return -1;
+#endif
   }
   inline slab::block* find(std::size_t bytes) noexcept;
   inline void put(slab::block* b) noexcept;
@@ -2445,7 +2452,7 @@ struct slab::block {
   std::byte* data;
   std::size_t capacity;
   std::shared_ptr<slab_pool> pool;  // set while the block is out
-  const void* writer = nullptr;     // the thread that asked for it last
+  int processor = -1;               // where it was asked for last
 };
 
 inline std::byte* slab::data() const noexcept { return block_ ? block_->data : nullptr; }
@@ -2458,7 +2465,7 @@ inline void slab::reset() noexcept {
 }
 
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
-  const void* const me = this_thread();
+  const int here = this_processor();
   std::size_t best = free_.size();
   bool fits = false;
   for (std::size_t i = free_.size(); i-- > 0;) {
@@ -2466,7 +2473,7 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
     if (capacity == bytes) {
       if (!fits) best = i;
       fits = true;
-      if (free_[i]->writer != me) continue;
+      if (free_[i]->processor != here) continue;
       best = i;
       break;
     }
@@ -2474,7 +2481,7 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   }
   if (best == free_.size()) return nullptr;
   slab::block* const b = free_[best];
-  b->writer = me;
+  b->processor = here;
   free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
   return b;
 }
@@ -2591,7 +2598,7 @@ class memory_column {
 
   void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
     number_ = number;
-    pool_ = pool;
+    if (pool_ != pool) pool_ = pool;  // the same one again costs two atomics otherwise
     capacity_ = n;
     // All anew: a batch without samples says the same of itself wherever it is made.
     about_ = column_description();
@@ -2615,7 +2622,7 @@ class memory_column {
       }
     } else {
       std::byte* base = base_.load(std::memory_order_acquire);
-      if (base == nullptr) base = begin_memory(about_.each, about_.type);
+      if (base == nullptr) base = begin_memory();
       std::memcpy(base + i * sizeof(T), &value, sizeof(T));
     }
   }
@@ -2674,16 +2681,22 @@ class memory_column {
   /// Whoever comes first says what a slot looks like.
   [[gnu::noinline]] std::byte* begin_memory(const shape& each, dtype type) {
     std::lock_guard lock(mutex_);
-    std::byte* base = base_.load(std::memory_order_relaxed);
-    if (base == nullptr) {
-      about_.each = each;
-      about_.type = type;
-      stride_ = static_cast<std::size_t>(each.count()) * size_of(type);
-      memory_ = pool_->acquire(capacity_ * stride_, number_);
-      base = memory_.data();
-      base_.store(base, std::memory_order_release);
-    }
-    return base;
+    if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
+    about_.each = each;
+    about_.type = type;
+    return acquire();
+  }
+  /// What a slot looks like has been known since begin(), and nobody writes it any more: it may be read without the mutex.
+  [[gnu::noinline]] std::byte* begin_memory() {
+    std::lock_guard lock(mutex_);
+    if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
+    return acquire();
+  }
+  std::byte* acquire() {
+    stride_ = static_cast<std::size_t>(about_.each.count()) * size_of(about_.type);
+    memory_ = pool_->acquire(capacity_ * stride_, number_);
+    base_.store(memory_.data(), std::memory_order_release);
+    return memory_.data();
   }
 
   std::atomic<std::byte*> base_{nullptr};
@@ -4253,9 +4266,9 @@ struct failure {
 /// `Columns` where samples are put, `Value` what leaves.
 template <class Order, class Columns, class Value>
 struct alignas(64) batch_job {
-  // Claimed by subtraction, so that a worker that comes late, with the ring gone round meanwhile, either fails or
-  // claims rightly from the new batch: the fields below are read only after a claim succeeded, and stay until all
-  // claimed samples are finished.
+  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it fits): a
+  // worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than the newest batch's.
+  // The fields below are read only after a claim succeeded, and stay until all claimed samples are finished.
   std::atomic<std::uint64_t> left{0};
   alignas(64) std::atomic<std::uint64_t> unfinished{0};
 
@@ -4274,22 +4287,33 @@ struct alignas(64) batch_job {
   struct run {
     std::uint64_t from = 0, count = 0;
   };
-  /// Up to `most` slots that nobody else has.
-  run claim(std::uint64_t most) noexcept {
+  /// `count` slots of batch `sequence` may be claimed from now on.
+  void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
+  /// Slots that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
+  /// Up to `most` slots of batch `of` that nobody else has.
+  run claim(std::uint64_t of, std::uint64_t most) noexcept {
     std::uint64_t seen = left.load(std::memory_order_acquire);
-    while (seen != 0) {
-      const std::uint64_t n = std::min(seen, most);
+    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
+      const std::uint64_t n = std::min(seen & count_mask, most);
       if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return {count - seen, n};
+        return {count - (seen & count_mask), n};
       }
     }
     return {};
   }
+  /// All that nobody has claimed; how many they were.
+  std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
 
   void fail(std::uint64_t slot, std::uint32_t stage, std::exception_ptr cause) {
     std::lock_guard lock(mutex);
     failures.push_back({slot, stage, std::move(cause)});
   }
+
+ private:
+  static constexpr unsigned count_bits = 40;
+  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
+  static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
 };
 
 }  // namespace wick::detail
@@ -5885,7 +5909,7 @@ class feed<pipeline<Source, S...>> {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
     j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
-    j.left.store(j.count, std::memory_order_release);
+    j.offer();
     finish_some(j, 1);
   }
 
@@ -5894,7 +5918,7 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t samples = 0;
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].left.load(std::memory_order_acquire);
+      samples += ring_[s & mask_].unclaimed();
     }
     return samples;
   }
@@ -5910,6 +5934,7 @@ class feed<pipeline<Source, S...>> {
     start_pump();
   }
   void start_pump() noexcept {
+    if (!crew_.may_start()) return;  // before anything that workers are writing is looked at
     const std::uint64_t left = work_left();
     if (left == 0 || !may_claim()) return;
     if (crew_.consumer_helps() && pace_.not_worth_a_wake(left)) return;  // it takes them when it comes for them
@@ -5935,7 +5960,7 @@ class feed<pipeline<Source, S...>> {
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
       job_type& j = ring_[s & mask_];
       j.cancelled.store(true, std::memory_order_relaxed);
-      finish_some(j, j.left.exchange(0, std::memory_order_acq_rel));
+      finish_some(j, j.claim_rest());
     }
     while (done_.taken() < opened) {
       job_type* const j = done_.take();
@@ -5971,7 +5996,7 @@ class feed<pipeline<Source, S...>> {
   bool more_than_a_run() const noexcept {
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].left.load(std::memory_order_relaxed) > pace_.run_length());
+    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > pace_.run_length());
   }
 
   /// Claims one run from the oldest batch that has any left, and runs it.
@@ -5985,7 +6010,7 @@ class feed<pipeline<Source, S...>> {
         return false;
       }
       job_type& j = ring_[s & mask_];
-      const auto claimed = j.claim(most);
+      const auto claimed = j.claim(s, most);
       if (claimed.count != 0) {
         give_tokens(most - claimed.count);
         run(j, claimed.from, claimed.count);
