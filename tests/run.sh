@@ -3,7 +3,8 @@
 #
 #   bash tests/run.sh [--quick] [--sanitizers] [--clang] [--no-install] [-- CTEST-ARGUMENT…]
 #
-#   --quick       leave out the consumer projects and the compilation of each header alone
+#   --quick       leave out the consumer projects, the compilation of each header alone, the stress program, and what is
+#                 tried with every compiler there is
 #   --sanitizers  afterwards also the tests that need no LibTorch under ThreadSanitizer, and under AddressSanitizer with
 #                 UndefinedBehaviorSanitizer
 #   --clang       afterwards also the tests that need no LibTorch, built by clang

@@ -1,0 +1,127 @@
+// A million awaits take a bounded stack: in a loop, nested a million deep, and where tasks end on a worker.
+// Compiled without optimisation, with and without AddressSanitizer: where no compiler makes a resumption a
+// tail call by itself.
+//
+// The stack is measured: the addresses of the lowest and the highest frame that a coroutine's body calls
+// from.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "pitfall.hpp"
+#include <wick/run/executor.hpp>
+#include <wick/run/sync_wait.hpp>
+#include <wick/run/task.hpp>
+
+namespace {
+
+/// Per thread, so that no two stacks are taken for one; the worst thread's counts.
+class span {
+ public:
+  [[gnu::noinline]] void touch() noexcept {
+    thread_local const void* of = nullptr;
+    thread_local std::uintptr_t low = 0, high = 0;
+    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    if (std::exchange(of, this) != this) low = high = here;
+    if (here < low) low = here;
+    if (here > high) high = here;
+    std::size_t worst = worst_.load(std::memory_order_relaxed);
+    while (worst < high - low &&
+           !worst_.compare_exchange_weak(worst, high - low, std::memory_order_relaxed)) {
+    }
+  }
+  std::size_t bytes() const noexcept { return worst_.load(); }
+
+ private:
+  std::atomic<std::size_t> worst_{0};
+};
+
+wick::task<int> at_once(span* s) {
+  s->touch();
+  co_return 1;
+}
+wick::task<int> on_worker(wick::executor* ex, span* s) {
+  co_await ex->schedule();
+  s->touch();
+  co_return 1;
+}
+
+wick::task<long> loop(wick::executor* ex, span* s, long n) {
+  long sum = 0;
+  for (long i = 0; i < n; ++i) {
+    if (ex != nullptr) {
+      const int one = co_await on_worker(ex, s);
+      sum += one;
+    } else {
+      const int one = co_await at_once(s);
+      sum += one;
+    }
+    s->touch();
+  }
+  co_return sum;
+}
+
+/// Nested: each link awaits the next one; the innermost hops when there is an executor.
+wick::task<long> link(wick::executor* ex, span* s, long depth) {
+  s->touch();
+  if (depth == 0) {
+    if (ex != nullptr) co_await ex->schedule();
+    s->touch();
+    co_return 0;
+  }
+  const long below = co_await link(ex, s, depth - 1);
+  s->touch();
+  co_return below + 1;
+}
+
+/// Nested, and every link hops on its way back.
+wick::task<long> hopping_link(wick::executor* ex, span* s, long depth) {
+  s->touch();
+  if (depth == 0) co_return 0;
+  const long below = co_await hopping_link(ex, s, depth - 1);
+  co_await ex->schedule();
+  s->touch();
+  co_return below + 1;
+}
+
+void check(const char* what, long n, std::size_t bound, wick::task<long> t, const span& s) {
+  const long got = wick::sync_wait(std::move(t));
+  std::printf("%-58s %8ld awaits, %7zu bytes of stack (bound %zu)\n", what, n, s.bytes(), bound);
+  std::fflush(stdout);
+  pitfall::expect(got == n, "every await gives its value");
+  pitfall::expect(s.bytes() > 0, "the stack was measured");
+  pitfall::expect(s.bytes() < bound, "the stack stays within the bound");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const long n = argc > 1 ? std::atol(argv[1]) : 1'000'000;
+  // A loop nests one await; a chain is nested 48 deep before it goes on from the bottom.
+  constexpr std::size_t one = 8 * 1024, nest = 160 * 1024;
+  wick::executor ex(2);
+  {
+    span s;
+    check("a loop over tasks that end at once", n, one, loop(nullptr, &s, n), s);
+  }
+  {
+    span s;
+    check("a loop over tasks that end on a worker", n, one, loop(&ex, &s, n), s);
+  }
+  {
+    span s;
+    check("a nested chain that does not suspend", n, nest, link(nullptr, &s, n), s);
+  }
+  {
+    span s;
+    check("a nested chain whose innermost ends on a worker", n, nest, link(&ex, &s, n), s);
+  }
+  {
+    span s;
+    check("a nested chain of which each link hops", n, nest, hopping_link(&ex, &s, n), s);
+  }
+  return pitfall::result();
+}
