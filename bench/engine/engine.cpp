@@ -283,6 +283,9 @@ int run(const wick_bench::options& o) {
     const std::uint64_t bursts = o.quick ? 100 : 5000;
     one("spawn", "(a) spawn and complete an empty task, 128 at a time", static_cast<double>(bursts * 128),
         bursts * 128, [&](peer& p) { return p.spawn(bursts, 128); });
+    if (workers != 1) {
+      one("few_spawns", "(a) the same, few of them", 50 * 128, 50 * 128, [&](peer& p) { return p.spawn(50, 128); });
+    }
     const std::uint64_t calls = o.quick ? 100'000 : 10'000'000;
     if (workers == 1) {
       one("call", "(a) await a task that does not suspend", static_cast<double>(calls), calls,

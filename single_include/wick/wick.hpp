@@ -1504,7 +1504,7 @@ inline executor::helper::~helper() {
 
 namespace wick::detail {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
 inline constexpr bool frames_from_heap = true;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -1518,7 +1518,8 @@ inline constexpr bool frames_from_heap = false;
 
 /// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of the last
 /// ones is warm and needs no lock. Frames that move between threads move between lists; each list is bounded.
-/// Under AddressSanitizer each frame goes back to the heap, so that the use of one that is gone is seen.
+/// Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for heap profilers), each frame goes back to the
+/// heap, so that the use of one that is gone is seen.
 class frame_pool {
  public:
   static void* allocate(std::size_t size) {
@@ -5625,6 +5626,39 @@ class stage_path<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
+// ==== wick/flow/detail/tokens.hpp
+/// \file
+/// How many samples may be under way at a time, when samples suspend.
+
+namespace wick::detail {
+
+/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is told so, to
+/// fetch somebody. Any thread.
+class tokens {
+ public:
+  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+
+  /// Up to `most` of those that are left.
+  std::uint64_t take(std::uint64_t most) noexcept {
+    std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t n = std::min(most, limit_ - taken);
+      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return n;
+      }
+    }
+  }
+  /// True when there was none before.
+  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
+
+ private:
+  const std::uint64_t limit_;
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace wick::detail
+
 // ==== wick/flow/loader_options.hpp
 /// \file
 /// What a loader may be told.
@@ -5780,7 +5814,7 @@ class feed<pipeline<Source, S...>> {
         on_(on),
         budget_(options.memory),
         window_(choose_window(options, on)),
-        token_limit_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
+        tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
         done_(window_),
         ring_(new job_type[std::bit_ceil(window_)]),
@@ -5923,7 +5957,7 @@ class feed<pipeline<Source, S...>> {
     return samples;
   }
   bool may_claim() const noexcept {
-    if constexpr (types::samples_suspend) return live_.load(std::memory_order_acquire) < token_limit_;
+    if constexpr (types::samples_suspend) return tokens_.any();
     else return true;
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
@@ -6105,19 +6139,13 @@ class feed<pipeline<Source, S...>> {
 
   /// Up to `most` of the samples that may be under way.
   std::uint64_t take_tokens(std::uint64_t most) noexcept {
-    if constexpr (!types::samples_suspend) return most;
-    std::uint64_t live = live_.load(std::memory_order_acquire);
-    for (;;) {
-      const std::uint64_t n = std::min(most, token_limit_ - live);
-      if (n == 0 || live_.compare_exchange_weak(live, live + n, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return n;
-      }
-    }
+    if constexpr (types::samples_suspend) return tokens_.take(most);
+    else return most;
   }
   /// Pumps that found all taken have retired: whoever gives the first back starts one.
   void give_tokens(std::uint64_t n) noexcept {
     if constexpr (types::samples_suspend) {
-      if (n == 0 || live_.fetch_sub(n, std::memory_order_acq_rel) != token_limit_) return;
+      if (n == 0 || !tokens_.give(n)) return;
       std::lock_guard lock(mutex_);
       start_pump();
     }
@@ -6194,7 +6222,7 @@ class feed<pipeline<Source, S...>> {
   executor& on_;
   byte_budget budget_;
   const std::size_t window_;
-  const std::uint64_t token_limit_;
+  tokens tokens_;  // of samples that may be under way at a time
   const bool run_ahead_;
 
   // the consumer's
@@ -6211,7 +6239,6 @@ class feed<pipeline<Source, S...>> {
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
   alignas(64) pace pace_;
-  alignas(64) std::atomic<std::uint64_t> live_{0};
 
   std::mutex mutex_;
   pump_crew<feed> crew_;
@@ -6450,7 +6477,8 @@ class loader;
 /// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on the
 /// data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing.
 /// A failing sample throws wick::sample_error when its batch is taken; taking goes on with the batch after it.
-/// Destroying a loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun.
+/// Destroying a loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that
+/// waits in next_async() is using it, as a thread in next() is: let it go on first.
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;

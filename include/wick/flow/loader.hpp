@@ -37,7 +37,8 @@ class loader;
 /// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on the
 /// data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing.
 /// A failing sample throws wick::sample_error when its batch is taken; taking goes on with the batch after it.
-/// Destroying a loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun.
+/// Destroying a loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that
+/// waits in next_async() is using it, as a thread in next() is: let it go on first.
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;

@@ -23,6 +23,7 @@
 #include <wick/flow/detail/pipeline_types.hpp>
 #include <wick/flow/detail/pump_crew.hpp>
 #include <wick/flow/detail/stage_path.hpp>
+#include <wick/flow/detail/tokens.hpp>
 #include <wick/flow/loader_options.hpp>
 #include <wick/flow/order.hpp>
 #include <wick/observe/clock.hpp>
@@ -63,7 +64,7 @@ class feed<pipeline<Source, S...>> {
         on_(on),
         budget_(options.memory),
         window_(choose_window(options, on)),
-        token_limit_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
+        tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
         done_(window_),
         ring_(new job_type[std::bit_ceil(window_)]),
@@ -206,7 +207,7 @@ class feed<pipeline<Source, S...>> {
     return samples;
   }
   bool may_claim() const noexcept {
-    if constexpr (types::samples_suspend) return live_.load(std::memory_order_acquire) < token_limit_;
+    if constexpr (types::samples_suspend) return tokens_.any();
     else return true;
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
@@ -388,19 +389,13 @@ class feed<pipeline<Source, S...>> {
 
   /// Up to `most` of the samples that may be under way.
   std::uint64_t take_tokens(std::uint64_t most) noexcept {
-    if constexpr (!types::samples_suspend) return most;
-    std::uint64_t live = live_.load(std::memory_order_acquire);
-    for (;;) {
-      const std::uint64_t n = std::min(most, token_limit_ - live);
-      if (n == 0 || live_.compare_exchange_weak(live, live + n, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return n;
-      }
-    }
+    if constexpr (types::samples_suspend) return tokens_.take(most);
+    else return most;
   }
   /// Pumps that found all taken have retired: whoever gives the first back starts one.
   void give_tokens(std::uint64_t n) noexcept {
     if constexpr (types::samples_suspend) {
-      if (n == 0 || live_.fetch_sub(n, std::memory_order_acq_rel) != token_limit_) return;
+      if (n == 0 || !tokens_.give(n)) return;
       std::lock_guard lock(mutex_);
       start_pump();
     }
@@ -477,7 +472,7 @@ class feed<pipeline<Source, S...>> {
   executor& on_;
   byte_budget budget_;
   const std::size_t window_;
-  const std::uint64_t token_limit_;
+  tokens tokens_;  // of samples that may be under way at a time
   const bool run_ahead_;
 
   // the consumer's
@@ -494,7 +489,6 @@ class feed<pipeline<Source, S...>> {
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
   alignas(64) pace pace_;
-  alignas(64) std::atomic<std::uint64_t> live_{0};
 
   std::mutex mutex_;
   pump_crew<feed> crew_;

@@ -8,7 +8,7 @@
 
 namespace wick::detail {
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
 inline constexpr bool frames_from_heap = true;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
@@ -22,7 +22,8 @@ inline constexpr bool frames_from_heap = false;
 
 /// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of the last
 /// ones is warm and needs no lock. Frames that move between threads move between lists; each list is bounded.
-/// Under AddressSanitizer each frame goes back to the heap, so that the use of one that is gone is seen.
+/// Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for heap profilers), each frame goes back to the
+/// heap, so that the use of one that is gone is seen.
 class frame_pool {
  public:
   static void* allocate(std::size_t size) {
