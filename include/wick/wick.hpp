@@ -8,6 +8,7 @@
 #include <wick/torch/pin.hpp>
 #include <wick/torch/tensor.hpp>
 #include <wick/torch/tensors.hpp>
+#include <wick/torch/threads.hpp>
 #include <wick/torch/transfer.hpp>
 
 #ifdef WICK_IMPLEMENTATION

@@ -14289,6 +14289,30 @@ inline paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& tar
 
 }  // namespace wick
 
+// ==== wick/torch/threads.hpp
+/// \file
+/// Between wick's workers and Torch's own threads, which want the same processors.
+
+#include <ATen/Parallel.h>
+
+namespace wick {
+
+/// Leaves Torch's operators on the CPU as many threads as there are processors without a worker of `workers`, at least
+/// `at_least`, and says how many. Torch takes all processors otherwise: where the model runs on the CPU, decoders and
+/// training step then take each other's turns, and both are slower than with half each. A model on a device wants few
+/// threads here anyway.
+///
+/// It is at::set_num_threads: call it once, before the first operator, on the thread that trains.
+inline std::size_t share_cores(const executor& workers, std::size_t at_least = 1) {
+  const std::size_t all = available_cpus();
+  const std::size_t left = all > workers.workers() ? all - workers.workers() : 0;
+  const std::size_t threads = std::max({left, at_least, std::size_t{1}});
+  at::set_num_threads(static_cast<int>(threads));
+  return threads;
+}
+
+}  // namespace wick
+
 // ==== wick/torch/transfer.hpp
 /// \file
 /// transfer(): batches go to the device on a stream of their own, while the model computes on its.
