@@ -34,8 +34,11 @@ fi
 
 cd "$root"
 wick_require build torch >&2
+mapfile -t settings <<<"${WICK_BENCH_CMAKE:-}"  # of a run.sh that called this one, one a line
+[[ -n ${settings[0]} ]] || settings=()
 {
-  wick_step bench-configure cmake --preset release -B build/bench -DWICK_BUILD_TESTS=OFF -DWICK_BUILD_EXAMPLES=OFF
+  wick_step bench-configure cmake --preset release -B build/bench -DWICK_BUILD_TESTS=OFF -DWICK_BUILD_EXAMPLES=OFF \
+    "${settings[@]}"
   wick_step "bench-$name" cmake --build build/bench --parallel "$(nproc)" --target "bench_$name"
 } >&2
 exec "build/bench/bench/bench_$name" "$@"

@@ -1,5 +1,4 @@
-// The engine on its own against oneTBB, std::async and others: spawning, fork-join, pipelines, waking up,
-// being idle.
+// The engine on its own: spawning, fork-join, pipelines, waking up, idling; against oneTBB, std::async and others.
 //
 // Every result is checked. A line RESULT a case; figures are medians over rounds that the libraries take in
 // turns.

@@ -837,8 +837,11 @@ class basic_run_queues {
     idle_.notify_all();
   }
 
-  /// In the own queue of worker `number`, which calls.
-  std::size_t queued(std::size_t number) const noexcept { return workers_[number]->queue.size(); }
+  /// Eight jobs or more, or all that fit, in the own queue of worker `number`, which calls.
+  bool is_long(std::size_t number) const noexcept {
+    const auto& queue = workers_[number]->queue;
+    return queue.size() >= std::min<std::size_t>(8, queue.capacity());
+  }
   /// Whether a job is in any of the queues.
   bool anything() const noexcept {
     if (!injector_.empty()) return true;
@@ -1362,10 +1365,11 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
-  /// Jobs in the calling worker's own queue; 0 on any other thread.
-  std::size_t queued_here() const noexcept {
+  /// Whether so much is in the calling worker's own queue that others will find something for a while; false on any
+  /// other thread.
+  bool queue_is_long() const noexcept {
     const identity& me = self();
-    return me.of == this && me.slot < workers() ? queues_.queued(me.slot) : 0;
+    return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
   }
   /// A hint for a long job that could make room by posting its rest: whether any job waits for a worker.
   bool job_waits() const noexcept { return queues_.anything(); }
@@ -13427,7 +13431,7 @@ class scope : detail::task_owner {
   /// no difference to `t` which of the two it is; it may run on until its first suspension before this returns.
   /// \throws std::logic_error in a forked child
   void fork(task<void> t) {
-    if (on_.queued_here() < enough_queued) return spawn(std::move(t));
+    if (!on_.queue_is_long()) return spawn(std::move(t));
     auto& promise = t.release();
     bool counted = false;
     if (promise.begin(*this, [&] {
@@ -13469,8 +13473,6 @@ class scope : detail::task_owner {
   }
 
  private:
-  static constexpr std::size_t enough_queued = 8;
-
   void fail(std::exception_ptr thrown) noexcept {
     if (failed_.exchange(true, std::memory_order_acq_rel)) return;
     exception_ = std::move(thrown);

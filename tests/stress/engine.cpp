@@ -119,8 +119,14 @@ struct brood {
       brood* b;
       ~at_end() { b->ended.fetch_add(1); }
     } const counts{b};
-    for (int n = depth > 0 ? d.between(0, 3) : 0; n > 0; --n)
-      b->in->spawn(member(b, live(b->w->alive), d.fork(), depth - 1));
+    for (int n = depth > 0 ? d.between(0, 3) : 0; n > 0; --n) {
+      auto child = member(b, live(b->w->alive), d.fork(), depth - 1);
+      if (d.one_in(2)) {
+        b->in->fork(std::move(child));
+      } else {
+        b->in->spawn(std::move(child));
+      }
+    }
     switch (d.below(4)) {
       case 0: {
         auto sleep = wick::sleep_for(

@@ -124,10 +124,11 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
-  /// Jobs in the calling worker's own queue; 0 on any other thread.
-  std::size_t queued_here() const noexcept {
+  /// Whether so much is in the calling worker's own queue that others will find something for a while; false on any
+  /// other thread.
+  bool queue_is_long() const noexcept {
     const identity& me = self();
-    return me.of == this && me.slot < workers() ? queues_.queued(me.slot) : 0;
+    return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
   }
   /// A hint for a long job that could make room by posting its rest: whether any job waits for a worker.
   bool job_waits() const noexcept { return queues_.anything(); }

@@ -55,7 +55,7 @@ class scope : detail::task_owner {
   /// no difference to `t` which of the two it is; it may run on until its first suspension before this returns.
   /// \throws std::logic_error in a forked child
   void fork(task<void> t) {
-    if (on_.queued_here() < enough_queued) return spawn(std::move(t));
+    if (!on_.queue_is_long()) return spawn(std::move(t));
     auto& promise = t.release();
     bool counted = false;
     if (promise.begin(*this, [&] {
@@ -97,8 +97,6 @@ class scope : detail::task_owner {
   }
 
  private:
-  static constexpr std::size_t enough_queued = 8;
-
   void fail(std::exception_ptr thrown) noexcept {
     if (failed_.exchange(true, std::memory_order_acq_rel)) return;
     exception_ = std::move(thrown);

@@ -2,6 +2,7 @@
 /// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -72,8 +73,11 @@ class basic_run_queues {
     idle_.notify_all();
   }
 
-  /// In the own queue of worker `number`, which calls.
-  std::size_t queued(std::size_t number) const noexcept { return workers_[number]->queue.size(); }
+  /// Eight jobs or more, or all that fit, in the own queue of worker `number`, which calls.
+  bool is_long(std::size_t number) const noexcept {
+    const auto& queue = workers_[number]->queue;
+    return queue.size() >= std::min<std::size_t>(8, queue.capacity());
+  }
   /// Whether a job is in any of the queues.
   bool anything() const noexcept {
     if (!injector_.empty()) return true;
