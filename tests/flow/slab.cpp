@@ -11,6 +11,8 @@
 #include <vector>
 
 #include <wick/flow/slab.hpp>
+#include <wick/run/cpus.hpp>
+#include <wick/run/detail/cpu_set.hpp>
 
 using wick::slab;
 using wick::slab_pool;
@@ -73,20 +75,30 @@ TEST_CASE("a block that is given back is used again, the last one first") {
   CHECK(r.pool->allocations() == 3);
 }
 
-TEST_CASE("a thread gets back the block that it had last, also when another thread's came back later") {
+TEST_CASE("a processor gets back the block that it had last, also when another's came back later") {
+  const std::vector<int> cpus = wick::allowed_cpus();
+  if (cpus.size() < 2) return;  // there is one only, or the system doesn't say
+  const auto on = [](int cpu, auto what) {
+    std::thread([&] {
+      REQUIRE(wick::detail::cpu_set::of(cpu).apply());
+      what();
+    }).join();
+  };
   const auto pool = std::make_shared<slab_pool>(std::make_shared<counted_memory>(), 8);
-  slab first = pool->acquire(100), second = pool->acquire(100);
-  const std::byte* const mine = first.data();
-  first.reset();
-  first = pool->acquire(100);  // had by this thread from here on
-  REQUIRE(first.data() == mine);
-  first.reset();
-  second.reset();
-  slab again;
-  std::thread([&] { again = pool->acquire(100); }).join();
-  CHECK(again.data() != mine);  // the one that came back last
-  again.reset();
-  CHECK(pool->acquire(100).data() == mine);
+  slab first, second;
+  on(cpus[0], [&] { first = pool->acquire(100); });
+  on(cpus[1], [&] { second = pool->acquire(100); });
+  const std::byte *const on_first = first.data(), *const on_second = second.data();
+  for (const bool first_comes_back_last : {false, true}) {
+    slab& early = first_comes_back_last ? second : first;
+    slab& late = first_comes_back_last ? first : second;
+    early.reset();
+    late.reset();
+    on(cpus[0], [&] { first = pool->acquire(100); });
+    on(cpus[1], [&] { second = pool->acquire(100); });
+    CHECK(first.data() == on_first);
+    CHECK(second.data() == on_second);
+  }
 }
 
 TEST_CASE("a kept block serves what fits it, and is not spent on what needs less than half of it") {

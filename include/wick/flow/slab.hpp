@@ -183,6 +183,7 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
       ++allocations_;
       bytes_ += bytes;
     }
+    if (i == 0) made->processor = this_processor();
     slab one(made.release());  // all but the first go straight back
     if (i == 0) first = std::move(one);
   }
