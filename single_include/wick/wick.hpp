@@ -1413,11 +1413,8 @@ class executor {
 
 inline executor::executor(executor_options options)
     : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
-      io_(options.io_threads != 0 ? options.io_threads
-                                  : std::min<std::size_t>(
-                                        32, std::max<std::size_t>(
-                                                4, 2 * (options.workers != 0 ? options.workers : available_cpus())))) {
-  const std::size_t n = options.workers != 0 ? options.workers : available_cpus();
+      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
+  const std::size_t n = workers();
   workers_.reserve(n);
   // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
   const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
@@ -1723,8 +1720,8 @@ class task_promise<void> final : public task_promise_base, job {
     execute = [](job* j) noexcept { resume(handle_of(static_cast<task_promise*>(j))); };
     return this;
   }
-  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was called, it keeps itself from
-  /// now on, and `owner` will be told of its end.
+  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was called, it keeps
+  /// itself from now on, and `owner` will be told of its end.
   template <class F>
   bool begin(task_owner& owner, F&& leave) {
     owner_ = &owner;
@@ -3860,6 +3857,19 @@ concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_
   requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;
 };
 
+namespace detail {
+/// Where in the source position p of prepared order stages is; the stage nearest to the source has the last word.
+template <std::size_t N, class... Prepared>
+std::uint64_t index_behind_first(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
+  if constexpr (N == 0) return p;
+  else return index_behind_first<N - 1>(order, std::get<N - 1>(order)(p));
+}
+template <class... Prepared>
+std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
+  return index_behind_first<sizeof...(Prepared)>(order, p);
+}
+}  // namespace detail
+
 /// The size of an order that never ends: as many positions as the random streams tell apart.
 inline constexpr std::uint64_t endless = std::uint64_t{1} << 48;
 
@@ -4390,7 +4400,7 @@ class epoch_plan {
   /// Where in the source a position is; the stage nearest to the source has the last word.
   std::uint64_t index(const order_type& order, std::uint64_t position) const noexcept {
     if (position >= ordered_) position %= ordered_;  // what pads the last batch
-    return index_behind<types::order_end>(order, position);
+    return index_behind(order, position);
   }
 
   /// The same for `count` positions from `first` on.
@@ -4405,11 +4415,6 @@ class epoch_plan {
  private:
   static constexpr std::uint64_t unbatched_group = 16;
 
-  template <std::size_t N>
-  static std::uint64_t index_behind(const order_type& order, std::uint64_t position) noexcept {
-    if constexpr (N == 0) return position;
-    else return index_behind<N - 1>(order, std::get<N - 1>(order)(position));
-  }
   template <std::size_t N>
   static void map_behind(const order_type& order, std::uint64_t* p, std::size_t count) noexcept {
     if constexpr (N != 0) {
@@ -4854,7 +4859,7 @@ class pump_crew {
   pump_crew(Owner& of, executor& on)
       : on_(on),
         pumps_(on.workers()),
-        beside_consumer_(std::clamp<std::size_t>(processors(), 2, pumps_.size() + 1) - 1) {
+        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
     free_.reserve(pumps_.size());
     for (pump& p : pumps_) {
       p.of = &of;
@@ -4866,9 +4871,8 @@ class pump_crew {
   pump_crew(const pump_crew&) = delete;
   pump_crew& operator=(const pump_crew&) = delete;
 
-  /// One more, unless enough are at work: it starts the next.
+  /// One more, if may_start(): it starts the next.
   void start() noexcept {
-    if (free_.empty() || (consumer_helps() && working() >= beside_consumer_)) return;
     pump* const p = free_.back();
     free_.pop_back();
     idle_.store(free_.size(), std::memory_order_relaxed);
@@ -4907,7 +4911,6 @@ class pump_crew {
  private:
   static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
 
-  static std::size_t processors() { return std::max<std::size_t>(available_cpus(), 1); }
   std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
 
   executor& on_;
@@ -5104,7 +5107,7 @@ struct pipeline_identity {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 1;
+  static constexpr std::uint32_t version = 2;  // 1: positions of another shuffle
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -5278,8 +5281,9 @@ inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   if (format != version) {
     throw error("load_state: the state has format " + std::to_string(format) +
                 ", and this wick knows format " + std::to_string(version) + "; " +
-                (format > version && format < 1000 ? "it was written by a newer wick"
-                                                   : "it is damaged: take an older one"));
+                (format == 0 || format >= 1000 ? "it is damaged: take an older one"
+                 : format > version            ? "it was written by a newer wick"
+                                               : "it was written by an older wick: begin its epoch anew"));
   }
   const auto length = r.number<std::uint32_t>();
   if (length < 24 || length > max_bytes)
@@ -6807,17 +6811,12 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
   } else {
     single_failures_.clear();
     single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-    if (job->value) {
-      singles_.swap(*job->value);
-      job->columns.reuse(std::move(*job->value));
-      for (std::size_t i = 0; i < errors.size(); ++i) single_failures_.emplace_back(job->failures[i].slot, std::move(errors[i]));
-      single_ = std::min(single_, singles_.size());
-    } else {  // the group as a whole is lost
-      singles_.clear();
-      single_ = 0;
-      feed_->release(job);
-      throw std::move(errors.front());
+    singles_.swap(*job->value);
+    job->columns.reuse(std::move(*job->value));
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      single_failures_.emplace_back(static_cast<std::size_t>(job->failures[i].slot), std::move(errors[i]));
     }
+    single_ = std::min(single_, singles_.size());
     feed_->release(job);
     return std::nullopt;  // next() takes them one by one
   }
@@ -6993,19 +6992,8 @@ class mix_part {
     }
     (std::index_sequence_for<Order...>{});
   }
-  template <class Prepared>
-  static std::uint64_t index(const Prepared& order, std::uint64_t p) noexcept {
-    return index_behind<sizeof...(Order)>(order, p);
-  }
 
  private:
-  template <std::size_t N, class Prepared>
-  static std::uint64_t index_behind(const Prepared& order, std::uint64_t p) noexcept {
-    if constexpr (N == 0)
-      return p;
-    else
-      return index_behind<N - 1>(order, std::get<N - 1>(order)(p));
-  }
   template <class F>
   void each(F&& f) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) { (f(I, std::get<I>(stages_)), ...); }
@@ -7088,10 +7076,10 @@ class mix_stage {
         if (source != I) return find<I + 1>(source, number);
       }
       const auto& part = std::get<I>(table_->part);
-      if (number < part.size()) return table_->begin[I] + part.index(std::get<I>(first_), number);
+      if (number < part.size()) return table_->begin[I] + detail::index_behind(std::get<I>(first_), number);
       const std::uint64_t pass = number / part.size();
       return table_->begin[I] +
-             part.index(part.prepare(seed_of(I, pass), epoch_, stage_), number % part.size());
+             detail::index_behind(part.prepare(seed_of(I, pass), epoch_, stage_), number % part.size());
     }
     std::uint64_t seed_of(std::uint64_t source, std::uint64_t pass) const noexcept {
       return fingerprint_hash().add(seed_).add(source).add(pass).value();
@@ -13266,6 +13254,44 @@ class channel {
 /// \file
 /// A task's result for code without coroutines: start it now, take the result later.
 
+// ==== wick/run/detail/outcome.hpp
+/// \file
+/// What came of a task, for a thread that waits for it: its value or its exception.
+
+namespace wick::detail {
+
+/// Written once, by settle(); read once, by who was told that it is there.
+template <class T>
+struct outcome {
+  std::optional<std::conditional_t<std::is_void_v<T>, std::monostate, T>> value;
+  std::exception_ptr exception;
+
+  /// The value, or throws the exception.
+  T take() {
+    if (exception) std::rethrow_exception(std::move(exception));
+    if constexpr (!std::is_void_v<T>) return std::move(*value);
+  }
+};
+
+/// Runs `t` and keeps what comes of it. Await it, and drop it before anybody is told: the parameters of `t`, which may
+/// refer to what the waiting thread destroys, go with it.
+template <class T>
+task<void> settle(task<T> t, outcome<T>* to) {
+  try {
+    if constexpr (std::is_void_v<T>) {
+      co_await t;
+      to->value.emplace();
+    } else {
+      T value = co_await t;
+      to->value.emplace(std::move(value));
+    }
+  } catch (...) {
+    to->exception = std::current_exception();
+  }
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 template <class T>
@@ -13275,31 +13301,21 @@ namespace detail {
 
 template <class T>
 struct future_state {
-  using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
   explicit future_state(executor& ex) noexcept : on(&ex) {}
   executor* on;
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<bool> ready{false};  // set under the mutex; read without it, a forked child could not take it
-  std::optional<stored> value;
-  std::exception_ptr exception;
+  outcome<T> result;
 };
 
 template <class T>
 detached run_for(std::shared_ptr<future_state<T>> state, task<T> t) {
-  try {
-    co_await state->on->schedule();
-    if constexpr (std::is_void_v<T>) {
-      co_await t;
-      state->value.emplace();
-    } else {
-      T value = co_await t;
-      state->value.emplace(std::move(value));
-    }
-  } catch (...) {
-    state->exception = std::current_exception();
+  co_await state->on->schedule();
+  {
+    const task<void> all = settle(std::move(t), &state->result);
+    co_await all;
   }
-  { const task<T> dropped = std::move(t); }  // its parameters may refer to what the waiting thread destroys
   std::lock_guard lock(state->mutex);
   state->ready.store(true, std::memory_order_release);
   state->changed.notify_all();
@@ -13343,8 +13359,7 @@ class [[nodiscard]] future {
   T get() {
     wait();
     const auto state = std::move(state_);
-    if (state->exception) std::rethrow_exception(std::move(state->exception));
-    if constexpr (!std::is_void_v<T>) return std::move(*state->value);
+    return state->result.take();
   }
 
  private:
@@ -13395,7 +13410,7 @@ namespace wick {
 /// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they see it at
 /// stop()), all are awaited, and join rethrows it.
 ///
-/// spawn: any thread, before join; also from within a task of the scope. join or wait: once, by one. What the tasks
+/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one. What the tasks
 /// wrote is visible after it, and their frames are gone, parameters included; the scope may go at once. The
 /// destructor asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to
 /// block a worker. stop, request_stop: any thread. The executor must outlive the scope.
@@ -13432,6 +13447,7 @@ class scope : detail::task_owner {
   /// no difference to `t` which of the two it is; it may run on until its first suspension before this returns.
   /// \throws std::logic_error in a forked child
   void fork(task<void> t) {
+    on_.require_workers();
     if (!on_.queue_is_long()) return spawn(std::move(t));
     auto& promise = t.release();
     bool counted = false;
@@ -13586,23 +13602,15 @@ namespace detail {
 template <class T>
 struct sync_state {
   wake_flag done;
-  std::conditional_t<std::is_void_v<T>, char, std::optional<T>> value{};
-  std::exception_ptr exception;
+  outcome<T> result;
 };
 
 template <class T>
 detached sync_run(task<T> t, sync_state<T>* state) {
-  try {
-    if constexpr (std::is_void_v<T>) {
-      co_await t;
-    } else {
-      T value = co_await t;
-      state->value.emplace(std::move(value));
-    }
-  } catch (...) {
-    state->exception = std::current_exception();
+  {
+    const task<void> all = settle(std::move(t), &state->result);
+    co_await all;
   }
-  { const task<T> dropped = std::move(t); }  // its parameters may refer to what the waiting thread destroys
   state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
 }
 
@@ -13617,8 +13625,7 @@ T sync_wait(task<T> t) {
   detail::sync_state<T> state;
   detail::resume(detail::sync_run<T>(std::move(t), &state).handle);
   state.done.wait();
-  if (state.exception) std::rethrow_exception(state.exception);
-  if constexpr (!std::is_void_v<T>) return std::move(*state.value);
+  return state.result.take();
 }
 
 /// The same for anything that can be awaited.

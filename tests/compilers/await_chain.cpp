@@ -4,13 +4,12 @@
 //
 // The stack is measured: the addresses of the lowest and the highest frame that a coroutine's body calls
 // from.
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
+#include "../support/stack_span.hpp"
 #include "pitfall.hpp"
 #include <wick/run/executor.hpp>
 #include <wick/run/sync_wait.hpp>
@@ -18,26 +17,7 @@
 
 namespace {
 
-/// Per thread, so that no two stacks are taken for one; the worst thread's counts.
-class span {
- public:
-  [[gnu::noinline]] void touch() noexcept {
-    thread_local const void* of = nullptr;
-    thread_local std::uintptr_t low = 0, high = 0;
-    const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    if (std::exchange(of, this) != this) low = high = here;
-    if (here < low) low = here;
-    if (here > high) high = here;
-    std::size_t worst = worst_.load(std::memory_order_relaxed);
-    while (worst < high - low &&
-           !worst_.compare_exchange_weak(worst, high - low, std::memory_order_relaxed)) {
-    }
-  }
-  std::size_t bytes() const noexcept { return worst_.load(); }
-
- private:
-  std::atomic<std::size_t> worst_{0};
-};
+using span = wick_test::stack_span;
 
 wick::task<int> at_once(span* s) {
   s->touch();

@@ -297,8 +297,10 @@ TEST_CASE("a state with any byte changed, cut off anywhere, or with more behind 
   bytes.push_back({});
   CHECK(contains(refused(bytes), "exactly what state() gave"));
   bytes.pop_back();
-  bytes[8] = std::byte{2};
-  CHECK(contains(refused(bytes), "format 2", "newer wick"));
+  bytes[8] = std::byte{1};
+  CHECK(contains(refused(bytes), "format 1", "older wick"));
+  bytes[8] = std::byte{3};
+  CHECK(contains(refused(bytes), "format 3", "newer wick"));
   const std::string other(100, 'j');
   CHECK(contains(refused(std::as_bytes(std::span(other))), "is it the right file?"));
 }

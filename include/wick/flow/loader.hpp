@@ -362,17 +362,12 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
   } else {
     single_failures_.clear();
     single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-    if (job->value) {
-      singles_.swap(*job->value);
-      job->columns.reuse(std::move(*job->value));
-      for (std::size_t i = 0; i < errors.size(); ++i) single_failures_.emplace_back(job->failures[i].slot, std::move(errors[i]));
-      single_ = std::min(single_, singles_.size());
-    } else {  // the group as a whole is lost
-      singles_.clear();
-      single_ = 0;
-      feed_->release(job);
-      throw std::move(errors.front());
+    singles_.swap(*job->value);
+    job->columns.reuse(std::move(*job->value));
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      single_failures_.emplace_back(static_cast<std::size_t>(job->failures[i].slot), std::move(errors[i]));
     }
+    single_ = std::min(single_, singles_.size());
     feed_->release(job);
     return std::nullopt;  // next() takes them one by one
   }

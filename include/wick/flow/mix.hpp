@@ -126,19 +126,8 @@ class mix_part {
     }
     (std::index_sequence_for<Order...>{});
   }
-  template <class Prepared>
-  static std::uint64_t index(const Prepared& order, std::uint64_t p) noexcept {
-    return index_behind<sizeof...(Order)>(order, p);
-  }
 
  private:
-  template <std::size_t N, class Prepared>
-  static std::uint64_t index_behind(const Prepared& order, std::uint64_t p) noexcept {
-    if constexpr (N == 0)
-      return p;
-    else
-      return index_behind<N - 1>(order, std::get<N - 1>(order)(p));
-  }
   template <class F>
   void each(F&& f) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) { (f(I, std::get<I>(stages_)), ...); }
@@ -221,10 +210,10 @@ class mix_stage {
         if (source != I) return find<I + 1>(source, number);
       }
       const auto& part = std::get<I>(table_->part);
-      if (number < part.size()) return table_->begin[I] + part.index(std::get<I>(first_), number);
+      if (number < part.size()) return table_->begin[I] + detail::index_behind(std::get<I>(first_), number);
       const std::uint64_t pass = number / part.size();
       return table_->begin[I] +
-             part.index(part.prepare(seed_of(I, pass), epoch_, stage_), number % part.size());
+             detail::index_behind(part.prepare(seed_of(I, pass), epoch_, stage_), number % part.size());
     }
     std::uint64_t seed_of(std::uint64_t source, std::uint64_t pass) const noexcept {
       return fingerprint_hash().add(seed_).add(source).add(pass).value();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -30,6 +31,19 @@ concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_
   { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
   requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;
 };
+
+namespace detail {
+/// Where in the source position p of prepared order stages is; the stage nearest to the source has the last word.
+template <std::size_t N, class... Prepared>
+std::uint64_t index_behind_first(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
+  if constexpr (N == 0) return p;
+  else return index_behind_first<N - 1>(order, std::get<N - 1>(order)(p));
+}
+template <class... Prepared>
+std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
+  return index_behind_first<sizeof...(Prepared)>(order, p);
+}
+}  // namespace detail
 
 /// The size of an order that never ends: as many positions as the random streams tell apart.
 inline constexpr std::uint64_t endless = std::uint64_t{1} << 48;

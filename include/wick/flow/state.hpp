@@ -40,7 +40,7 @@ struct pipeline_identity {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 1;
+  static constexpr std::uint32_t version = 2;  // 1: positions of another shuffle
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -214,8 +214,9 @@ inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   if (format != version) {
     throw error("load_state: the state has format " + std::to_string(format) +
                 ", and this wick knows format " + std::to_string(version) + "; " +
-                (format > version && format < 1000 ? "it was written by a newer wick"
-                                                   : "it is damaged: take an older one"));
+                (format == 0 || format >= 1000 ? "it is damaged: take an older one"
+                 : format > version            ? "it was written by a newer wick"
+                                               : "it was written by an older wick: begin its epoch anew"));
   }
   const auto length = r.number<std::uint32_t>();
   if (length < 24 || length > max_bytes)

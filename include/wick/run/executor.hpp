@@ -172,11 +172,8 @@ class executor {
 
 inline executor::executor(executor_options options)
     : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
-      io_(options.io_threads != 0 ? options.io_threads
-                                  : std::min<std::size_t>(
-                                        32, std::max<std::size_t>(
-                                                4, 2 * (options.workers != 0 ? options.workers : available_cpus())))) {
-  const std::size_t n = options.workers != 0 ? options.workers : available_cpus();
+      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
+  const std::size_t n = workers();
   workers_.reserve(n);
   // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
   const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);

@@ -5,15 +5,13 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <exception>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
+#include <wick/run/detail/outcome.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
 
@@ -26,31 +24,21 @@ namespace detail {
 
 template <class T>
 struct future_state {
-  using stored = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
   explicit future_state(executor& ex) noexcept : on(&ex) {}
   executor* on;
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<bool> ready{false};  // set under the mutex; read without it, a forked child could not take it
-  std::optional<stored> value;
-  std::exception_ptr exception;
+  outcome<T> result;
 };
 
 template <class T>
 detached run_for(std::shared_ptr<future_state<T>> state, task<T> t) {
-  try {
-    co_await state->on->schedule();
-    if constexpr (std::is_void_v<T>) {
-      co_await t;
-      state->value.emplace();
-    } else {
-      T value = co_await t;
-      state->value.emplace(std::move(value));
-    }
-  } catch (...) {
-    state->exception = std::current_exception();
+  co_await state->on->schedule();
+  {
+    const task<void> all = settle(std::move(t), &state->result);
+    co_await all;
   }
-  { const task<T> dropped = std::move(t); }  // its parameters may refer to what the waiting thread destroys
   std::lock_guard lock(state->mutex);
   state->ready.store(true, std::memory_order_release);
   state->changed.notify_all();
@@ -94,8 +82,7 @@ class [[nodiscard]] future {
   T get() {
     wait();
     const auto state = std::move(state_);
-    if (state->exception) std::rethrow_exception(std::move(state->exception));
-    if constexpr (!std::is_void_v<T>) return std::move(*state->value);
+    return state->result.take();
   }
 
  private:

@@ -18,7 +18,7 @@ namespace wick {
 /// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they see it at
 /// stop()), all are awaited, and join rethrows it.
 ///
-/// spawn: any thread, before join; also from within a task of the scope. join or wait: once, by one. What the tasks
+/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one. What the tasks
 /// wrote is visible after it, and their frames are gone, parameters included; the scope may go at once. The
 /// destructor asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to
 /// block a worker. stop, request_stop: any thread. The executor must outlive the scope.
@@ -55,6 +55,7 @@ class scope : detail::task_owner {
   /// no difference to `t` which of the two it is; it may run on until its first suspension before this returns.
   /// \throws std::logic_error in a forked child
   void fork(task<void> t) {
+    on_.require_workers();
     if (!on_.queue_is_long()) return spawn(std::move(t));
     auto& promise = t.release();
     bool counted = false;

@@ -2,13 +2,12 @@
 /// From ordinary code into coroutines: start a task and sleep until it is done.
 #pragma once
 
-#include <exception>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
 #include <wick/run/awaitable.hpp>
 #include <wick/run/detail/futex.hpp>
+#include <wick/run/detail/outcome.hpp>
 #include <wick/run/task.hpp>
 
 namespace wick {
@@ -18,23 +17,15 @@ namespace detail {
 template <class T>
 struct sync_state {
   wake_flag done;
-  std::conditional_t<std::is_void_v<T>, char, std::optional<T>> value{};
-  std::exception_ptr exception;
+  outcome<T> result;
 };
 
 template <class T>
 detached sync_run(task<T> t, sync_state<T>* state) {
-  try {
-    if constexpr (std::is_void_v<T>) {
-      co_await t;
-    } else {
-      T value = co_await t;
-      state->value.emplace(std::move(value));
-    }
-  } catch (...) {
-    state->exception = std::current_exception();
+  {
+    const task<void> all = settle(std::move(t), &state->result);
+    co_await all;
   }
-  { const task<T> dropped = std::move(t); }  // its parameters may refer to what the waiting thread destroys
   state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
 }
 
@@ -49,8 +40,7 @@ T sync_wait(task<T> t) {
   detail::sync_state<T> state;
   detail::resume(detail::sync_run<T>(std::move(t), &state).handle);
   state.done.wait();
-  if (state.exception) std::rethrow_exception(state.exception);
-  if constexpr (!std::is_void_v<T>) return std::move(*state.value);
+  return state.result.take();
 }
 
 /// The same for anything that can be awaited.

@@ -140,8 +140,8 @@ class task_promise<void> final : public task_promise_base, job {
     execute = [](job* j) noexcept { resume(handle_of(static_cast<task_promise*>(j))); };
     return this;
   }
-  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was called, it keeps itself from
-  /// now on, and `owner` will be told of its end.
+  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was called, it keeps
+  /// itself from now on, and `owner` will be told of its end.
   template <class F>
   bool begin(task_owner& owner, F&& leave) {
     owner_ = &owner;

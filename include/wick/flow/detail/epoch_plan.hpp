@@ -74,7 +74,7 @@ class epoch_plan {
   /// Where in the source a position is; the stage nearest to the source has the last word.
   std::uint64_t index(const order_type& order, std::uint64_t position) const noexcept {
     if (position >= ordered_) position %= ordered_;  // what pads the last batch
-    return index_behind<types::order_end>(order, position);
+    return index_behind(order, position);
   }
 
   /// The same for `count` positions from `first` on.
@@ -89,11 +89,6 @@ class epoch_plan {
  private:
   static constexpr std::uint64_t unbatched_group = 16;
 
-  template <std::size_t N>
-  static std::uint64_t index_behind(const order_type& order, std::uint64_t position) noexcept {
-    if constexpr (N == 0) return position;
-    else return index_behind<N - 1>(order, std::get<N - 1>(order)(position));
-  }
   template <std::size_t N>
   static void map_behind(const order_type& order, std::uint64_t* p, std::size_t count) noexcept {
     if constexpr (N != 0) {

@@ -31,7 +31,7 @@ class pump_crew {
   pump_crew(Owner& of, executor& on)
       : on_(on),
         pumps_(on.workers()),
-        beside_consumer_(std::clamp<std::size_t>(processors(), 2, pumps_.size() + 1) - 1) {
+        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
     free_.reserve(pumps_.size());
     for (pump& p : pumps_) {
       p.of = &of;
@@ -43,9 +43,8 @@ class pump_crew {
   pump_crew(const pump_crew&) = delete;
   pump_crew& operator=(const pump_crew&) = delete;
 
-  /// One more, unless enough are at work: it starts the next.
+  /// One more, if may_start(): it starts the next.
   void start() noexcept {
-    if (free_.empty() || (consumer_helps() && working() >= beside_consumer_)) return;
     pump* const p = free_.back();
     free_.pop_back();
     idle_.store(free_.size(), std::memory_order_relaxed);
@@ -84,7 +83,6 @@ class pump_crew {
  private:
   static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
 
-  static std::size_t processors() { return std::max<std::size_t>(available_cpus(), 1); }
   std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
 
   executor& on_;
