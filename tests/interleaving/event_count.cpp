@@ -1,4 +1,5 @@
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <utility>
 
@@ -19,28 +20,41 @@ struct omitted {
   bool touch = false;          // a producer only looks whether someone sleeps, before it publishes
 };
 
+using event_count = wick::basic_event_count<model>;
+
 /// Items that are only counted, and workers that take them and sleep as the executor's do. The count itself
 /// is relaxed: all order is the event count's.
 class market {
  public:
   explicit market(omitted o) : omitted_(o) {}
 
-  void produce() {
-    if (omitted_.touch) idle_.notify();
+  void produce(bool can_wait = false) {
+    if (omitted_.touch) tell(can_wait);
     items_.fetch_add(1, std::memory_order_relaxed);
-    if (!omitted_.touch) idle_.notify();
+    if (!omitted_.touch) tell(can_wait);
   }
-  /// Takes one item and sleeps as often as it must; leaves as a worker does that runs the item.
-  void consume() {
+  /// Takes one item and sleeps as often as it must, the first times for a while only; leaves as a worker does
+  /// that runs the item.
+  void consume(int naps = 0) {
     if (take()) return;
     idle_.begin_search();
     for (;;) {
       if (take()) break;
       idle_.retire();
-      if (!omitted_.second_look && there())
-        idle_.cancel();
-      else
-        idle_.sleep();
+      for (bool searches = false; !searches;) {
+        const bool nap = naps-- > 0;
+        if (nap) idle_.begin_nap();
+        if (!omitted_.second_look && there()) {
+          if (nap) idle_.end_nap();
+          idle_.cancel();
+          searches = true;
+        } else if (nap) {
+          searches = idle_.nap(std::chrono::microseconds(1));
+        } else {
+          idle_.sleep();
+          searches = true;
+        }
+      }
     }
     idle_.found([this] { return !omitted_.look_at_found && there(); });
   }
@@ -77,6 +91,7 @@ class market {
   std::uint32_t sleepers() { return idle_.sleepers(); }
 
  private:
+  void tell(bool can_wait) { can_wait ? static_cast<void>(idle_.notify_unless_napping()) : idle_.notify(); }
   bool there() { return items_.load(std::memory_order_relaxed) > 0; }
   bool take() {
     int n = items_.load(std::memory_order_relaxed);
@@ -86,7 +101,7 @@ class market {
     return false;
   }
   const omitted omitted_;
-  wick::basic_event_count<model> idle_;
+  event_count idle_;
   atomic<int> items_{0};
   atomic<bool> stopping_{false};
 };
@@ -104,6 +119,38 @@ void one_each(int consumers, int producers, omitted o = {}) {
   expect(m.sleepers() == 0, "somebody who is awake counts as asleep");
 }
 
+/// The same where the first consumer naps first, and some of the items can wait for it.
+void with_naps(int consumers, int naps, bool can_wait, omitted o = {}) {
+  market m(o);
+  for (int c = 0; c < consumers; ++c) spawn([&, c] { m.consume(c == 0 ? naps : 0); });
+  spawn([&] {
+    for (int i = 0; i < consumers; ++i) m.produce(can_wait);
+  });
+  join();
+  expect(m.sleepers() == 0, "somebody who is awake counts as asleep");
+}
+
+/// Who naps is woken like who sleeps, and while it does nobody else is for what can wait.
+void message_to_the_napping() {
+  event_count idle;
+  plain<int> message(0);
+  idle.begin_search();
+  idle.retire();
+  idle.begin_nap();
+  expect(!idle.notify_unless_napping() && idle.sleepers() == 1, "one that naps was woken for what can wait");
+  spawn([&] {
+    message.write(1);
+    idle.notify();
+  });
+  spawn([&] {
+    if (!idle.nap(std::chrono::microseconds(1))) idle.sleep();
+    expect(message.read() == 1, "the message is not there");
+    idle.found([] { return false; });
+  });
+  join();
+  expect(idle.sleepers() == 0, "somebody who is awake counts as asleep");
+}
+
 void until_stopped(int workers, int items) {
   market m({});
   int taken = 0;
@@ -119,7 +166,7 @@ void until_stopped(int workers, int items) {
 
 /// What was written before notify is read by the one that sleep() lets go.
 void message_to_the_woken() {
-  wick::basic_event_count<model> idle;
+  event_count idle;
   plain<int> message(0);
   idle.begin_search();
   idle.retire();
@@ -137,7 +184,7 @@ void message_to_the_woken() {
 
 /// The same for everybody.
 void message_to_all() {
-  wick::basic_event_count<model> idle;
+  event_count idle;
   plain<int> message(0);
   for (int i = 0; i < 2; ++i) {
     idle.begin_search();
@@ -160,7 +207,7 @@ void message_to_all() {
 /// Two sleep. The second notify comes when the first that was woken does not search any more, so it wakes the
 /// other one: also when that one had seen the first permit already and was too late for it.
 void message_to_the_second() {
-  wick::basic_event_count<model> idle;
+  event_count idle;
   plain<int> first(0), second(0);
   atomic<std::uint32_t> found(0);
   int woken = 0;  // of the test's books, not of the program: fibers don't race
@@ -195,7 +242,7 @@ void message_to_the_second() {
 
 /// One wakes one of two, another wakes all: both wake, and the last one sees the message to all.
 void one_and_all() {
-  wick::basic_event_count<model> idle;
+  event_count idle;
   atomic<int> message(0);
   int reached = 0;
   for (int i = 0; i < 2; ++i) {
@@ -218,8 +265,11 @@ void one_and_all() {
   expect(reached > 0, "the message to all reached nobody");
 }
 
-const scenarios all{[] { one_each(2, 2); }, [] { until_stopped(2, 1); }, message_to_the_woken,
-                    message_to_all,         message_to_the_second,       one_and_all};
+const scenarios all{[] { one_each(2, 2); },         [] { until_stopped(2, 1); },
+                    message_to_the_woken,           message_to_all,
+                    message_to_the_second,          one_and_all,
+                    [] { with_naps(1, 1, true); },  [] { with_naps(2, 1, true); },
+                    [] { with_naps(3, 1, false); }, message_to_the_napping};
 
 }  // namespace
 
@@ -232,6 +282,25 @@ TEST_CASE("in every interleaving nobody sleeps while there is an item") {
     CHECK_MESSAGE(!o.failed, o.report());
     CHECK(o.complete);
   }
+}
+
+TEST_CASE("in every interleaving nobody sleeps while there is an item, when some nap") {
+  for (const bool can_wait : {false, true}) {
+    for (const auto& [consumers, naps] : {std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}}) {
+      CAPTURE(can_wait);
+      CAPTURE(consumers);
+      CAPTURE(naps);
+      const outcome o = explore({.preemptions = consumers == 1 ? 2u : 1u, .stale_reads = 1},
+                                [c = consumers, n = naps, can_wait] { with_naps(c, n, can_wait); });
+      CHECK_MESSAGE(!o.failed, o.report());
+      CHECK(o.complete);
+    }
+    const outcome o = explore({.random_runs = 15'000}, [can_wait] { with_naps(3, 2, can_wait); });
+    CHECK_MESSAGE(!o.failed, o.report());
+  }
+  const outcome o = explore({.preemptions = 3, .stale_reads = 2, .spurious = 1}, message_to_the_napping);
+  CHECK_MESSAGE(!o.failed, o.report());
+  CHECK(o.complete);
 }
 
 TEST_CASE("in every interleaving everybody who sleeps is told to stop, and what is left is done before") {
@@ -273,10 +342,14 @@ TEST_CASE("each step of the protocol is needed: without it a wake-up is lost, an
   CHECK(found({}, [] { one_each(1, 1, {.second_look = true}); }).failed);
   CHECK(found({}, [] { one_each(2, 1, {.look_at_found = true}); }).failed);
   CHECK(found({}, [] { one_each(1, 1, {.touch = true}); }).failed);
+  CHECK(found({}, [] { with_naps(1, 1, true, {.second_look = true}); }).failed);
+  // Who napped has used up the only wake-up, and leaves the permit that came with it to one that is not
+  // woken.
+  CHECK(found({{"nap", operation::rmw, fault::as_load}}, [] { with_naps(2, 1, false); }).failed);
   const auto body = [] { one_each(2, 2); };
   // A load may be of before the sleeper's touch; only a read-modify-write has a place in the order.
   CHECK(found({{"notify", operation::rmw, fault::as_load}}, body).failed);
-  CHECK(found({{"notify", operation::wake, fault::dropped}}, body).failed);
+  CHECK(found({{"wake_for", operation::wake, fault::dropped}}, body).failed);
   CHECK(found({{"take_permit", operation::wait, fault::blind}}, body).failed);
   CHECK(found({{"cancel", operation::cas, fault::split}}, body).failed);
   CHECK(found({{"notify_all", operation::wake, fault::dropped}}, [] { until_stopped(2, 1); }).failed);
@@ -288,6 +361,6 @@ TEST_CASE("each order of memory in the event count is needed: a weaker one is fo
 }
 
 TEST_CASE("each operation of the event count is needed: a fault in it is found") {
-  // Then it sleeps, which it does not while there is a permit, and loads again.
-  each_operation_is_needed("event_count.hpp", all, {"take_permit load as zero"});
+  // Then it sleeps, which it does not while there is a permit, and loads again; or naps, which has an end.
+  each_operation_is_needed("event_count.hpp", all, {"take_permit load as zero", "nap wait blind"});
 }

@@ -1,6 +1,7 @@
 // All of the executor but its threads: post, search, look again, sleep, stop.
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "faults.hpp"
 #include "spared.hpp"
@@ -21,6 +22,7 @@ struct world;
 struct job : wick::job {
   world* of = nullptr;
   job* posts = nullptr;
+  std::array<job*, 3> posts_more{};
   plain<int> payload;
   int ran = 0;
   flag* waits_for = nullptr;
@@ -28,16 +30,23 @@ struct job : wick::job {
 };
 
 struct world {
-  world(std::size_t workers, std::size_t capacity) : q(workers, capacity) {
+  /// \param patience  0: who finds nothing always naps a few times before it sleeps
+  world(std::size_t workers, std::size_t capacity, std::uint32_t patience) : q(workers, capacity, patience) {
     for (job& j : jobs) {
       j.of = this;
       j.execute = [](wick::job* base) noexcept {
         auto* self = static_cast<job*>(base);
+        const std::size_t number = self->of->worker;  // before another fiber may go on
         expect(self->payload.read() == 1, "a job ran before its payload was there");
         expect(++self->ran == 1, "a job ran twice");
         if (self->posts != nullptr) {
           self->posts->payload.write(1);
-          self->of->q.post(self->posts, self->of->worker);
+          self->of->q.post(self->posts, number);
+        }
+        for (job* more : self->posts_more) {
+          if (more == nullptr) break;
+          more->payload.write(1);
+          self->of->q.post(more, number);
         }
         if (self->waits_for != nullptr) self->waits_for->wait();
         if (self->sets != nullptr) self->sets->set();
@@ -59,9 +68,12 @@ struct world {
   std::size_t worker = 0;
 };
 
+constexpr std::uint32_t never = 1'000'000;
+
 /// So many jobs from outside, each posting another, then the stop: all are run.
-void until_stopped(std::size_t workers, std::size_t capacity, std::size_t outside, bool nested) {
-  world w(workers, capacity);
+void until_stopped(std::size_t workers, std::size_t capacity, std::size_t outside, bool nested,
+                   std::uint32_t patience = never) {
+  world w(workers, capacity, patience);
   for (std::size_t i = 0; i < outside && nested; ++i) w.jobs[i].posts = &w.jobs[outside + i];
   for (std::size_t n = 0; n < workers; ++n) spawn([&, n] { w.work(n); });
   spawn([&] {
@@ -73,8 +85,8 @@ void until_stopped(std::size_t workers, std::size_t capacity, std::size_t outsid
 }
 
 /// The stop comes only when the job has run: a wake-up that is lost leaves everybody asleep.
-void one_by_one(std::size_t workers, int count) {
-  world w(workers, 1);
+void one_by_one(std::size_t workers, int count, std::uint32_t patience = never) {
+  world w(workers, 1, patience);
   std::array<flag, 2> ran;
   for (std::size_t n = 0; n < workers; ++n) spawn([&, n] { w.work(n); });
   spawn([&] {
@@ -90,8 +102,8 @@ void one_by_one(std::size_t workers, int count) {
 
 /// The first job waits for the second: it must not lie there while the other worker sleeps, whoever posted
 /// it.
-void two_at_once(bool from_worker) {
-  world w(2, 1);
+void two_at_once(bool from_worker, std::uint32_t patience = never) {
+  world w(2, 1, patience);
   flag second, both;
   w.jobs[0].waits_for = &second;
   w.jobs[0].sets = &both;
@@ -109,13 +121,30 @@ void two_at_once(bool from_worker) {
 
 void outside() { two_at_once(false); }
 void from_worker() { two_at_once(true); }
+void from_worker_with_naps() { two_at_once(true, 0); }
+/// Two lie in a worker's queue when another comes: it takes both.
+void several_at_once() {
+  world w(2, 4, never);
+  for (std::size_t i = 0; i < 3; ++i) w.jobs[0].posts_more[i] = &w.jobs[1 + i];
+  spawn([&] { w.work(0); });
+  spawn([&] { w.work(1); });
+  spawn([&] {
+    w.post(w.jobs[0]);
+    w.q.stop();
+  });
+  join();
+  for (std::size_t i = 0; i < 4; ++i) expect(w.jobs[i].ran == 1, "a job was lost");
+}
 
 const scenarios all{[] { until_stopped(1, 1, 1, true); },
                     [] { until_stopped(2, 1, 1, false); },
                     [] { one_by_one(1, 1); },
                     [] { one_by_one(2, 2); },
                     outside,
-                    from_worker};
+                    from_worker,
+                    from_worker_with_naps,
+                    several_at_once,
+                    [] { until_stopped(2, 2, 2, true, 0); }};
 
 }  // namespace
 
@@ -147,15 +176,20 @@ TEST_CASE("no job lies there while a worker sleeps, in every interleaving") {
 
 TEST_CASE("the same with more workers and jobs in random interleavings, own queues of 1, 2 and 4") {
   for (const std::size_t capacity : {1u, 2u, 4u}) {
-    const outcome o = explore({.random_runs = 5'000}, [&] { until_stopped(3, capacity, 4, true); });
-    CHECK_MESSAGE(!o.failed, o.report());
+    for (const std::uint32_t patience : {0u, 1u, never}) {
+      const outcome o =
+          explore({.random_runs = 5'000}, [&] { until_stopped(3, capacity, 4, true, patience); });
+      CHECK_MESSAGE(!o.failed, o.report());
+    }
   }
-  for (const auto body : {&outside, &from_worker}) {
+  for (const auto body : {&outside, &from_worker, &from_worker_with_naps, &several_at_once}) {
     const outcome o = explore({.random_runs = 10'000}, body);
     CHECK_MESSAGE(!o.failed, o.report());
   }
-  const outcome o = explore({.random_runs = 10'000}, [] { one_by_one(2, 2); });
-  CHECK_MESSAGE(!o.failed, o.report());
+  for (const std::uint32_t patience : {0u, never}) {
+    const outcome o = explore({.random_runs = 10'000}, [patience] { one_by_one(2, 2, patience); });
+    CHECK_MESSAGE(!o.failed, o.report());
+  }
 }
 
 TEST_CASE("the sleep protocol's faults are found") {
@@ -163,7 +197,7 @@ TEST_CASE("the sleep protocol's faults are found") {
   CHECK(found({{"empty", operation::load, fault::as_zero, {}, 0, "steal_queue.hpp"}}, from_worker).failed);
   // Only a look whether somebody sleeps, which may be of before it fell asleep.
   CHECK(found({{"notify", operation::rmw, fault::as_load}}, outside).failed);
-  CHECK(found({{"notify", operation::wake, fault::dropped}}, outside).failed);
+  CHECK(found({{"wake_for", operation::wake, fault::dropped}}, outside).failed);
   CHECK(found({{"retire", operation::rmw, fault::weaker, std::memory_order_relaxed}}, from_worker).failed);
   // The stop is not seen, or seen before what was posted.
   CHECK(found({{"stop", operation::store, fault::dropped}}, [] { one_by_one(1, 1); }).failed);

@@ -13,12 +13,13 @@ inline const spared spared_in_event_count{
     // matters besides is what searchers learn of producers (found and retire acquire, notify releases) and
     // what the woken learn of who woke them (by the permit), not what producers learn.
     "notify rmw -> release",
+    "notify_unless_napping rmw -> release",
     "notify_all rmw -> release",
-    "notify cas_failed -> relaxed",
+    "wake_for cas_failed -> relaxed",
     "notify_all cas_failed -> relaxed",
     // Nothing is written between the first touch, which releases, and the exchange.
-    "notify cas -> acquire",
-    "notify cas -> release",
+    "wake_for cas -> acquire",
+    "wake_for cas -> release",
     "notify_all cas -> acquire",
     "notify_all cas -> release",
     // Who begins to search promises to look after its next touch, and that one acquires.

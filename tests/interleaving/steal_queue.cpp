@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <source_location>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "faults.hpp"
@@ -21,12 +22,13 @@ struct item {
 };
 
 /// An owner that pushes `items`, taking one itself when the queue is full, and then empties it; thieves that
-/// try so many times each. In the end each item was taken once, complete, and by each taker in the order of
-/// pushing.
+/// try so many times each to take `at_once`. In the end each item was taken once, complete, and by each taker
+/// in the order of pushing.
 struct setup {
   std::size_t capacity;
   std::size_t items;
   std::vector<int> thieves;
+  std::size_t at_once = 1;
 };
 
 template <class Atomics = model>
@@ -44,8 +46,15 @@ void run(const setup& s) {
   for (const int tries : s.thieves) {
     spawn([&, tries] {
       std::ptrdiff_t last = -1;
+      std::array<item*, 8> some;
       for (int i = 0; i < tries; ++i) {
-        if (item* it = queue.pop()) took(it, last);
+        if (s.at_once == 1) {
+          if (item* it = queue.pop()) took(it, last);
+        } else {
+          const std::size_t n = queue.pop_half(some.data(), s.at_once);
+          expect(n <= s.at_once, "more than was asked for");
+          for (std::size_t k = 0; k < n; ++k) took(some[k], last);
+        }
       }
     });
   }
@@ -94,17 +103,17 @@ struct watched : model {
     detail::race_detector* slot = nullptr;
     std::uint32_t then = 0;
   };
-  /// Of the thread that is between a pop's load and its exchange: another may pop meanwhile, so one each.
-  static std::array<read_by_pop, max_threads>& last() {
-    static std::array<read_by_pop, max_threads> reads;
-    return reads;
+  /// Of the thread that is between a pop's loads and its exchange: another may pop meanwhile, so a list each.
+  static std::vector<read_by_pop>& reads() {
+    static std::array<std::vector<read_by_pop>, max_threads> of_each;
+    return of_each[detail::race_detector::this_thread()];
   }
 
   template <class T>
   class slot : public detail::race_detector {
    public:
     T load(std::memory_order o) {
-      last()[this->this_thread()] = {this, this->now()};
+      reads().push_back({this, this->now()});
       return word_.load(o);
     }
     void store(T v, std::memory_order o) {
@@ -122,10 +131,10 @@ struct watched : model {
     bool compare_exchange_weak(T& expected, T desired, std::memory_order success, std::memory_order failure,
                                site at = {__builtin_FILE(), __builtin_LINE(), __builtin_FUNCTION(),
                                           static_cast<int>(std::source_location::current().column())}) {
-      const read_by_pop read = last()[detail::race_detector::this_thread()];
+      const std::vector<read_by_pop> before = std::exchange(reads(), {});
       if (!wick_test::interleaving::atomic<T>::compare_exchange_weak(expected, desired, success, failure, at))
         return false;
-      read.slot->was_read(read.then);
+      for (const read_by_pop& read : before) read.slot->was_read(read.then);
       return true;
     }
   };
@@ -134,14 +143,22 @@ struct watched : model {
 };
 
 void run_watched() { run<watched>({1, 3, {1, 1}}); }
+void run_watched_by_half() { run<watched>({4, 6, {2}, 2}); }
 
-const scenarios all{[] { run({1, 3, {1, 1}}); }, second_look, run_watched};
+const scenarios all{[] {
+                      run({1, 3, {1, 1}});
+                    },
+                    [] {
+                      run({4, 6, {1, 1}, 3});
+                    },
+                    second_look, run_watched, run_watched_by_half};
 
 }  // namespace
 
 TEST_CASE("in every interleaving each item is taken once, complete and in order, at capacities 1, 2 and 4") {
-  for (const setup& s : {setup{1, 2, {1}}, setup{1, 3, {2}}, setup{2, 3, {2}}, setup{1, 2, {1, 1}},
-                         setup{2, 3, {1, 1}}, setup{4, 4, {2}}}) {
+  for (const setup& s :
+       {setup{1, 2, {1}}, setup{1, 3, {2}}, setup{2, 3, {2}}, setup{1, 2, {1, 1}}, setup{2, 3, {1, 1}},
+        setup{4, 4, {2}}, setup{4, 4, {2}, 2}, setup{4, 5, {1, 1}, 2}}) {
     CAPTURE(s.capacity);
     CAPTURE(s.thieves.size());
     const outcome o = explore({.preemptions = 2, .stale_reads = 1, .spurious = 1}, [&] { run(s); });
@@ -151,7 +168,7 @@ TEST_CASE("in every interleaving each item is taken once, complete and in order,
 }
 
 TEST_CASE("in every interleaving a slot is filled anew only when the pop that freed it has read it") {
-  for (const setup& s : {setup{1, 3, {1, 1}}, setup{2, 4, {2}}}) {
+  for (const setup& s : {setup{1, 3, {1, 1}}, setup{2, 4, {2}}, setup{4, 6, {1}, 2}}) {
     const outcome o = explore({.preemptions = 2, .stale_reads = 1, .spurious = 1}, [&] { run<watched>(s); });
     CHECK_MESSAGE(!o.failed, o.report());
     CHECK(o.complete);
@@ -159,7 +176,8 @@ TEST_CASE("in every interleaving a slot is filled anew only when the pop that fr
 }
 
 TEST_CASE("the same with three thieves in random interleavings") {
-  for (const setup& s : {setup{1, 4, {2, 2, 2}}, setup{2, 6, {3, 3, 3}}, setup{4, 8, {3, 3, 3}}}) {
+  for (const setup& s : {setup{1, 4, {2, 2, 2}}, setup{2, 6, {3, 3, 3}}, setup{4, 8, {3, 3, 3}},
+                         setup{4, 8, {3, 3, 3}, 2}, setup{8, 8, {2, 2, 2}, 4}}) {
     CAPTURE(s.capacity);
     const outcome o = explore({.random_runs = 20'000}, [&] { run(s); });
     CHECK_MESSAGE(!o.failed, o.report());
@@ -172,5 +190,5 @@ TEST_CASE("each order of memory in the queue is needed: a weaker one is found") 
 
 TEST_CASE("each operation of the queue is needed: a fault in it is found") {
   // The exchange that follows brings the head.
-  each_operation_is_needed("steal_queue.hpp", all, {"pop load as zero"});
+  each_operation_is_needed("steal_queue.hpp", all, {"pop_half load as zero"});
 }

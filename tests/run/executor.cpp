@@ -135,7 +135,31 @@ TEST_CASE("what a blocked worker has in its queue is taken by the others") {
   REQUIRE(finished.wait());
   CHECK(others_did_all);
   CHECK(c.each_once());
-  CHECK(ex.stolen() == c.size());
+  CHECK(ex.stolen() >= c.size());  // more, when one of the others has taken some from the other
+}
+
+TEST_CASE("what a blocked worker has in its queue is taken when all jobs before were too short to be worth a wake-up") {
+  for (const std::size_t workers : {2u, 4u}) {
+    executor ex(workers);
+    for (int burst = 0; burst < rounds(2000, 200); ++burst) {
+      crowd c(64);
+      call poster([&] {
+        for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);
+      });
+      ex.post(&poster);
+      REQUIRE(c.done.wait());
+    }
+    for (int i = 0; i < 20; ++i) {
+      bool other_did_it = false;
+      on_a_worker(ex, [&] {
+        gate done;
+        call other([&] { done.open(); });
+        ex.post(&other);  // into this worker's own queue
+        other_did_it = done.wait();
+      });
+      CHECK(other_did_it);
+    }
+  }
 }
 
 TEST_CASE("what does not fit in a blocked worker's queue is taken by the others too") {
@@ -241,14 +265,15 @@ TEST_CASE("the oldest runs first: when a job starts, those before it have starte
         for (call& j : jobs) ex.post(&j);
       });
       REQUIRE(done.wait());
-      // Job k has overtaken those before it whose ticket is higher: each of these was in some worker's hands.
+      // Job k has overtaken those before it whose ticket is higher: each of these was in some other worker's hands, and
+      // none takes more than eight at a time.
       std::size_t worst = 0;
       for (std::size_t k = 0; k < n; ++k) {
         std::size_t overtaken = 0;
         for (std::size_t i = 0; i < k; ++i) overtaken += ticket[i] > ticket[k];
         worst = std::max(worst, overtaken);
       }
-      CHECK(worst < workers);
+      CHECK(worst <= 8 * (workers - 1));
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <coroutine>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/frame_pool.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
@@ -423,6 +425,25 @@ TEST_CASE("frames made on one thread and dropped on another are all freed") {
     std::thread([drop = std::move(made)]() mutable { drop.clear(); }).join();
     CHECK(alive.load() == 0);
   }
+}
+
+TEST_CASE("frames made on one thread and dropped on another come back to the first, once there are many") {
+  if (wick::detail::frames_from_heap) return;
+  constexpr std::size_t size = 1234, many = 1000;  // a size that nothing else here has
+  const auto make = [] {
+    std::set<void*> made;
+    while (made.size() < many) made.insert(wick::detail::frame_pool::allocate(size));
+    return made;
+  };
+  const std::set<void*> first = make();
+  std::thread([&] {
+    for (void* const p : first) wick::detail::frame_pool::release(p, size);
+  }).join();
+  std::set<void*> again = make();
+  std::size_t known = 0;
+  for (void* const p : again) known += first.contains(p);
+  CHECK(known >= many / 2);
+  for (void* const p : again) wick::detail::frame_pool::release(p, size);
 }
 
 TEST_CASE("frames larger than the pool's classes work too") {

@@ -23,6 +23,7 @@
 
 #include "heap.hpp"
 #include "world.hpp"
+#include <wick/run/detail/frame_pool.hpp>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define WICK_STRESS_SANITIZED 1
@@ -258,6 +259,7 @@ int main(int argc, char** argv) {
     std::vector<std::string> failures;
     std::string what;
     what.reserve(sizeof(running));
+    wick::detail::frame_pool::trim();
     const heap_state before = heap_now();
     {
       dice choice(seed);
@@ -269,6 +271,7 @@ int main(int argc, char** argv) {
       watch.begin(what);
       failures = run(s, w);
     }
+    wick::detail::frame_pool::trim();
     if (const heap_state after = heap_now(); failures.empty() && warm && after.blocks != before.blocks) {
       failures.push_back(std::to_string(after.blocks - before.blocks) + " blocks (" +
                          std::to_string(after.bytes - before.bytes) + " bytes) of memory were not freed");

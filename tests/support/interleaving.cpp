@@ -95,6 +95,8 @@ struct thread {
   enum state : std::uint8_t { absent, runnable, blocked, finished };
   state status = absent;
   const void* waits_for = nullptr;  // the word, the mutex, or (to join) the engine
+  bool naps = false;                // blocked, and wakes up by itself whenever it likes
+  bool may_go_on() const noexcept { return status == runnable || naps; }
   const char* why = "";
   vector_clock clock{};
   std::uint32_t priority = 0;
@@ -156,7 +158,7 @@ class engine {
     std::array<std::uint8_t, max_threads> others{};
     std::uint32_t n = 0;
     for (std::uint8_t i = 0; i < count_; ++i) {
-      if (i != self_ && threads_[i].status == thread::runnable) others[n++] = i;
+      if (i != self_ && threads_[i].may_go_on()) others[n++] = i;
     }
     if (n == 0) return;
     const std::uint32_t c = choose_thread(others, n, true);
@@ -165,10 +167,11 @@ class engine {
   }
 
   /// `what` is what it sleeps on.
-  void block(const void* what, const char* why) {
+  void block(const void* what, const char* why, bool naps = false) {
     me().status = thread::blocked;
     me().waits_for = what;
     me().why = why;
+    me().naps = naps;
     leave();
   }
   /// The one that goes on when this one can't.
@@ -176,7 +179,7 @@ class engine {
     std::array<std::uint8_t, max_threads> others{};
     std::uint32_t n = 0;
     for (std::uint8_t i = 0; i < count_; ++i) {
-      if (threads_[i].status == thread::runnable) others[n++] = i;
+      if (threads_[i].may_go_on()) others[n++] = i;
     }
     if (n == 0) {
       std::string text = "nobody can go on:";
@@ -192,6 +195,7 @@ class engine {
   void unblock(std::size_t i) noexcept {
     threads_[i].status = thread::runnable;
     threads_[i].waits_for = nullptr;
+    threads_[i].naps = false;
   }
   std::vector<std::uint8_t>& sleepers_on(const void* what) {
     scratch_.clear();
@@ -346,6 +350,7 @@ class engine {
   }
 
   void go_to(std::size_t i) {
+    if (threads_[i].naps) unblock(i);
     const std::size_t from = std::exchange(self_, i);
     if (from != i) switch_fiber(fibers_[from], fibers_[i]);
   }
@@ -803,14 +808,14 @@ bool location::compare_exchange(std::uint64_t& expected, std::uint64_t desired, 
   return false;
 }
 
-void location::wait(std::uint64_t expected, site at) {
+void location::wait(std::uint64_t expected, bool naps, site at) {
   current->note(operation::wait, std::memory_order_relaxed, at);
   state_->access();
   current->record(operation::wait, std::memory_order_relaxed, state_->number, expected, false, at);
   const bool blind = current->faulty() && current->wrong(fault::blind, operation::wait, at);
   if (state_->stores.back().value != expected && !blind) return;
   if (current->choose(2, &current->spurious_left, 8) != 0) return;
-  current->block(this, "sleeps on a word");
+  current->block(this, "sleeps on a word", naps);
 }
 
 void location::wake(bool all, site at) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,7 +26,8 @@
 /// read-modify-write reads the one before it and continues the release sequence; seq_cst loads read nothing
 /// older than the newest seq_cst store. A store or a read-modify-write may come before others in its word's
 /// own order that its thread knows nothing of. Plain data is `plain<T>`, whose accesses must be ordered by
-/// happens-before. A futex compares with the newest value and orders nothing.
+/// happens-before. A futex compares with the newest value and orders nothing;
+/// who waits on one for a time may go on at any moment.
 ///
 /// What the model leaves out: no load reads from the future, so it finds no bug that needs a load to take a
 /// value that is stored later (load buffering). There are no fences.
@@ -132,7 +134,7 @@ class location {
   std::uint64_t modify(change, std::uint64_t operand, std::uint64_t mask, std::memory_order, site);
   bool compare_exchange(std::uint64_t& expected, std::uint64_t desired, bool weak, std::memory_order success,
                         std::memory_order failure, site);
-  void wait(std::uint64_t expected, site);
+  void wait(std::uint64_t expected, bool naps, site);
   void wake(bool all, site);
 
   struct state;
@@ -260,8 +262,15 @@ struct model {
   using atomic = interleaving::atomic<T>;
   using mutex = interleaving::mutex;
   static void wait(atomic<std::uint32_t>& word, std::uint32_t expected, WICK_TEST_HERE) {
-    word.word_.wait(expected, at);
+    word.word_.wait(expected, false, at);
   }
+  /// The time is over whenever the thread is chosen to go on.
+  static void wait_for(atomic<std::uint32_t>& word, std::uint32_t expected, std::chrono::nanoseconds,
+                       WICK_TEST_HERE) {
+    word.word_.wait(expected, true, at);
+  }
+  /// It stands still: whatever is measured takes no time.
+  static std::chrono::nanoseconds now() noexcept { return std::chrono::nanoseconds(1); }
   static void wake_one(atomic<std::uint32_t>& word, WICK_TEST_HERE) { word.word_.wake(false, at); }
   static void wake_all(atomic<std::uint32_t>& word, WICK_TEST_HERE) { word.word_.wake(true, at); }
 };

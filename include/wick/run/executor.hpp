@@ -31,15 +31,17 @@ namespace wick {
 struct executor_options {
   std::size_t workers = 0;         ///< 0: available_cpus()
   std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
-  std::size_t queue_capacity = 256;  ///< of each worker's own queue; more goes to the shared one
+  std::size_t queue_capacity = 1024; ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";       ///< of the threads, as top shows them
   std::vector<int> pin_to = {};    ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
 };
 
 /// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
 /// which every worker looks at between any two jobs, and now and then each looks into another's queue though its own is
-/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. A worker must not
-/// block: what waits suspends (see io(), sleep_for, channel).
+/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. Only what workers post
+/// themselves may lie there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then
+/// free workers come round now and then instead of being woken. A worker must not block: what waits suspends (see io(),
+/// sleep_for, channel).
 ///
 /// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
 /// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between

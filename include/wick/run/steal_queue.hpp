@@ -2,6 +2,7 @@
 /// A worker's own queue: it puts jobs in, it and the others take the oldest out.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -12,11 +13,12 @@
 
 namespace wick {
 
-/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because batches
-/// leave in order and the oldest sample holds up all others.
+/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
+/// batches leave in order and the oldest sample holds up all others.
 ///
-/// push: only the owner. pop, empty, size: any thread. What the owner wrote before push is visible to who pops. The
-/// queue does not own what it holds; it must be empty (or its content accounted for elsewhere) when it is destroyed.
+/// push: only the owner. pop, pop_half, empty, size: any thread. What the owner wrote before push is visible
+/// to who pops. The queue does not own what it holds; it must be empty (or its content accounted for
+/// elsewhere) when it is destroyed.
 template <class T, class Atomics = detail::std_atomics>
 class steal_queue {
   template <class V>
@@ -42,16 +44,25 @@ class steal_queue {
 
   /// The oldest item, or null when there is none.
   T* pop() noexcept {
+    T* item;
+    return pop_half(&item, 1) != 0 ? item : nullptr;
+  }
+  /// The oldest items, into `to`: half of what is there, rounded up, at most `most`. How many; what lies
+  /// behind them in `to` is lost.
+  std::size_t pop_half(T** to, std::size_t most) noexcept {
     // An old head does no harm: the exchange below fails then and brings the new one.
     std::uint64_t head = head_.load(std::memory_order_relaxed);
     for (;;) {
       // acquire: sees the items up to this tail, and what they point to
-      if (head >= tail_.load(std::memory_order_acquire)) return nullptr;
-      T* const item = items_[head & mask_].load(std::memory_order_relaxed);
-      // release: the read above is over before the producer may see the slot as free.
-      // On failure another took it, and `head` is the new one: 64 bits never come round.
-      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_release, std::memory_order_relaxed)) {
-        return item;
+      const std::uint64_t tail = tail_.load(std::memory_order_acquire);
+      if (head >= tail) return 0;
+      const std::uint64_t n = most == 1 ? 1 : std::min<std::uint64_t>((tail - head + 1) / 2, most);
+      for (std::uint64_t i = 0; i < n; ++i)
+        to[i] = items_[(head + i) & mask_].load(std::memory_order_relaxed);
+      // release: the reads above are over before the producer may see the slots as free.
+      // On failure another took some, and `head` is the new one: 64 bits never come round.
+      if (head_.compare_exchange_weak(head, head + n, std::memory_order_release, std::memory_order_relaxed)) {
+        return static_cast<std::size_t>(n);
       }
     }
   }
@@ -61,7 +72,8 @@ class steal_queue {
   }
   /// Of a moment that is over; while others push and pop it may be off by what they did meanwhile.
   std::size_t size() const noexcept {
-    const std::uint64_t head = head_.load(std::memory_order_acquire), tail = tail_.load(std::memory_order_acquire);
+    const std::uint64_t head = head_.load(std::memory_order_acquire),
+                        tail = tail_.load(std::memory_order_acquire);
     return tail > head ? static_cast<std::size_t>(tail - head) : 0;
   }
 

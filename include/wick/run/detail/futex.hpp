@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <climits>
 #include <cstdint>
 #include <mutex>
@@ -11,7 +12,11 @@
 #ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+#else
+#include <algorithm>
+#include <thread>
 #endif
 
 namespace wick::detail {
@@ -23,6 +28,20 @@ inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected)
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 #else
   word.wait(expected, std::memory_order_relaxed);
+#endif
+}
+
+/// The same, for no longer than `most`, less than a second.
+inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                           std::chrono::nanoseconds most) noexcept {
+#ifdef __linux__
+  const timespec time{0, static_cast<long>(most.count())};
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr, 0);
+#else
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
+  }
 #endif
 }
 
@@ -45,8 +64,13 @@ struct std_atomics {
   using atomic = std::atomic<T>;
   using mutex = std::mutex;
   static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept { futex_wait(word, expected); }
+  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       std::chrono::nanoseconds most) noexcept {
+    futex_wait_for(word, expected, most);
+  }
   static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
   static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
+  static std::chrono::nanoseconds now() noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }
 };
 
 /// A word on which one thread waits for one event. What was written before set is visible after wait, and to who saw
