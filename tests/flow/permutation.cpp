@@ -71,16 +71,24 @@ TEST_CASE("with and without vector instructions the places are the same") {
       grid.offset[r] = random();
     }
     for (int turn = 0; turn < 100; ++turn) {
-      std::vector<std::uint64_t> portable, chosen, each;
+      std::vector<std::uint64_t> portable, each;
       for (int k = 0; k < wick::detail::grid_rounds::lanes; ++k) {
         portable.push_back(random.below(static_cast<std::uint32_t>(n)));
       }
-      chosen = portable;
+      const std::vector<std::uint64_t> places = portable;
       for (const std::uint64_t place : portable) each.push_back(grid.one<std::uint32_t>(place));
       grid.many_portable(portable.data());
-      grid.many(chosen.data());
       REQUIRE(portable == each);
-      REQUIRE(chosen == each);
+      const auto same = [&](auto kernel) {
+        std::vector<std::uint64_t> mapped = places;
+        kernel(mapped.data());
+        REQUIRE(mapped == each);
+      };
+      same([&](std::uint64_t* p) { grid.many(p); });
+#if defined(__x86_64__)
+      if (__builtin_cpu_supports("avx2")) same([&](std::uint64_t* p) { grid.many_avx2(p); });
+      if (__builtin_cpu_supports("avx512f")) same([&](std::uint64_t* p) { grid.many_avx512(p); });
+#endif
     }
   }
 }
