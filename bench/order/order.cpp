@@ -5,6 +5,7 @@
 // batches as they are made, so that a slow one holds up nothing. Samples of 2 and 20 µs, all alike, or one in
 // a hundred 100 times slower.
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -93,6 +94,15 @@ bool same(work w, std::size_t workers) {
   return in_order && position == w.samples && ours == theirs;
 }
 
+/// Until the threads of both sides have filled what they may fill, and sleep: none works in the other's time.
+void settle() {
+  for (;;) {
+    const stopwatch watch;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (watch.read().cpu < 0.001) return;
+  }
+}
+
 struct comparison {
   double cost, cpu_cost;  // what order takes of the speed, and adds to the processor time; 0.02: 2 %
 };
@@ -120,6 +130,7 @@ comparison compare(const work& w, std::size_t prefetch, const wick_bench::option
   // What became ready while the other had its turn is taken before the clock starts.
   const auto lap_of = [&, batches](auto take) {
     return [=] {
+      settle();
       take(16);
       const stopwatch one;
       take(batches);
