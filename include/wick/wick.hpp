@@ -3,6 +3,7 @@
 #pragma once
 
 #include <wick/core.hpp>
+#include <wick/torch/archive.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/normalize.hpp>
 #include <wick/torch/pin.hpp>

@@ -41,6 +41,25 @@ TEST_CASE("a block shuffle is a bijection for every size, block and window") {
   }
 }
 
+TEST_CASE("many positions at a time are mapped as one by one, within a window and across its end") {
+  for (const std::uint64_t n : {1, 30, 143, 1003}) {
+    for (const std::uint64_t window : {1, 3, 500}) {
+      CAPTURE(n);
+      CAPTURE(window);
+      const auto order = wick::block_shuffle(10, window).prepare(n, 1, 4, 2);
+      for (const std::uint64_t step : {1, 7}) {
+        std::vector<std::uint64_t> many, each;
+        for (std::uint64_t p = 0; p < 200; ++p) {
+          many.push_back(p * step % n);
+          each.push_back(order(many.back()));
+        }
+        order.map(many.data(), many.size());
+        REQUIRE(many == each);
+      }
+    }
+  }
+}
+
 TEST_CASE(
     "no more than `window` blocks are open at a time, and each is read to its end before others are begun") {
   constexpr std::uint64_t block = 10, window = 4, n = 1003;

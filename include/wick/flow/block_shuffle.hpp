@@ -3,6 +3,7 @@
 /// a window.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,7 +18,8 @@
 namespace wick {
 
 /// Two levels of permutation: of the blocks, and of the positions in each window of blocks. All by
-/// computation; a window's permutation is set up anew for each position asked, about 100 ns.
+/// computation. A window's permutation is set up anew for each position asked (about 100 ns), or once for
+/// all that are asked together.
 class block_order {
  public:
   block_order() noexcept = default;
@@ -38,13 +40,15 @@ class block_order {
   }
 
   /// Where position p comes from; p < n.
-  std::uint64_t operator()(std::uint64_t p) const noexcept {
-    const std::uint64_t first_block = place_of(p).block / window_ * window_;
-    const std::uint64_t from = start_of(first_block), to = start_of(first_block + window_);
-    const std::uint64_t seed = fingerprint_hash().add(seed_).add(first_block).value();
-    const place at = place_of(from + permutation(to - from, seed, epoch_, stage_)(p - from));
-    if (rest_ != 0 && at.block == short_at_) return full_ * block_ + at.offset;
-    return blocks_(at.block - (rest_ != 0 && at.block > short_at_ ? 1 : 0)) * block_ + at.offset;
+  std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
+
+  /// The same for `count` positions, in place: neighbours share their window's permutation.
+  void map(std::uint64_t* positions, std::size_t count) const noexcept {
+    window w;
+    for (std::uint64_t* p = positions; p != positions + count; ++p) {
+      if (!w.holds(*p)) w = window_of(*p);
+      *p = index_of(w, *p);
+    }
   }
 
  private:
@@ -57,6 +61,23 @@ class block_order {
     if (p < before + rest_) return {short_at_, p - before};
     const std::uint64_t behind = p - before - rest_;
     return {short_at_ + 1 + behind / block_, behind % block_};
+  }
+  /// Positions that are mixed with each other.
+  struct window {
+    std::uint64_t from = 0, to = 0;
+    permutation order;
+    bool holds(std::uint64_t p) const noexcept { return p >= from && p < to; }
+  };
+  window window_of(std::uint64_t p) const noexcept {
+    const std::uint64_t first_block = place_of(p).block / window_ * window_;
+    const std::uint64_t from = start_of(first_block), to = start_of(first_block + window_);
+    const std::uint64_t seed = fingerprint_hash().add(seed_).add(first_block).value();
+    return {from, to, permutation(to - from, seed, epoch_, stage_)};
+  }
+  std::uint64_t index_of(const window& w, std::uint64_t p) const noexcept {
+    const place at = place_of(w.from + w.order(p - w.from));
+    if (rest_ != 0 && at.block == short_at_) return full_ * block_ + at.offset;
+    return blocks_(at.block - (rest_ != 0 && at.block > short_at_ ? 1 : 0)) * block_ + at.offset;
   }
   /// The first position of a block; n for one that there is not.
   std::uint64_t start_of(std::uint64_t b) const noexcept {

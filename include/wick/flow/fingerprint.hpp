@@ -2,11 +2,14 @@
 /// A number that says which data and which pipeline: what a resume compares before it goes on.
 #pragma once
 
+#include <array>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 namespace wick {
 
@@ -50,5 +53,38 @@ class fingerprint_hash {
 
   std::uint64_t state_ = 0x77636B;
 };
+
+namespace detail {
+template <class T>
+constexpr void add_parameter(fingerprint_hash& h, const T& value) noexcept {
+  if constexpr (std::is_floating_point_v<T>) {
+    h.add(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+  } else {
+    static_assert(std::is_integral_v<T> || std::is_enum_v<T>,
+                  "wick: parameters are numbers, enumerators and std::array of them; add anything else to a "
+                  "fingerprint_hash");
+    h.add(static_cast<std::uint64_t>(value));
+  }
+}
+template <class T, std::size_t N>
+constexpr void add_parameter(fingerprint_hash& h, const std::array<T, N>& values) noexcept {
+  for (const T& v : values) add_parameter(h, v);
+}
+
+/// It says itself what it was made with.
+template <class F>
+concept has_parameters = requires(const F& f) {
+  { f.fingerprint() } -> std::convertible_to<std::uint64_t>;
+};
+}  // namespace detail
+
+/// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers, enumerators and
+/// arrays of them; those that only decide which samples are refused stay out, so that a training can go on with others.
+template <class... T>
+constexpr std::uint64_t fingerprint_of_parameters(const T&... values) noexcept {
+  fingerprint_hash h;
+  (detail::add_parameter(h, values), ...);
+  return h.value();
+}
 
 }  // namespace wick

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/detail/apply.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/run/worker_local.hpp>
 
@@ -32,6 +34,11 @@ class per_worker_stage {
       : label_(other.label_), make_(other.make_), f_(other.f_) {}
   per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
+  std::uint64_t fingerprint() const
+    requires detail::has_parameters<F>
+  {
+    return f_.fingerprint();
+  }
 
   /// The loader says where it runs.
   void attach(executor& on) { states_ = std::make_unique<worker_local<state>>(on); }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <wick/flow/detail/apply.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/order.hpp>
 #include <wick/flow/source.hpp>
 #include <wick/flow/stage.hpp>
@@ -30,6 +31,12 @@ class map_stage {
     requires std::is_invocable_v<F&, Args...>
   decltype(auto) operator()(Args&&... args) {
     return f_(std::forward<Args>(args)...);
+  }
+  /// A callable that has parameters may have a fingerprint of them, as any stage.
+  std::uint64_t fingerprint() const
+    requires detail::has_parameters<F>
+  {
+    return f_.fingerprint();
   }
 
  private:

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -139,6 +141,36 @@ class weighted_stage {
   };
   static constexpr std::size_t kept_lists = 4;
 
+  /// An exponential time by comparisons of whole numbers alone, so that it is the same on every machine; the last
+  /// digit of std::log is not. Von Neumann: "Various techniques used in connection with random digits", 1951.
+  static double exponential(random_stream& random) noexcept {
+    const auto draw = [&]() -> std::uint64_t {
+      const std::uint64_t high = random();
+      return (high << 32) | random();
+    };
+    for (double whole = 0;; ++whole) {
+      const std::uint64_t part = draw();
+      bool odd = true;  // the length of the run of falling numbers that `part` begins
+      for (std::uint64_t last = part, next; (next = draw()) < last; last = next) odd = !odd;
+      if (odd) return whole + static_cast<double>(part >> 11) * 0x1p-53;
+    }
+  }
+  /// time / weight, with an exponent that no two weights are too far apart for.
+  struct arrival {
+    int exponent;
+    double mantissa;
+    std::uint64_t index;
+    arrival(double time, double weight, std::uint64_t i) noexcept : index(i) {
+      int of_time = 0, of_weight = 0, of_both = 0;
+      const double t = std::frexp(time, &of_time), w = std::frexp(weight, &of_weight);
+      mantissa = std::frexp(t / w, &of_both);
+      exponent = time > 0 ? of_time - of_weight + of_both : std::numeric_limits<int>::min();
+    }
+    bool operator<(const arrival& other) const noexcept {
+      return std::tie(exponent, mantissa, index) < std::tie(other.exponent, other.mantissa, other.index);
+    }
+  };
+
   /// Each index waits an exponential time with its weight as the rate; who comes first is drawn first.
   /// Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006.
   list draw_all(key k) const {
@@ -146,18 +178,18 @@ class weighted_stage {
     for (const auto& [of, made] : table_->lists) {
       if (of == k) return made;
     }
-    std::vector<std::pair<double, std::uint64_t>> times;
+    std::vector<arrival> times;
     times.reserve(table_->drawable);
     for (std::uint64_t i = 0; i < table_->weights.size(); ++i) {
       if (table_->weights[i] == 0) continue;
       random_stream random(k.seed, k.epoch, i, k.stage);
-      times.emplace_back(-std::log(1 - random.uniform()) / table_->weights[i], i);
+      times.emplace_back(exponential(random), table_->weights[i], i);
     }
     const auto end = times.begin() + static_cast<std::ptrdiff_t>(table_->options.samples);
     std::partial_sort(times.begin(), end, times.end());
     auto made = std::make_shared<std::vector<std::uint64_t>>();
     made->reserve(table_->options.samples);
-    for (auto t = times.begin(); t != end; ++t) made->push_back(t->second);
+    for (auto t = times.begin(); t != end; ++t) made->push_back(t->index);
     if (table_->lists.size() == kept_lists) table_->lists.erase(table_->lists.begin());
     table_->lists.emplace_back(k, made);
     return made;

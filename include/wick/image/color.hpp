@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/error.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/lazy_image.hpp>
@@ -55,6 +57,7 @@ class color_jitter_stage {
     }
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(amount_); }
 
  private:
   std::array<double, 4> amount_;
@@ -83,6 +86,7 @@ class grayscale_stage {
     picture.make_grey(channels_);
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(channels_); }
 
  private:
   int channels_;
@@ -102,6 +106,7 @@ class random_grayscale_stage {
     if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::grey});
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
 
  private:
   double p_;

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/error.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/geometry.hpp>
@@ -36,6 +38,7 @@ class center_crop_stage {
     picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(height_, width_); }
 
  private:
   /// Half of n as torchvision rounds it: ties to even, Python's round().
@@ -85,6 +88,10 @@ class random_crop_stage {
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
     picture.crop(part);
     return picture;
+  }
+  std::uint64_t fingerprint() const noexcept {
+    const auto& [padding, pad_if_needed, fill, mode] = options_;
+    return fingerprint_of_parameters(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
   }
 
  private:
@@ -162,6 +169,9 @@ class random_resized_crop_stage {
     else if (ratio > options_.ratio[1])
       w = at_least_one(height * options_.ratio[1], width);
     return {(width - w) / 2, (height - h) / 2, w, h};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.filter);
   }
 
  private:

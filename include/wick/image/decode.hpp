@@ -12,6 +12,7 @@
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/error.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/sample.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/image/detail/exif.hpp>
@@ -29,9 +30,10 @@ struct decode_options {
   std::int64_t max_pixels =
       178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
   bool allow_truncated =
-      false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
-  bool exact = false;   ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
-  bool orient = false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
+      false;           ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+  bool exact = false;  ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
+  bool orient =
+      false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
 };
 
 class decode_stage {
@@ -62,6 +64,10 @@ class decode_stage {
     const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
     lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
     return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
+  }
+  /// Not of max_pixels and allow_truncated: a training may go on with those that let it.
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient);
   }
 
  private:

@@ -3,9 +3,11 @@
 /// first place.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include <wick/flow/context.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/lazy_image.hpp>
@@ -44,6 +46,7 @@ class random_horizontal_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_x();
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
 
  private:
   double p_;
@@ -60,6 +63,7 @@ class random_vertical_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_y();
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
 
  private:
   double p_;

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/error.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/pixel_ops.hpp>
@@ -70,6 +72,9 @@ class normalize_stage {
   const std::array<float, 4>& mean() const noexcept { return by_.mean; }
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(by_.mean, by_.deviation, by_.count);
+  }
 
  private:
   normalization by_;

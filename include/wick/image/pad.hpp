@@ -15,6 +15,7 @@
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/error.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/image/geometry.hpp>
 #include <wick/image/lazy_image.hpp>
@@ -29,6 +30,7 @@ struct edges {
   constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
   constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
   constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
   constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
 };
 
@@ -145,6 +147,9 @@ class pad_stage {
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
     return pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode);
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.mode);
   }
 
  private:

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/error.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/geometry.hpp>
@@ -59,6 +61,9 @@ class resize_stage {
       new_long = options_.max_size;
     }
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.filter);
   }
 
  private:

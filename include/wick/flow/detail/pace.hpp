@@ -14,10 +14,14 @@ class pace {
   static constexpr std::uint64_t max_run = 256;
   static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
 
-  /// A moving mean of what a sample takes.
+  /// What a run took: a moving mean a sample, and the longest that one of the last few hundred samples may have taken.
   void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
     const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
     each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+    const std::uint64_t longest = longest_.load(std::memory_order_relaxed);
+    const std::uint64_t forgotten = longest - longest * std::min<std::uint64_t>(count, 64) / 128;
+    const std::uint64_t next = std::max(std::min(ticks, 4 * long_ticks), forgotten);
+    if (next != longest) longest_.store(next, std::memory_order_relaxed);
   }
 
   /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody waits long
@@ -26,8 +30,11 @@ class pace {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
   }
-  /// A thread that waits for its batch may take part when samples are this short: it must not be late when it is ready.
-  bool short_samples() const noexcept { return each_.load(std::memory_order_relaxed) < 100'000; }  // about 40 µs
+  /// A thread that waits for its batch may take part when samples take less than about 40 µs, and none 10 times that: it
+  /// must not be late when it is ready, nor be one thread too many while it is in a long one.
+  bool short_samples() const noexcept {
+    return each_.load(std::memory_order_relaxed) < 100'000 && longest_.load(std::memory_order_relaxed) < long_ticks;
+  }
   /// So few that waking somebody takes longer than running them.
   bool not_worth_a_wake(std::uint64_t samples) const noexcept {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
@@ -37,7 +44,10 @@ class pace {
   bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
 
  private:
-  std::atomic<std::uint64_t> each_{0};  // ticks a sample
+  static constexpr std::uint64_t long_ticks = 800'000;
+
+  std::atomic<std::uint64_t> each_{0};     // ticks a sample
+  std::atomic<std::uint64_t> longest_{0};  // ticks
 };
 
 }  // namespace wick::detail

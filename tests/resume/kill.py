@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Kills trainings with SIGKILL at random moments, resumes them, and checks that each sample came as if nothing had been.
+
+kill.py PROGRAM [KILLS] [--seed N] [--fault NAME]
+
+An attempt is one process a rank (1 to 4), with any number of workers, any prefetch and any rhythm of checkpoints. It is
+killed after a random time or by itself at a random moment; all ranks at once, or one and the others when it is gone. The
+next attempt has another number of ranks and goes on from the last checkpoint, until the training is at its end. What counts
+of an attempt are the steps before the checkpoint that the next one went on from: what a training did afterwards is undone
+by going back. All ranks' steps put together, attempt after attempt, must be those of a training that nobody disturbed,
+sample by sample, with the same random numbers. That, for as many trainings as it takes for KILLS kills.
+
+--fault: the training does this wrong (see train.cpp), and it is a failure when nothing is found.
+"""
+
+import argparse
+import collections
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+FILES, EPOCHS = 401, 5
+PATIENCE = 240  # seconds for one attempt that nobody kills
+
+
+def make_data(folder: Path, rng: random.Random):
+    folder.mkdir()
+    for i in range(FILES):
+        (folder / f"{i}.bin").write_bytes(f"{i}:".encode() + rng.randbytes(rng.randrange(20_000)))
+
+
+class Training:
+    """One training, from its first attempt to its end."""
+
+    def __init__(self, program, data: Path, run: Path, fault: str):
+        self.program, self.data, self.run = program, data, run
+        self.environment = {**os.environ, "WICK_RESUME_FAULT": fault}
+        self.attempts = []  # the number of ranks of each
+        run.mkdir()
+
+    def start(self, world, workers, prefetch, every, kill_at, killed_rank):
+        attempt = len(self.attempts)
+        self.attempts.append(world)
+        return [
+            subprocess.Popen(
+                [self.program, self.data, self.run]
+                + [str(n) for n in (attempt, rank, world, workers, prefetch, every, EPOCHS)]
+                + [str(kill_at if rank == killed_rank else 0)],
+                env=self.environment,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(world)
+        ]
+
+    def log(self, attempt, rank):
+        """What was the checkpoint it began from, the steps that are whole, whether it came to its end."""
+        path = self.run / f"{attempt}.{rank}.{self.attempts[attempt]}.log"
+        if not path.exists():
+            return None, [], False
+        lines = path.read_text().split("\n")[:-1]  # what has no line end was cut off
+        began = None
+        if lines:
+            words = lines[0].split()
+            began = "nothing" if words[1] == "nothing" else (int(words[1]), int(words[2]))
+        steps = []
+        for line in lines[1:]:
+            words = line.split()
+            if words[-1] != ".":
+                break
+            steps.append((int(words[0]), [tuple(map(int, w.split(":"))) for w in words[1:-1]]))
+        return began, steps, bool(lines) and lines[-1] == "end"
+
+    def steps(self, attempt, count=None):
+        """The first `count` steps of an attempt, the ranks' parts put together."""
+        parts = [self.log(attempt, rank)[1] for rank in range(self.attempts[attempt])]
+        if count is None:
+            count = len(parts[0])
+        for rank, part in enumerate(parts):
+            if len(part) < count:
+                raise Wrong(f"attempt {attempt}: rank {rank} has {len(part)} steps, the checkpoint says {count}")
+        together = []
+        for k in range(count):
+            epochs = {part[k][0] for part in parts}
+            if len(epochs) != 1:
+                raise Wrong(f"attempt {attempt}, step {k}: the ranks are in epochs {sorted(epochs)}")
+            together.append((epochs.pop(), [sample for part in parts for sample in part[k][1]]))
+        return together
+
+    def delivered(self):
+        """All samples that counted: (epoch, its number, its contents, what was drawn)."""
+        attempt, count, chain = len(self.attempts) - 1, None, []
+        while True:
+            chain = self.steps(attempt, count) + chain
+            began = {self.log(attempt, rank)[0] for rank in range(self.attempts[attempt])}
+            if len(began) != 1:
+                raise Wrong(f"attempt {attempt}: its ranks began from {began}")
+            began = began.pop()
+            if began == "nothing":
+                return [(epoch, *sample) for epoch, samples in chain for sample in samples]
+            attempt, count = began
+
+
+class Wrong(Exception):
+    pass
+
+
+def finish(processes, limit):
+    """Waits until one fails or all end. The exit codes."""
+    until = time.monotonic() + limit
+    while time.monotonic() < until:
+        codes = [p.poll() for p in processes]
+        if all(c is not None for c in codes) or any(c not in (None, 0) for c in codes):
+            break
+        time.sleep(0.002)
+    return [p.poll() for p in processes]
+
+
+def end(processes):
+    for p in processes:
+        if p.poll() is None:
+            p.send_signal(signal.SIGKILL)
+    said = [p.communicate()[1] for p in processes]
+    return [p.returncode for p in processes], "".join(said)
+
+
+def compare(got, wanted):
+    """What is wrong, in words; empty when nothing is."""
+    have, want = collections.Counter(s[:2] for s in got), collections.Counter(s[:2] for s in wanted)
+    lost, repeated = sum((want - have).values()), sum((have - want).values())
+    differs = next((i for i, (a, b) in enumerate(zip(got, wanted)) if a != b), None)
+    if differs is None and len(got) == len(wanted):
+        return ""
+    text = f"{lost} samples lost, {repeated} repeated"
+    if differs is not None:
+        text += f"; the first that differs is number {differs}: {got[differs]}, wanted was {wanted[differs]}"
+    return text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=Path)
+    parser.add_argument("kills", type=int, nargs="?", default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--fault", default="", help="what the training is to do wrong")
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    program = options.program.resolve()
+
+    with tempfile.TemporaryDirectory(prefix="wick-kill-") as scratch:
+        scratch = Path(scratch)
+        make_data(scratch / "data", rng)
+
+        calm = Training(program, scratch / "data", scratch / "calm", "")
+        begun = time.monotonic()
+        processes = calm.start(1, 2, 0, 10**9, 0, 0)
+        finish(processes, PATIENCE)
+        codes, said = end(processes)
+        if codes != [0]:
+            print(f"kill: FAILED: the undisturbed training ended with {codes[0]}: {said}")
+            return 1
+        duration = time.monotonic() - begun
+        wanted = calm.delivered()
+        for epoch in range(EPOCHS):
+            if sorted(s[1] for s in wanted if s[0] == epoch) != list(range(FILES)):
+                print(f"kill: FAILED: epoch {epoch} of the undisturbed training has not each sample once")
+                return 1
+
+        kills = trainings = attempts = undone = fruitless = 0
+        samples = 0
+        while kills < options.kills:
+            training = Training(program, scratch / "data", scratch / f"run{trainings}", options.fault)
+            limit = duration
+            while True:
+                world = rng.randint(1, 4)
+                by_itself = rng.random() < 0.5
+                last_one = kills >= options.kills
+                most = rng.choice([50, FILES * EPOCHS * 4 // 3 // world])  # all the moments of a rank from the beginning
+                kill_at = rng.randint(1, most) if by_itself and not last_one else 0
+                before = (training.run / "checkpoint").read_bytes() if (training.run / "checkpoint").exists() else b""
+                processes = training.start(
+                    world, rng.choice([1, 2, 3, 8]), rng.choice([1, 2, 8]), rng.choice([1, 2, 3, 7]), kill_at,
+                    rng.randrange(world),
+                )
+                finish(processes, PATIENCE if by_itself or last_one else rng.uniform(0, limit))
+                if not by_itself and not last_one and rng.random() < 0.5:  # one first, the others a moment later
+                    victim = rng.choice(processes)
+                    if victim.poll() is None:
+                        victim.send_signal(signal.SIGKILL)
+                        finish(processes, rng.uniform(0, 0.02))
+                codes, said = end(processes)
+                attempts += 1
+                if all(c == 0 for c in codes):
+                    break
+                if any(c not in (0, -signal.SIGKILL) for c in codes) or last_one:
+                    print(f"kill: FAILED: training {trainings}, attempt {len(training.attempts) - 1}: {codes} {said}")
+                    return 1
+                kills += 1
+                attempt = len(training.attempts) - 1
+                after = (training.run / "checkpoint").read_bytes() if (training.run / "checkpoint").exists() else b""
+                logged = min(len(training.log(attempt, r)[1]) for r in range(world))
+                saved = after.split(b"\n")[0].split() if after != before else []
+                undone += logged - (int(saved[1]) if saved else 0)
+                if after == before:  # a machine that is busy: or it would never come to its end
+                    fruitless += 1
+                    limit *= 1.3
+            trainings += 1
+            try:
+                wrong = compare(training.delivered(), wanted)
+            except Wrong as e:
+                wrong = str(e)
+            if wrong:
+                found = f"training {trainings - 1}, {len(training.attempts)} attempts of {training.attempts} ranks: {wrong}"
+                if options.fault:
+                    print(f"kill: found, as wanted ({options.fault}): {found}")
+                    return 0
+                print(f"kill: FAILED: {found} (--seed {options.seed})")
+                return 1
+            samples += len(wanted)
+        if options.fault:
+            print(f"kill: FAILED: the training does it wrong ({options.fault}), and nothing was found")
+            return 1
+        print(
+            f"kill: {kills} kills in {trainings} trainings, {attempts} attempts of 1 to 4 ranks; {fruitless} before the first "
+            f"checkpoint, {undone} steps undone: {samples} samples delivered as in the undisturbed training, 0 lost, 0 "
+            "repeated, order equal"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
