@@ -44,7 +44,7 @@ if(WICK_TURBOJPEG)
   string(REGEX REPLACE ".*LIBJPEG_TURBO_VERSION +" "" _turbo_version "${_turbo_version}")
   if(NOT JPEG_FOUND OR NOT _turbo_version OR _turbo_version VERSION_LESS 2.0)
     message(FATAL_ERROR "wick: WICK_TURBOJPEG=ON needs libjpeg-turbo 2.0 or newer. One of these gets it:\n"
-      "  apt-get install libjpeg62-turbo-dev      Debian (Ubuntu: libjpeg-turbo8-dev)\n"
+      "  apt-get install libjpeg-dev      Debian, Ubuntu\n"
       "  vcpkg install libjpeg-turbo\n"
       "  cmake … -DJPEG_ROOT=/the/prefix/of/libjpeg-turbo\n"
       "Without it: cmake … -DWICK_TURBOJPEG=OFF leaves stb_image as the decoder.")
