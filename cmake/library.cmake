@@ -94,6 +94,16 @@ target_link_libraries(wick_stb PUBLIC wick_core)
 target_compile_options(wick_stb PRIVATE
   $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -w -falign-functions=64 -falign-loops=32>)
 
+# Colours that a palette does not have are read from the stack by stb_image: let them be black, always.
+include(CheckCXXCompilerFlag)
+foreach(_value zero pattern)
+  check_cxx_compiler_flag(-ftrivial-auto-var-init=${_value} WICK_HAS_AUTO_INIT_${_value})
+  if(WICK_HAS_AUTO_INIT_${_value})
+    target_compile_options(wick_stb PRIVATE -ftrivial-auto-var-init=${_value})
+    break()
+  endif()
+endforeach()
+
 if(WICK_TURBOJPEG)
   add_library(wick_turbojpeg STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_turbojpeg.cpp")
   add_library(wick::turbojpeg ALIAS wick_turbojpeg)
