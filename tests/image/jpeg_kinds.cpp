@@ -258,7 +258,9 @@ TEST_CASE("a JPEG that breaks off is filled as Pillow fills it") {
   pillow with;
   std::vector<std::pair<std::string, std::string>> cut;
   for (const named_kind& k : all_kinds()) {
-    if (k.channels == 4 || k.kind.arithmetic) continue;  // Pillow does not take arithmetic coding in pieces
+    // Pillow does not take arithmetic coding in pieces; and what is cut at quality 5 goes far out of range, where
+    // libjpeg-turbo's versions and instruction sets differ.
+    if (k.channels == 4 || k.kind.arithmetic || k.kind.quality == 5) continue;
     const std::string whole = encode_jpeg(photo(131, 93, k.channels), k.kind);
     const std::size_t pixels = whole.find("\xFF\xDA") + 16;
     for (const int percent : {1, 37, 70, 95}) {
