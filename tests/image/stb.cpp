@@ -271,12 +271,14 @@ TEST_CASE("what a damaged JPEG leaves out is the same each time") {
   cut = with_jpeg_segment(whole, 0xDD, std::string("\0\x05", 2));
   for (const std::string& file : {no_tables, cut}) {
     image first;
+    std::string said;
     for (int round = 0; round < 20; ++round) {
       decoded(encode_jpeg(photo(64 + round, 48, 3, static_cast<std::uint64_t>(round))),
               3);  // leaves its memory behind
       image got;
-      CHECK(message_of([&] { return got = decoded(file, 3), 0; }).empty());
-      if (round == 0) first = got;
+      const std::string text = message_of([&] { return got = decoded(file, 3), 0; });
+      if (round == 0) first = got, said = text;
+      CHECK(text == said);
       CHECK(got == first);
     }
   }
