@@ -44,7 +44,7 @@ if(WICK_TURBOJPEG)
   string(REGEX REPLACE ".*LIBJPEG_TURBO_VERSION +" "" _turbo_version "${_turbo_version}")
   if(NOT JPEG_FOUND OR NOT _turbo_version OR _turbo_version VERSION_LESS 2.0)
     message(FATAL_ERROR "wick: WICK_TURBOJPEG=ON needs libjpeg-turbo 2.0 or newer. One of these gets it:\n"
-      "  apt-get install libjpeg62-turbo-dev      Debian (Ubuntu: libjpeg-turbo8-dev)\n"
+      "  apt-get install libjpeg-dev      Debian, Ubuntu\n"
       "  vcpkg install libjpeg-turbo\n"
       "  cmake … -DJPEG_ROOT=/the/prefix/of/libjpeg-turbo\n"
       "Without it: cmake … -DWICK_TURBOJPEG=OFF leaves stb_image as the decoder.")
@@ -93,6 +93,16 @@ target_link_libraries(wick_stb PUBLIC wick_core)
 # it is optimised in every build type. Aligned, because the chance of where a loop starts makes up to a tenth of its speed.
 target_compile_options(wick_stb PRIVATE
   $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -w -falign-functions=64 -falign-loops=32>)
+
+# Colours that a palette does not have are read from the stack by stb_image: let them be black, always.
+include(CheckCXXCompilerFlag)
+foreach(_value zero pattern)
+  check_cxx_compiler_flag(-ftrivial-auto-var-init=${_value} WICK_HAS_AUTO_INIT_${_value})
+  if(WICK_HAS_AUTO_INIT_${_value})
+    target_compile_options(wick_stb PRIVATE -ftrivial-auto-var-init=${_value})
+    break()
+  endif()
+endforeach()
 
 if(WICK_TURBOJPEG)
   add_library(wick_turbojpeg STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_turbojpeg.cpp")

@@ -3,10 +3,10 @@
 #
 #   bash tests/run.sh [--quick] [--sanitizers] [--clang] [--no-install] [-- CTEST-ARGUMENT…]
 #
-#   --quick       leave out the consumer projects, the compilation of each header alone, the stress program, and what is
-#                 tried with every compiler there is
+#   --quick       leave out the consumer projects, the compilation of each header alone, the stress program, the fuzzing,
+#                 and what is tried with every compiler there is
 #   --sanitizers  afterwards also the tests that need no LibTorch under ThreadSanitizer, and under AddressSanitizer with
-#                 UndefinedBehaviorSanitizer
+#                 UndefinedBehaviorSanitizer, where a minute of fuzzing is among them
 #   --clang       afterwards also the tests that need no LibTorch, built by clang
 #   --no-install  only name what is missing, and stop with 1
 #
@@ -16,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 
 presets=(default)
-needs=(build tests torch data)
+needs=(build tests turbojpeg torch data)
 quick=()
 ctest_arguments=()
 while (($#)); do

@@ -4,7 +4,9 @@ get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
 # wick::stb is small and has no exported symbols of its own: a static library everywhere.
 vcpkg_check_linkage(ONLY_STATIC_LIBRARY)
-vcpkg_check_features(OUT_FEATURE_OPTIONS options FEATURES torch WICK_TORCH)
+vcpkg_check_features(OUT_FEATURE_OPTIONS options FEATURES
+  torch WICK_TORCH
+  turbojpeg WICK_TURBOJPEG)
 
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"

@@ -14,7 +14,7 @@ set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${LAUNCHER}")
 set(options -G "${GENERATOR}"
   "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${COMPILER}"
   "-DCMAKE_BUILD_TYPE=Debug" "-DWICK_CHECKOUT=${WICK}")
-if(NOT WAY STREQUAL "find_package_core" AND NOT TORCH_ROOT STREQUAL "/usr" AND NOT TORCH_ROOT STREQUAL "")
+if(NOT WAY MATCHES "^find_package_(core|turbojpeg)$" AND NOT TORCH_ROOT STREQUAL "/usr" AND NOT TORCH_ROOT STREQUAL "")
   list(APPEND options "-DLibTorch_ROOT=${TORCH_ROOT}")
 endif()
 if(WAY MATCHES "^find_package")
@@ -22,8 +22,8 @@ if(WAY MATCHES "^find_package")
   list(APPEND options "-Dwick_ROOT=${SCRATCH}/prefix")
 endif()
 
-# A consumer of the core alone must not need LibTorch, even where there is one: it is not even looked for.
-if(WAY STREQUAL "find_package_core")
+# A consumer that does not ask for LibTorch must not need LibTorch, even where there is one: it is not even looked for.
+if(WAY MATCHES "^find_package_(core|turbojpeg)$")
   list(APPEND options -DCMAKE_DISABLE_FIND_PACKAGE_LibTorch=ON)
 endif()
 run("configuring" "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/${WAY}" -B "${SCRATCH}/build" ${options})

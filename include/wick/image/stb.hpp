@@ -22,9 +22,10 @@ namespace detail {
 
 // Defined in image/detail/stb_implementation.hpp.
 
-/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`.
+/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When `cleared`, all
+/// of stb's memory is zero at first: what it leaves out is the same each time.
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why) noexcept;
+                       const char*& why, bool cleared = false) noexcept;
 
 /// Pillow's convert("L"): ITU-R 601-2 luma, rounded.
 inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size_t pixels) noexcept {
@@ -51,14 +52,14 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
     throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
-  if (info.format == "JPEG") check_jpeg_tables(encoded);
+  const bool cleared = info.format == "JPEG" && !check_jpeg_tables(encoded);
   // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
   const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
   const int channels = to_grey ? 3 : request.channels;
   int width = 0, height = 0;
   const char* why = "";
   std::uint8_t* const pixels =
-      stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width, height, why);
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width, height, why, cleared);
   if (pixels == nullptr) {
     if (std::string_view(why) == "outofmem") throw std::bad_alloc();
     std::string kind(info.format);

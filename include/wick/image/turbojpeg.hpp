@@ -11,7 +11,8 @@
 namespace wick {
 
 /// Baseline and progressive JPEG of 8 bits: grey, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
-/// as Pillow converts them). Upsampling is libjpeg's smooth one, pixels are those of Pillow. Colour profiles
+/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is libjpeg's
+/// smooth one, pixels are those of Pillow; grey is the JPEG's own, as Pillow's draft("L") gives it. Colour profiles
 /// (ICC) are not applied, nor are they by Pillow or torchvision.
 ///
 /// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in

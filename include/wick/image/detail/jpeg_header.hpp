@@ -94,6 +94,11 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
     if (markers.payload_size() < 6) {
       throw error("damaged JPEG: its frame header is too short; write the file again or remove it");
     }
+    if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB || marker >= 0xCD) {
+      throw error(
+          "lossless or hierarchical JPEG, which no decoder here reads; convert it to a baseline JPEG or a "
+          "PNG");
+    }
     const std::size_t at = markers.payload();
     info.bits = static_cast<int>(byte_at(encoded, at));
     info.height = big16(encoded, at + 1);
@@ -103,12 +108,42 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
   }
 }
 
+/// A progressive JPEG has about ten scans; the standard's finest would be some hundreds.
+inline constexpr int most_jpeg_scans = 500;
+[[noreturn]] inline void throw_too_many_scans() {
+  throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
+              " scans (a decompression bomb?); write the file again, or add wick::on_error(wick::skip) to "
+              "leave it out");
+}
+
+/// Whether the scan whose parameters start at `at` has that many components, none of them twice.
+inline bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count) {
+  if (byte_at(encoded, at) != count) return false;
+  for (std::uint32_t a = 0; a < count; ++a) {
+    for (std::uint32_t b = 0; b < a; ++b) {
+      if (byte_at(encoded, at + 1 + 2 * a) == byte_at(encoded, at + 1 + 2 * b)) return false;
+    }
+  }
+  return true;
+}
+
 /// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes.
-/// \throws wick::error when one does, or when the file ends within such parameters
-inline void check_jpeg_tables(std::span<const std::byte> encoded) {
+/// \throws wick::error when one does, when there are too many scans, or when the file ends within such
+/// parameters. Answers whether every pixel is in one scan without restart markers, so that stb_image will
+/// write each, whatever the damage.
+inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
+  int scans = 0;
+  bool plain = false;
+  std::uint32_t components = 0;
   for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
        marker = markers.next()) {
+    if (marker == 0xC0 || marker == 0xC1) components = byte_at(encoded, markers.payload() + 5);
+    if (marker == 0xDD) components = 0;
+    if (marker == jpeg_markers::start_of_scan) {
+      if (++scans > most_jpeg_scans) throw_too_many_scans();
+      plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
+    }
     if (marker != 0xC4) continue;
     std::size_t at = markers.payload();
     for (const std::size_t end = at + markers.payload_size(); at < end;) {
@@ -122,6 +157,7 @@ inline void check_jpeg_tables(std::span<const std::byte> encoded) {
     }
   }
   if (markers.ended_inside()) throw_truncated("JPEG", encoded.size(), "inside a header");
+  return plain;
 }
 
 /// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:

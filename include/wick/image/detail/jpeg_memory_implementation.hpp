@@ -12,11 +12,13 @@
 
 namespace wick::detail {
 
-/// A jpeg_memory_mgr. What lives as long as the decompressor still comes from libjpeg's own; what lives as long as a
-/// picture comes from a block that is kept, and grows to the most that a picture has asked for. Under AddressSanitizer
-/// each request is a block of its own, freed with the picture, so that a use after it is found.
+/// A jpeg_memory_mgr. What a decompressor is made of still comes from libjpeg's own; all that a picture asks
+/// for, its tables too, which libjpeg would keep, comes from a block that is kept, and grows to the most that
+/// a picture has asked for. Under AddressSanitizer each request is a block of its own, freed with the
+/// picture, so that a use after it is found.
 ///
-/// The functions run below libjpeg's, and leave them by error_exit, a longjmp: they have no destructors to run.
+/// The functions run below libjpeg's, and leave them by error_exit, a longjmp: they have no destructors to
+/// run.
 struct jpeg_memory {
   jpeg_memory_mgr mgr;  // first: libjpeg knows this by it
   jpeg_memory_mgr* own;
@@ -78,14 +80,8 @@ struct jpeg_memory {
     std::abort();  // error_exit does not return
   }
 
-  static void* allocate(j_common_ptr info, int pool, std::size_t size) {
+  static void* allocate(j_common_ptr info, int, std::size_t size) {
     jpeg_memory& self = of(info);
-    if (pool == JPOOL_PERMANENT) {  // libjpeg's functions find their state by info->mem
-      info->mem = self.own;
-      void* const out = (*self.own->alloc_small)(info, pool, size);
-      info->mem = &self.mgr;
-      return out;
-    }
     if (size > static_cast<std::size_t>(-1) / 4) fail(info, JERR_OUT_OF_MEMORY);
     size = (size + unit - 1) / unit * unit;
     chunk* block = self.chunks;

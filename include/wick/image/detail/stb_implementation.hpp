@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <wick/image/detail/block_cache.hpp>
 
@@ -33,6 +34,19 @@
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 #endif
 
+namespace wick::detail {
+
+inline thread_local bool stb_memory_is_cleared = false;
+
+/// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
+inline void* stb_memory(std::size_t size) noexcept {
+  void* const out = allocate_block(size);
+  if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
+  return out;
+}
+
+}  // namespace wick::detail
+
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_ONLY_JPEG
@@ -42,17 +56,23 @@
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
 #define STBI_ASSERT(x) ((void)0)  // damaged files reach them
-#define STBI_MALLOC(size) ::wick::detail::allocate_block(size)
+#define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
 #define STBI_REALLOC(data, size) ::wick::detail::resize_block(data, size)
 #define STBI_FREE(data) ::wick::detail::release_block(data)
 #if defined(__ARM_NEON) || defined(__aarch64__)
 #define STBI_NEON
 #endif
+// Empty chunks are copied from and to null, which memcpy does not take.
+#include <string.h>
+#pragma push_macro("memcpy")
+#undef memcpy
+#define memcpy(to, from, size) ((size) == 0 ? (to) : memcpy(to, from, size))
 #if __has_include(<stb_image.h>)
 #include <stb_image.h>
 #else
 #include <stb/stb_image.h>
 #endif
+#pragma pop_macro("memcpy")
 #ifndef STBI_THREAD_LOCAL
 #error "wick: stb_image before 2.26 keeps its failure reason in a plain global; install a newer libstb-dev"
 #endif
@@ -62,8 +82,9 @@
 namespace wick::detail {
 
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why) noexcept {
+                       const char*& why, bool cleared) noexcept {
   int stored = 0;
+  stb_memory_is_cleared = cleared;
   stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
                                                 &height, &stored, channels);
   if (pixels == nullptr) {

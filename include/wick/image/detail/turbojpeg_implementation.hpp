@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <span>
@@ -28,7 +29,7 @@
 #include <wick/image/turbojpeg.hpp>
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
-#error "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg62-turbo-dev (Debian) or libjpeg-turbo (vcpkg)"
+#error "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
 #endif
 
 namespace wick::detail {
@@ -48,6 +49,8 @@ class jpeg_decompressor {
     if (!guarded([this] { jpeg_create_decompress(&info_); })) throw std::bad_alloc();
     memory_.install(reinterpret_cast<j_common_ptr>(&info_));
     info_.src = &source_;
+    info_.progress = &progress_;
+    progress_.progress_monitor = &count_scans;
     source_.init_source = [](j_decompress_ptr) {};
     source_.term_source = [](j_decompress_ptr) {};
     source_.resync_to_restart = &jpeg_resync_to_restart;
@@ -63,14 +66,17 @@ class jpeg_decompressor {
               row_sink& sink) {
     struct at_end {
       jpeg_decompressor& self;
-      ~at_end() { self.guarded([this] { jpeg_abort_decompress(&self.info_); }); }
+      ~at_end() {
+        self.guarded([this] { jpeg_abort_decompress(&self.info_); });
+        self.forget_tables();
+      }
     } whatever_happens{*this};
     begin(encoded, about, request);
     const rect part = choose_part(request.wanted);
     sink.begin({static_cast<int>(info_.output_width), part.height, request.channels, part.x * 8 / scale_,
                 part.y * 8 / scale_, scale_ / 8.0});
     if (part.y != 0) check(guarded([&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(part.y)); }));
-    const bool convert = info_.out_color_components != request.channels;
+    const bool convert = info_.out_color_space == JCS_CMYK || info_.out_color_components != request.channels;
     if (convert) line_.resize(static_cast<std::size_t>(info_.output_width) * static_cast<std::size_t>(info_.out_color_components));
     for (int y = 0; y < part.height;) {
       const std::span<std::uint8_t* const> room = sink.room();
@@ -89,6 +95,7 @@ class jpeg_decompressor {
   }
 
  private:
+  static constexpr int too_many_scans = -1;  // none of libjpeg's codes
   struct error_state {
     jpeg_error_mgr mgr;  // first: libjpeg knows this by it
     std::jmp_buf back;
@@ -116,8 +123,15 @@ class jpeg_decompressor {
     info->src->next_input_byte += n;
     info->src->bytes_in_buffer -= n;
   }
+  /// Each scan goes through the whole picture, and may take ten bytes: a file of a megabyte would keep a worker for days.
+  static void count_scans(j_common_ptr info) {
+    if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= most_jpeg_scans) return;
+    info->err->msg_code = too_many_scans;
+    (*info->err->error_exit)(info);
+  }
   void check(bool good) {
     if (good) return;
+    if (errors_.mgr.msg_code == too_many_scans) throw_too_many_scans();
     if (errors_.mgr.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
     if (errors_.mgr.msg_code == JERR_INPUT_EOF) throw_truncated("JPEG", size_, "in the middle");
     char text[JMSG_LENGTH_MAX];
@@ -145,7 +159,7 @@ class jpeg_decompressor {
     }
     // The sizes that have SIMD code; those between are often slower than the next larger one.
     scale_ = 8;
-    while (scale_ > 1 && scale_ / 2 >= request.scale * 8) scale_ /= 2;
+    while (scale_ > 1 && scale_ / 2 >= request.scale * 8 && keeps_colors(scale_ / 2)) scale_ /= 2;
     info_.scale_num = static_cast<unsigned>(scale_);
     info_.scale_denom = 8;
     info_.dct_method = JDCT_ISLOW;
@@ -153,14 +167,52 @@ class jpeg_decompressor {
     check(guarded([&] { (void)jpeg_start_decompress(&info_); }));
   }
 
+  /// libjpeg lets a decompressor's tables live on, for files that have none and are meant to share. What a picture looks
+  /// like must not depend on the one before.
+  void forget_tables() noexcept {
+    std::fill(std::begin(info_.quant_tbl_ptrs), std::end(info_.quant_tbl_ptrs), nullptr);
+    std::fill(std::begin(info_.dc_huff_tbl_ptrs), std::end(info_.dc_huff_tbl_ptrs), nullptr);
+    std::fill(std::begin(info_.ac_huff_tbl_ptrs), std::end(info_.ac_huff_tbl_ptrs), nullptr);
+  }
+
+  std::span<const jpeg_component_info> components() const noexcept {
+    return {info_.comp_info, static_cast<std::size_t>(info_.num_components)};
+  }
+  /// To how many pixels a side libjpeg makes the component's blocks of 8 x 8, when the picture's become `scale`: up to
+  /// twice as many again and again, as long as that is a whole part of what the picture gets (jdmaster.c).
+  int block_side(const jpeg_component_info& c, int scale) const noexcept {
+    const int across = info_.max_h_samp_factor * scale, down = info_.max_v_samp_factor * scale;
+    int side = scale;
+    while (side < 8 && across % (c.h_samp_factor * side * 2) == 0 && down % (c.v_samp_factor * side * 2) == 0) side *= 2;
+    return side;
+  }
+  /// Whether each component is left as it is stored, or has half the picture's pixels along each side: 4:1:1 scaled to an
+  /// eighth would have no more than a quarter.
+  bool keeps_colors(int scale) const noexcept {
+    return std::ranges::all_of(components(), [&](const jpeg_component_info& c) {
+      const int side = block_side(c, scale);
+      return side == 8 || (info_.max_h_samp_factor * scale <= c.h_samp_factor * side * 2 &&
+                           info_.max_v_samp_factor * scale <= c.v_samp_factor * side * 2);
+    });
+  }
+
   /// The part that is decoded, in scaled pixels. Smooth upsampling looks at one column on each side: with these
   /// decoded too, what is wanted is as in the whole picture.
   rect choose_part(const rect& wanted) {
     const double s = scale_ / 8.0;
     const int width = static_cast<int>(info_.output_width), height = static_cast<int>(info_.output_height);
-    const int margin = info_.max_h_samp_factor > 1 && (scale_ == 8 || info_.max_h_samp_factor > 2) ? 1 : 0;
-    const int left = std::max(0, static_cast<int>(wanted.x * s) - margin);
-    const int right = std::min(width, ceiling((wanted.x + wanted.width) * s) + margin);
+    int margin = 0;
+    bool cuts = true;
+    for (const jpeg_component_info& c : components()) {
+      const int side = block_side(c, scale_);
+      const bool across = c.h_samp_factor * side != info_.max_h_samp_factor * scale_;
+      const bool down = c.v_samp_factor * side != info_.max_v_samp_factor * scale_;
+      if (across) margin = 1;
+      // jpeg_crop_scanline miscounts what is scaled otherwise than the picture and yet upsampled.
+      cuts = cuts && (side == scale_ || !(across || down));
+    }
+    const int left = cuts ? std::max(0, static_cast<int>(wanted.x * s) - margin) : 0;
+    const int right = cuts ? std::min(width, ceiling((wanted.x + wanted.width) * s) + margin) : width;
     const int top = std::clamp(static_cast<int>(wanted.y * s), 0, height - 1);
     const int bottom = std::min(height, ceiling((wanted.y + wanted.height) * s));
     rect part{0, top, width, bottom - top};
@@ -204,6 +256,7 @@ class jpeg_decompressor {
   jpeg_decompress_struct info_{};
   error_state errors_{};
   jpeg_source_mgr source_{};
+  jpeg_progress_mgr progress_{};
   jpeg_memory memory_{};
   std::vector<std::uint8_t> line_;
   std::size_t size_ = 0;
@@ -229,8 +282,9 @@ class jpeg_lease {
   std::unique_ptr<jpeg_decompressor> mine_;
 };
 
+/// The few pixels above libjpeg's limit are left to the next decoder.
 inline bool turbojpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
-  return probe_jpeg(encoded, info);
+  return probe_jpeg(encoded, info) && info.width <= JPEG_MAX_DIMENSION && info.height <= JPEG_MAX_DIMENSION;
 }
 
 /// An end-of-image marker at the end can't be pixels, in which FF is always followed by 0 or a restart marker.

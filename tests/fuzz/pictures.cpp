@@ -1,0 +1,136 @@
+/// \file
+/// Any bytes as a picture, through decode(), any geometry and colour, into a batch's slot: pixels or a
+/// wick::error come out, never anything else, the same ones each time, and every byte of the slot is written.
+///
+/// The first 16 bytes of an input choose what is done, the rest is the file.
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <wick/flow/context.hpp>
+#include <wick/image/decode.hpp>
+#include <wick/image/turbojpeg.hpp>
+
+namespace {
+
+constexpr std::size_t choices = 16;
+constexpr std::int64_t most_pixels = 1 << 18;
+
+void demand(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "%s\n", what);
+  std::abort();
+}
+
+#ifdef WICK_TEST_TURBOJPEG
+bool use_turbojpeg = false;
+/// libjpeg-turbo in some rounds, stb_image in the others.
+const wick::codec either{wick::turbojpeg_codec.name,
+                         [](std::span<const std::byte> encoded, wick::picture_info& info) {
+                           return use_turbojpeg && wick::turbojpeg_codec.probe(encoded, info);
+                         },
+                         wick::turbojpeg_codec.check_complete, wick::turbojpeg_codec.decode,
+                         wick::turbojpeg_codec.decode_rows};
+#endif
+
+/// A changed PNG with the checksums of an unchanged one is refused at once, and its decoder would never be
+/// reached.
+void mend_checksums(std::span<std::byte> png) {
+  using namespace wick::detail;
+  if (!starts_with(png, png_signature)) return;
+  for (std::size_t at = 8; png.size() - at >= 12;) {
+    const std::size_t length = big32(png, at);
+    if (png.size() - at - 12 < length) return;
+    const std::uint32_t sum = crc32(png.subspan(at + 4, length + 4));
+    for (std::size_t i = 0; i < 4; ++i)
+      png[at + 8 + length + i] = static_cast<std::byte>(sum >> (24 - 8 * i));
+    at += length + 12;
+  }
+}
+
+void take_step(wick::lazy_image& picture, unsigned what, int a, int b) {
+  const int width = picture.width(), height = picture.height();
+  switch (what % 8) {
+    case 0: {  // 0 and 255 touch the borders
+      wick::rect part{0, 0, 1 + a * (width - 1) / 255, 1 + (what & 64 ? 255 - a : a) * (height - 1) / 255};
+      part.x = b * (width - part.width) / 255;
+      part.y = (what & 128 ? 255 - b : b) * (height - part.height) / 255;
+      return picture.crop(part);
+    }
+    case 1:
+    case 2:
+      return picture.resize(1 + a, 1 + b, static_cast<wick::interpolation>(what / 8 % 3));
+    case 3:
+      return picture.mirror_x();
+    case 4:
+      return picture.mirror_y();
+    case 5:
+      return picture.apply({static_cast<wick::pixel_op::kind>(a % 5), static_cast<float>(b) / 128});
+    case 6:
+      return picture.make_grey(a % 2 != 0 ? 1 : 3);
+    default:
+      return;
+  }
+}
+
+/// What lies in the slot, which held `before` everywhere.
+std::unique_ptr<std::byte[]> slot_of(const wick::lazy_image& picture, bool planar, int before,
+                                     std::size_t size) {
+  std::unique_ptr<std::byte[]> memory(
+      new std::byte[size]);  // of exactly that size, so that a byte too many is seen
+  std::memset(memory.get(), before, size);
+  picture.write_to({memory.get(), planar});
+  return memory;
+}
+
+void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
+  const auto chosen = [&](std::size_t i) { return static_cast<unsigned>(choice[i]); };
+  const unsigned flags = chosen(0);
+#ifdef WICK_TEST_TURBOJPEG
+  use_turbojpeg = flags % 2 != 0;
+#endif
+  wick::bytes encoded(file.size());
+  if (!file.empty()) std::memcpy(encoded.data(), file.data(), file.size());
+  if ((flags & 2) != 0) mend_checksums({encoded.data(), encoded.size()});
+
+  const wick::decode_stage decode({.mode = static_cast<wick::color>(chosen(1) % 4),
+                                   .max_pixels = most_pixels,
+                                   .allow_truncated = (flags & 4) != 0,
+                                   .exact = (flags & 8) != 0,
+                                   .orient = (flags & 16) != 0});
+  wick::context context(wick::place{1, 0, 0, 0});
+  wick::lazy_image picture = decode(std::move(encoded), context);
+  for (std::size_t i = 2; i + 2 < choices; i += 3) {
+    take_step(picture, chosen(i), static_cast<int>(chosen(i + 1)), static_cast<int>(chosen(i + 2)));
+  }
+  if ((flags & 32) != 0) picture.normalize({{0.5f, 0.4f, 0.3f}, {0.25f, 0.2f, 0.1f}, 3});
+
+  const bool planar = (flags & 64) != 0;
+  const std::size_t size =
+      static_cast<std::size_t>(picture.extents().count()) * wick::size_of(picture.type());
+  const auto first = slot_of(picture, planar, 0x00, size), second = slot_of(picture, planar, 0xFF, size);
+  demand(std::memcmp(first.get(), second.get(), size) == 0, "two decodings of one picture differ");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+#ifdef WICK_TEST_TURBOJPEG
+  static const bool added = (wick::codecs().add(either), true);
+  static_cast<void>(added);
+#endif
+  if (size < choices) return 0;
+  const auto input = std::as_bytes(std::span(data, size));
+  try {
+    run(input.first(choices), input.subspan(choices));
+  } catch (const wick::error& e) {
+    demand(*e.what() != '\0', "an error without a word");
+  }
+  return 0;
+}
