@@ -61,7 +61,9 @@ def against(pillow, given):
 
 def main():
     place, results = sys.argv[1], []
-    print(f"{'':34} {'mean':>7} {'max':>5}   in levels of 255, against Pillow {Image.__version__}")
+    if not any(name.endswith(".txt") for name in os.listdir(place)):
+        return
+    print(f"\n{'':34} {'mean':>7} {'max':>5}   in levels of 255, against Pillow {Image.__version__}")
 
     def say(name, pair):
         if pair is None:
@@ -101,7 +103,8 @@ def main():
         for name in sorted(os.listdir(place)):
             if name.startswith("val.") and name not in ("val.txt", "val.exact", "val.draft"):
                 say(f"val {name[4:]}", against(pillow, pictures(f"{place}/{name}", len(pillow))))
-    print("RESULT images_pixels " + " ".join(results))
+    if results:
+        print("RESULT images_pixels " + " ".join(results))
 
 
 if __name__ == "__main__":

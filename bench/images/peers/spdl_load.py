@@ -38,6 +38,10 @@ def batches(workload, folder, workers):
     import random
 
     names = [f for f, _ in files_of(folder)]
+    try:
+        spdl.io.demux_image(names[0])  # loads FFmpeg, which the pipeline would try for ever
+    except RuntimeError as e:
+        raise Missing("it finds no FFmpeg (apt-get install libavdevice59 libavfilter8)") from e
 
     def source():
         while True:
