@@ -1,6 +1,6 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests turbojpeg torch data clang tbb   what of these is missing is named, then installed (apt-get)
+#   wick_require build tests turbojpeg pillow torch data clang tbb   what of these is missing is named, then installed (apt-get)
 #
 # WICK_INSTALL=no only names it, and ends the script with 1. Sets PATH and CXX when the distribution's own cmake, compiler
 # or LibTorch is too old and another one was installed.
@@ -167,6 +167,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       turbojpeg) wick_has_turbojpeg || echo libjpeg-dev ;;
       torch) wick_has_torch || echo libtorch-dev ;;
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
+      pillow) wick_has_pillow || echo python3-pil ;;
       tbb) wick_has_header oneapi/tbb/task_group.h || echo libtbb-dev ;;
       clang) wick_sanitizing_clang >/dev/null || echo clang ;;
       *) wick_die "wick_require: no group $group" ;;

@@ -4,6 +4,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,12 @@ struct options {
   std::string folder;       // pictures of the user's, for those that want any
   std::string only;         // for a profiler: the one side that is run
   std::string which;        // the cases of one that has several
+  std::map<std::string, std::string, std::less<>> more;  // those of the extras that only one benchmark has
+
+  std::string more_or_empty(std::string_view name) const {
+    const auto it = more.find(name);
+    return it == more.end() ? std::string() : it->second;
+  }
 
   struct extra {
     std::string_view name;  // "--folder"
@@ -78,6 +86,9 @@ struct options {
         o.which = value();
       } else if (name == "--folder" && has(name)) {
         o.folder = value();
+      } else if (has(name)) {
+        const char* const given = value();
+        o.more.insert_or_assign(std::string(name), given);
       } else {
         std::fprintf(stderr, "%s: no option %s; --help says which there are\n", argv[0], argv[i]);
         std::exit(2);

@@ -56,7 +56,8 @@ class axis {
   static int fixed(double w) noexcept {
     return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
   }
-  void fill(int i, const axis_request& wanted);
+  void fill(int i, const axis_request& wanted, int left, int length);
+  void copy(const axis_request& wanted);
 
   std::vector<std::int32_t> first_, count_;
   std::vector<std::int16_t> weights_;
@@ -67,6 +68,7 @@ class axis {
 };
 
 inline void axis::build(const axis_request& wanted) {
+  if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
   const auto n = static_cast<std::size_t>(wanted.window_size);
@@ -76,17 +78,33 @@ inline void axis::build(const axis_request& wanted) {
   weights_.resize(n * taps_);
   exact_.resize(taps_);
   copies_ = true;
-  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted);
+  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
+  const int left = static_cast<int>(std::floor(wanted.low)),
+            length = static_cast<int>(std::ceil(wanted.high)) - left;
+  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted, left, length);
   low_ = *std::min_element(first_.begin(), first_.end());
   high_ = 0;
   most_taps_ = *std::max_element(count_.begin(), count_.end());
   for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
 }
 
-inline void axis::fill(int i, const axis_request& wanted) {
-  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
-  const int left = static_cast<int>(std::floor(wanted.low)),
-            length = static_cast<int>(std::ceil(wanted.high)) - left;
+/// Nothing is resized: each output is a source pixel, whatever the filter.
+inline void axis::copy(const axis_request& wanted) {
+  const int n = wanted.window_size;
+  taps_ = 1;
+  first_.resize(static_cast<std::size_t>(n));
+  count_.assign(static_cast<std::size_t>(n), 1);
+  weights_.assign(static_cast<std::size_t>(n), static_cast<std::int16_t>(weight_one));
+  low_ = static_cast<int>(wanted.low) + wanted.window_first;
+  high_ = low_ + n;
+  for (int i = 0; i < n; ++i)
+    first_[static_cast<std::size_t>(i)] = wanted.mirrored ? high_ - 1 - i : low_ + i;
+  most_taps_ = 1;
+  copies_ = true;
+}
+
+/// `length` source pixels from `left` on are the interval's.
+inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
   const double low = wanted.low - left;
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
@@ -107,8 +125,9 @@ inline void axis::fill(int i, const axis_request& wanted) {
   const double centre = low + ((reverse ? reflected : out) + 0.5) * scale;
   const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
-  int begin = std::max(0, static_cast<int>(std::floor(centre - reach + 0.5)));
-  int end = std::min(length, static_cast<int>(std::floor(centre + reach + 0.5)));
+  // A cast rounds towards 0, not down: the same where it counts, from 0 on.
+  int begin = std::max(0, static_cast<int>(centre - reach + 0.5));
+  int end = std::min(length, static_cast<int>(centre + reach + 0.5));
   begin = std::min(begin, length - 1);
   end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
   if (middle) begin = std::max(begin, length - end), end = length - begin;

@@ -211,7 +211,7 @@ class row_resampler final : public row_sink {
       most = std::max(most, to - scratch_.needed_from[index(e)]);
     }
     slots_ = most + static_cast<int>(together);
-    scratch_.ring.resize(static_cast<std::size_t>(slots_) * stride_);
+    scratch_.ring.resize(static_cast<std::size_t>(slots_) * stride_ + unaligned);
   }
 
   std::span<std::uint8_t* const> room() override {
@@ -249,11 +249,13 @@ class row_resampler final : public row_sink {
 
  private:
   static constexpr std::size_t together = 8;
+  /// libjpeg-turbo writes rows that are aligned around the cache (jdcolext's movntdq), and these are read at once.
+  static constexpr std::size_t unaligned = 8;
   static std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
   /// The e-th output row in the order of the source rows.
   int output(int e) const noexcept { return upwards_ ? scratch_.rows.size() - 1 - e : e; }
   std::uint8_t* slot(int row) const noexcept {
-    return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_;
+    return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_ + unaligned;
   }
 
   const plan& plan_;
