@@ -12,7 +12,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -364,21 +363,25 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
   describe(*job);
   if constexpr (feed_type::batched) {
     moved_ = job->moved;
-    std::optional<value_type> batch = std::move(job->value);
     const epoch_fingerprint print{job->print.load(std::memory_order_relaxed), job->rows(), 1};
-    const auto [epoch, number, count, past] =
-        std::tuple(job->epoch, job->number, job->count, job->past_the_end);
-    feed_->release(job);
-    const auto& plan = feed_->plan();
-    account_.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
-    for (const detail::told_failure& f : told_) {
-      if (f.entry.action == error_action::fail) throw detail::to_exception(f);
+    const auto leave = [this, epoch = job->epoch, number = job->number, count = job->count, job] {
+      feed_->release(job);
+      const auto& plan = feed_->plan();
+      account_.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
+    };
+    if (!job->value) {  // it has failed, or is behind the end of an epoch that was compacted
+      leave();
+      for (const detail::told_failure& f : told_) {
+        if (f.entry.action == error_action::fail) throw detail::to_exception(f);
+      }
+      return std::nullopt;
     }
-    if (past) return std::nullopt;
+    value_type batch = std::move(*job->value);
+    leave();
     samples_ += print.samples;
     prints_.add(print);
     feed_->path().for_each_batch_stage([&](auto& s) {
-      if constexpr (requires { s.deliver(*batch); }) s.deliver(*batch);
+      if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
     });
     return batch;
   } else {

@@ -314,7 +314,7 @@ class feed<pipeline<Source, S...>> {
         const std::uint64_t n = std::min(stride, count - known);
         runs_.plan.indexes(j.order, j.first + from + known, n, index + known);
         if constexpr (batched) {
-          for (std::uint64_t i = known; i < known + n; ++i) print += print_of(j.first + from + i, index[i]);
+          print += prints_of(j.first + from + known, index + known, n);
           // A sample that may end while others are begun is counted before it is.
           if constexpr (types::samples_suspend)
             j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
@@ -360,7 +360,7 @@ class feed<pipeline<Source, S...>> {
       pace_.learn(count, now_ticks() - begun);
       const std::uint64_t good = count - failed.size();
       j.print.fetch_add(print, std::memory_order_relaxed);
-      for (failure& f : failed) resume(settle_one(this, &j, std::move(f)).handle);
+      if (!failed.empty()) settle_all(j, failed);
       finish_some(j, good);
     }
   }
@@ -373,8 +373,14 @@ class feed<pipeline<Source, S...>> {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, ticks);
     } catch (...) {
-      failed.push_back(runs_.failed(slot, c, std::current_exception()));
+      add_failed(failed, slot, c);
     }
+  }
+  [[gnu::noinline]] void add_failed(std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
+    to.push_back(runs_.failed(slot, c, std::current_exception()));
+  }
+  [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
+    for (failure& f : failed) resume(settle_one(this, &j, std::move(f)).handle);
   }
   /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
   static detached settle_one(feed* self, job_type* j, failure f) {
