@@ -30,3 +30,33 @@ TEST_CASE("a ledger of a hopeless data set stays small, keeps the first failures
   CHECK(l.entries().front().key == "0");
   CHECK(l.entries().back().key == std::to_string(wick::ledger::max_kept - 1));
 }
+
+TEST_CASE("what a retry has saved is written down and counted apart: it was delivered") {
+  wick::ledger l;
+  const auto entry = [](const char* key, const char* stage, wick::error_action a) {
+    wick::ledger_entry e;
+    e.key = key;
+    e.stage = stage;
+    e.action = a;
+    return e;
+  };
+  l.add(entry("a", "read", wick::error_action::retry));
+  l.add(entry("b", "read", wick::error_action::skip));
+  l.add(entry("c", "decode", wick::error_action::skip));
+  l.add(entry("d", "read", wick::error_action::retry));
+  CHECK(l.entries().size() == 4);
+  CHECK(l.total() == 2);
+  REQUIRE(l.counts().size() == 3);
+  CHECK(l.counts()[0].stage == "read");
+  CHECK(l.counts()[0].action == wick::error_action::retry);
+  CHECK(l.counts()[0].count == 2);
+  CHECK(l.counts()[2].stage == "decode");
+  CHECK(l.counts()[2].count == 1);
+}
+
+TEST_CASE("actions and kinds have names") {
+  CHECK(name_of(wick::error_action::fail) == "fail");
+  CHECK(name_of(wick::error_action::retry) == "retry");
+  CHECK(name_of(wick::error_kind::data) == "data");
+  CHECK(name_of(wick::error_kind::quarantined) == "quarantined");
+}

@@ -15,8 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include <wick/flow/epoch_fingerprint.hpp>
 #include <wick/flow/error.hpp>
 #include <wick/flow/fields.hpp>
+#include <wick/flow/fingerprint.hpp>
 #include <wick/flow/shape.hpp>
 #include <wick/flow/slab.hpp>
 
@@ -98,6 +100,10 @@ class memory_column {
       const dtype type = field_access<T>::type(value);
       if (std::byte* at = place(i, each, type)) {
         field_access<T>::write_to(value, slot{at, about_.order == layout::nchw});
+      } else {
+        // It is made all the same: one that fails must do so whoever came first.
+        std::vector<std::byte> scratch(static_cast<std::size_t>(each.count()) * size_of(type));
+        field_access<T>::write_to(value, slot{scratch.data(), about_.order == layout::nchw});
       }
     } else {
       std::byte* base = base_.load(std::memory_order_acquire);
@@ -132,7 +138,40 @@ class memory_column {
     return std::nullopt;
   }
 
-  /// All slots below `n` are written; nobody writes any more.
+  /// Before a slot is written anew: what was judged of it before counts no more. Any thread.
+  void forget(std::size_t i) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(misfits_, [i](const auto& m) { return m.first == i; });
+  }
+  // What follows is called when nobody writes any more.
+
+  /// Some samples were not written, since one that failed later had said what a slot looks like:
+  /// first_misfit() finds no fault with them, and all have to be made again.
+  bool stale(const std::vector<std::size_t>& failed) const {
+    return std::any_of(misfits_.begin(), misfits_.end(), [&](const auto& m) {
+      return std::find(failed.begin(), failed.end(), m.first) == failed.end();
+    });
+  }
+  /// Of the `n` slots these (rising) have no sample: the others move together, in their order.
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) noexcept {
+    std::byte* const base = base_.load(std::memory_order_relaxed);
+    for (std::size_t g = 0; g < gaps.size(); ++g) {
+      const std::size_t from = gaps[g] + 1, to = g + 1 < gaps.size() ? gaps[g + 1] : n;
+      if (from < to)
+        std::memmove(base + (from - g - 1) * stride_, base + from * stride_, (to - from) * stride_);
+    }
+  }
+  /// Shape and type of a sample.
+  void describe(fingerprint_hash& to) const noexcept {
+    to.add(static_cast<std::uint64_t>(about_.type));
+    for (const std::int64_t e : about_.each) to.add(static_cast<std::uint64_t>(e));
+  }
+  /// The bytes of one, mixed into `seed`.
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    return content_of(base_.load(std::memory_order_relaxed) + i * stride_, stride_, seed);
+  }
+
+  /// All slots below `n` are written.
   output finish(std::size_t n) {
     about_.count = static_cast<std::int64_t>(n);
     if (n == 0) memory_ = pool_->acquire(1, number_);
@@ -218,6 +257,22 @@ class object_column {
     slots_[i].emplace(std::move(value));
   }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    for (std::size_t g = 0; g < gaps.size(); ++g) {
+      const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
+      for (std::size_t i = gaps[g] + 1; i < to; ++i) slots_[i - g - 1] = std::move(slots_[i]);
+    }
+  }
+  void describe(fingerprint_hash&) const noexcept {}
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    if constexpr (std::is_same_v<T, std::string>) {
+      return content_of(reinterpret_cast<const std::byte*>(slots_[i]->data()), slots_[i]->size(), seed);
+    } else {
+      return seed;
+    }
+  }
   output finish(std::size_t n) {
     output out;
     out.reserve(n);
@@ -295,6 +350,22 @@ class composite_column {
         },
         columns_);
     return lowest;
+  }
+  void forget(std::size_t i) {
+    std::apply([&](auto&... c) { (c.forget(i), ...); }, columns_);
+  }
+  bool stale(const std::vector<std::size_t>& failed) const {
+    return std::apply([&](const auto&... c) { return (c.stale(failed) || ...); }, columns_);
+  }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    std::apply([&](auto&... c) { (c.close(gaps, n), ...); }, columns_);
+  }
+  void describe(fingerprint_hash& to) const noexcept {
+    std::apply([&](const auto&... c) { (c.describe(to), ...); }, columns_);
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    std::apply([&](const auto&... c) { ((seed = c.content(i, seed)), ...); }, columns_);
+    return seed;
   }
   output finish(std::size_t n) {
     return std::apply([&](auto&... c) { return output{c.finish(n)...}; }, columns_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -14,11 +15,15 @@
 #include <utility>
 #include <vector>
 
+#include <wick/flow/detail/error_account.hpp>
 #include <wick/flow/detail/feed.hpp>
+#include <wick/flow/epoch_fingerprint.hpp>
 #include <wick/flow/error.hpp>
 #include <wick/flow/ledger.hpp>
 #include <wick/flow/loader_options.hpp>
+#include <wick/flow/on_error.hpp>
 #include <wick/flow/pipeline.hpp>
+#include <wick/flow/quarantine.hpp>
 #include <wick/flow/state.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/observe/report.hpp>
@@ -31,14 +36,15 @@ namespace wick {
 template <class Pipeline>
 class loader;
 
-/// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn down between
-/// epochs, and the next epoch's first batches are made while the last of this one are consumed.
+/// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
+/// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on the
-/// data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing.
-/// A failing sample throws wick::sample_error when its batch is taken; taking goes on with the batch after it.
-/// Destroying a loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that
-/// waits in next_async() is using it, as a thread in next() is: let it go on first.
+/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on
+/// the data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing. What
+/// becomes of a failing sample is loader_options::on_error. Where that says nothing, wick::sample_error is
+/// thrown when its batch is taken; taking goes on with the batch after it. Destroying a loader in the middle
+/// of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that waits in next_async()
+/// is using it, as a thread in next() is: let it go on first.
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
@@ -49,12 +55,15 @@ class loader<pipeline<Source, S...>> {
   /// no batch().
   using value_type = typename feed_type::delivered;
 
-  /// \throws wick::error when an epoch would be empty
+  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, or a
+  ///   ledger or quarantine file can't be opened or is of another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(options.on != nullptr ? nullptr
                                    : std::make_unique<executor>(executor_options{
                                          .workers = options.workers, .io_threads = options.io_threads})),
-        feed_(std::make_unique<feed_type>(std::move(what), options, options.on != nullptr ? *options.on : *own_)) {}
+        feed_(std::make_unique<feed_type>(std::move(what), options,
+                                          options.on != nullptr ? *options.on : *own_)),
+        account_(options, feed_->runs().bad) {}
 
   class epoch_range;
 
@@ -67,12 +76,15 @@ class loader<pipeline<Source, S...>> {
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0, batches = feed_->plan().batches();
     skip_ = goes_on ? resume_->sample : 0;
+    moved_ = goes_on ? resume_->moved : 0;
     resume_.reset();
+    if (!goes_on) account_.begin(e);
+    prints_.begin(e);
     singles_.clear();
     single_ = 0;
     epoch_ = e;
     left_ = batches - number;
-    if (number < batches) feed_->seek(e, number);
+    if (number < batches) feed_->seek(e, number, moved_);
     return epoch_range(*this);
   }
 
@@ -83,8 +95,9 @@ class loader<pipeline<Source, S...>> {
   std::vector<std::byte> state() const {
     loader_state s;
     s.of = identity();
-    s.failures = ledger_.of_training();
+    account_.write(s);
     if (resume_) {
+      s.moved = resume_->moved;
       s.epoch = resume_->epoch;
       s.batch = resume_->batch;
       s.sample = resume_->sample;
@@ -92,6 +105,7 @@ class loader<pipeline<Source, S...>> {
       s.epoch = *epoch_;
       s.batch = feed_->plan().batches() - left_;
       s.sample = skip_;
+      s.moved = moved_;
       if (single_ < singles_.size()) {
         --s.batch;
         s.sample = single_;
@@ -114,27 +128,30 @@ class loader<pipeline<Source, S...>> {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
                   std::to_string(feed_->plan().batches()) + "; it was not written by wick");
     }
-    const std::uint64_t failures = s.failures;
+    if (s.moved != 0 && s.batch < feed_->plan().batches() && !feed_->runs().policy.options().compact) {
+      throw error("load_state: " + std::to_string(s.moved) +
+                  " samples of the rest of its epoch were delivered already, in the place of others; set "
+                  "error_options::compact as it was when the state was written, or begin the next epoch");
+    }
     resume_ = std::make_unique<const loader_state>(std::move(s));
-    ledger_.go_on_from(failures);
+    account_.read(*resume_);
   }
   /// The epoch being delivered, or of the state that was loaded: `for (auto e = train.current_epoch(); e <
   /// 90; ++e)`.
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
-  /// \throws wick::sample_error when a sample of it failed; the next call goes on behind it
+  /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
+  ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
   /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
   std::optional<value_type> next() {
     if (!begun()) return std::nullopt;
-    if constexpr (feed_type::batched) {
-      return deliver(wait());
-    } else {
-      while (single_ == singles_.size()) {  // a group may have no sample of this rank
-        if (left_ == 0) return std::nullopt;
-        deliver(wait());
+    for (;;) {
+      if constexpr (!feed_type::batched) {
+        if (std::optional<value_type> value = take_single()) return value;
       }
-      return take_single();
+      if (left_ == 0) return std::nullopt;
+      if (std::optional<value_type> batch = deliver(wait())) return batch;
     }
   }
 
@@ -143,16 +160,13 @@ class loader<pipeline<Source, S...>> {
     if (!begun()) co_return std::nullopt;
     for (;;) {
       if constexpr (!feed_type::batched) {
-        if (single_ != singles_.size()) co_return take_single();
-        if (left_ == 0) co_return std::nullopt;
+        if (std::optional<value_type> value = take_single()) co_return value;
       }
+      if (left_ == 0) co_return std::nullopt;
       const std::uint64_t begun_at = now_ticks();
       job_type* const job = co_await feed_->next_async();
       meter(begun_at);
-      if constexpr (feed_type::batched)
-        co_return deliver(job);
-      else
-        deliver(job);
+      if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
   }
 
@@ -163,7 +177,21 @@ class loader<pipeline<Source, S...>> {
   /// The source, as it was given.
   const Source& source() const noexcept { return feed_->origin(); }
   executor& on() noexcept { return feed_->on(); }
-  const wick::ledger& ledger() const noexcept { return ledger_; }
+  /// All failures that were told so far.
+  const wick::ledger& ledger() const noexcept { return account_.ledger(); }
+  /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
+  /// 64 epochs; zero for others.
+  epoch_fingerprint fingerprint(std::uint64_t epoch) const {
+    return prints_.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
+  }
+  /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, and of those
+  /// that this loader's own quarantine files name, for a later run's loader_options::quarantine. Failures for
+  /// want of memory, of shapes and of batch stages are not in it. \throws wick::error when it can't be
+  /// written
+  void write_quarantine(const std::filesystem::path& path) const {
+    wick::write_quarantine(path, feed_->origin(), std::span<const quarantine::entry>(account_.bad()),
+                           std::span<const std::string>(feed_->path().stage_names()));
+  }
   /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
   std::uint64_t slab_allocations() const noexcept { return feed_->pool().allocations(); }
   /// The most encoded bytes that were in flight at a time.
@@ -249,9 +277,12 @@ class loader<pipeline<Source, S...>> {
     last_taken_ = now;
   }
 
-  pipeline_identity identity() const {
+  std::uint64_t data() const {
     if (!data_) data_ = fingerprint_of(feed_->origin());
-    return {*data_,
+    return *data_;
+  }
+  pipeline_identity identity() const {
+    return {data(),
             feed_->origin().size(),
             feed_->seed(),
             feed_->plan().batch_size(),
@@ -261,7 +292,8 @@ class loader<pipeline<Source, S...>> {
 
   std::optional<value_type> deliver(job_type* job);
   std::optional<value_type> take_single();
-  sample_error describe(const job_type& job, const detail::failure& f) const;
+  void describe(const job_type& job);
+  void add_prints(const job_type& job);
 
   std::unique_ptr<executor> own_;
   std::unique_ptr<feed_type> feed_;
@@ -271,13 +303,17 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
-  // Of a pipeline without batch(): the group being handed out, and what was thrown in place of those that are missing.
+  // Of a pipeline without batch(): the group being handed out, and what is told of those that are missing.
   std::vector<std::optional<value_type>> singles_;
-  std::vector<std::pair<std::size_t, sample_error>> single_failures_;
-  std::size_t single_ = 0;
+  std::vector<std::uint64_t> single_prints_;
+  std::size_t single_ = 0, single_failure_ = 0;
+  std::uint64_t single_batch_ = 0, single_epoch_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
+  std::uint64_t moved_ = 0;  // by the batches that were handed over
 
-  wick::ledger ledger_;
+  detail::error_account account_;
+  detail::print_book prints_;
+  std::vector<detail::told_failure> told_;  // of what was taken last
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
   std::uint64_t helped_ticks_ = 0;  // in which the loop, while it waited, ran samples; since the last report
@@ -287,6 +323,7 @@ class loader<pipeline<Source, S...>> {
     std::vector<detail::books::sum> clocks;
     double time = 0;
     std::uint64_t taken = 0, samples = 0, failures = 0;
+    std::vector<error_count> outcomes;
   } reported_;
 };
 
@@ -309,79 +346,103 @@ loader(chain<S...>, loader_options) -> loader<chain<S...>>;
 template <class... S>
 loader(chain<S...>) -> loader<chain<S...>>;
 
+/// What there is to tell of a batch that was taken.
 template <class Source, class... S>
-sample_error loader<pipeline<Source, S...>>::describe(const job_type& job, const detail::failure& f) const {
-  const bool whole = f.slot == feed_type::whole_batch;
-  const std::uint64_t position = whole ? job.first : job.first + f.slot;
-  std::vector<std::string> names = feed_->path().stage_names();
-  std::string stage = f.stage < names.size() ? std::move(names[f.stage]) : "loader";
-  std::string text;
-  try {
-    std::rethrow_exception(f.cause);
-  } catch (const late_error& e) {
-    text = e.what();
-    stage = e.stage();
-  } catch (const std::exception& e) {
-    text = e.what();
-  } catch (...) {
-    text = "threw something that is no std::exception";
-  }
-  // A stage's own message may begin with its name: once is enough.
-  if (text.starts_with(stage + ": ")) text.erase(0, stage.size() + 2);
-  return sample_error(whole ? "batch " + std::to_string(job.number) : feed_->key_at(job, position), std::move(stage),
-                      job.epoch, position, text, f.cause);
+void loader<pipeline<Source, S...>>::describe(const job_type& job) {
+  told_.clear();
+  if (job.failures.empty()) return;
+  const std::vector<std::string> names = feed_->path().stage_names();
+  for (const detail::failure& f : job.failures) told_.push_back(detail::tell(f, job, names, *feed_));
+  std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
 }
 
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
   --left_;
   ++taken_;
-  samples_ += job->count;
-  std::sort(job->failures.begin(), job->failures.end(),
-            [](const auto& a, const auto& b) { return a.slot < b.slot; });
-  std::vector<sample_error> errors;
-  for (const detail::failure& f : job->failures) {
-    errors.push_back(describe(*job, f));
-    if (f.slot < skip_) continue;  // it was told before the state was written
-    const sample_error& e = errors.back();
-    std::string text = e.what();
-    text.erase(0, e.key().size() + e.stage().size() + 4);
-    ledger_.add({e.key(), e.stage(), e.epoch(), e.position(), std::move(text)});
-  }
+  describe(*job);
   if constexpr (feed_type::batched) {
-    if (!errors.empty()) {
+    moved_ = job->moved;
+    const epoch_fingerprint print{job->print.load(std::memory_order_relaxed), job->rows(), 1};
+    const auto leave = [this, epoch = job->epoch, number = job->number, count = job->count, job] {
       feed_->release(job);
-      throw errors.front();
+      const auto& plan = feed_->plan();
+      account_.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
+    };
+    if (!job->value) {  // it has failed, or is behind the end of an epoch that was compacted
+      leave();
+      for (const detail::told_failure& f : told_) {
+        if (f.entry.action == error_action::fail) throw detail::to_exception(f);
+      }
+      return std::nullopt;
     }
     value_type batch = std::move(*job->value);
-    feed_->release(job);
+    leave();
+    samples_ += print.samples;
+    prints_.add(print);
     feed_->path().for_each_batch_stage([&](auto& s) {
       if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
     });
     return batch;
   } else {
-    single_failures_.clear();
     single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-    singles_.swap(*job->value);
-    job->columns.reuse(std::move(*job->value));
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      single_failures_.emplace_back(static_cast<std::size_t>(job->failures[i].slot), std::move(errors[i]));
+    single_failure_ = 0;
+    single_batch_ = job->number;
+    single_epoch_ = job->epoch;
+    singles_.clear();
+    if (job->value) {
+      singles_.swap(*job->value);
+      job->columns.reuse(std::move(*job->value));
     }
-    single_ = std::min(single_, singles_.size());
+    singles_.resize(static_cast<std::size_t>(job->count));
+    add_prints(*job);
     feed_->release(job);
+    single_ = std::min(single_, singles_.size());
+    while (single_failure_ < told_.size() && told_[single_failure_].slot < single_) ++single_failure_;
     return std::nullopt;  // next() takes them one by one
   }
 }
 
+/// What each sample of a group counts as in the fingerprint.
+template <class Source, class... S>
+void loader<pipeline<Source, S...>>::add_prints(const job_type& job) {
+  single_prints_.resize(singles_.size());
+  feed_->plan().indexes(job.order, job.first, job.count, single_prints_.data());
+  for (const detail::failure& f : job.failures) {
+    std::uint64_t& index = single_prints_[static_cast<std::size_t>(f.slot)];
+    if (f.action == error_action::skip) index = detail::left_out;
+    if (f.action == error_action::replace) index = f.substitute;
+  }
+  for (std::size_t i = 0; i < singles_.size(); ++i)
+    single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
+}
+
+/// The next of the group that is being handed out; nothing when it has no more.
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> {
-  std::optional<value_type>& value = singles_[single_++];
-  if (!value) {
-    for (auto& [slot, failure] : single_failures_) {
-      if (slot == single_ - 1) throw std::move(failure);
+  const auto& plan = feed_->plan();
+  while (single_ < singles_.size()) {
+    if (single_failure_ < told_.size() && told_.front().slot == detail::failure::whole_batch) {
+      single_ = singles_.size();
+      account_.add(single_epoch_, 0, 0, plan.passed(single_batch_), plan.passed(plan.batches()), told_);
+      throw detail::to_exception(told_[single_failure_++]);
     }
+    const std::size_t slot = single_++;
+    std::vector<detail::told_failure> here;
+    while (single_failure_ < told_.size() && told_[single_failure_].slot == slot) {
+      here.push_back(std::move(told_[single_failure_++]));
+    }
+    account_.add(single_epoch_, slot, 1, plan.passed(single_batch_) + slot + 1, plan.passed(plan.batches()),
+                 here);
+    for (const detail::told_failure& f : here) {
+      if (f.entry.action == error_action::fail) throw detail::to_exception(f);
+    }
+    prints_.add({single_prints_[slot], singles_[slot] ? 1u : 0u, 0});
+    if (!singles_[slot]) continue;
+    ++samples_;
+    return std::exchange(singles_[slot], std::nullopt);
   }
-  return std::move(value);
+  return std::nullopt;
 }
 
 template <class Source, class... S>
@@ -396,7 +457,8 @@ report loader<pipeline<Source, S...>>::report() {
   r.cpus = available_cpus();
   r.batches = taken_ - reported_.taken;
   r.samples = samples_ - reported_.samples;
-  r.failures = ledger_.total() - reported_.failures;
+  r.failures = ledger().total() - reported_.failures;
+  r.outcomes = detail::outcomes_since(reported_.outcomes, ledger().counts());
   r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
   r.wait_mean = stalls_.mean();
   r.wait_median = stalls_.median();
@@ -427,7 +489,8 @@ report loader<pipeline<Source, S...>>::report() {
     if (s.count != 0) r.stages.push_back(std::move(s));
   }
   r.notes = feed_->path().notes();
-  reported_ = {totals, now, taken_, samples_, ledger_.total()};
+  if (std::string trouble = account_.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  reported_ = {totals, now, taken_, samples_, ledger().total(), ledger().counts()};
   stalls_.reset();
   return r;
 }

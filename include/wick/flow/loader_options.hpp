@@ -4,6 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include <wick/flow/on_error.hpp>
 
 namespace wick {
 
@@ -26,6 +30,15 @@ struct loader_options {
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   executor* on = nullptr;
+  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
+  error_policy on_error = {};
+  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
+  std::filesystem::path ledger_file = {};
+  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
+  /// ranks the same.
+  std::vector<std::filesystem::path> quarantine = {};
+  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
+  bool content_fingerprint = false;
 };
 
 }  // namespace wick

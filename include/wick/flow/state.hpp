@@ -40,7 +40,7 @@ struct pipeline_identity {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 2;  // 1: positions of another shuffle
+  static constexpr std::uint32_t version = 3;  // 1: positions of another shuffle; 2: no limits
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -48,6 +48,9 @@ struct loader_state {
   std::uint64_t sample =
       0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
   std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
+  // The same as error_options counts them.
+  std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
+  std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
 
   /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
   /// told as one.
@@ -181,7 +184,8 @@ inline std::vector<std::byte> loader_state::to_bytes() const {
   w.number(version);
   w.number(std::uint32_t{0});  // length, below
   for (const std::uint64_t n :
-       {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures}) {
+       {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
+        counted_failures, epoch_failures, consecutive_failures, moved}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -198,7 +202,7 @@ inline std::vector<std::byte> loader_state::to_bytes() const {
   return std::move(bytes);
 }
 // Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 9 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+static_assert(8 + 4 + 4 + 13 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
 
 inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   const std::string size = std::to_string(bytes.size()) + " bytes";
@@ -234,8 +238,9 @@ inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   }
   loader_state s;
   std::uint64_t batched = 0;
-  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
-                           &s.sample, &s.failures}) {
+  for (std::uint64_t* n :
+       {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch, &s.sample,
+        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = batched != 0;

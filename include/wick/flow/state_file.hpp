@@ -22,9 +22,9 @@ namespace wick {
 namespace detail {
 
 [[noreturn]] inline void state_file_error(const char* what, const std::filesystem::path& path, int fault,
-                                          const char* advice) {
-  throw error(printable(path.native()) + ": state: " + what + ": " + std::generic_category().message(fault) +
-              "; " + advice);
+                                          const char* advice, const char* kind = "state") {
+  throw error(printable(path.native()) + ": " + kind + ": " + what + ": " +
+              std::generic_category().message(fault) + "; " + advice);
 }
 
 /// A descriptor that is closed with its scope.
@@ -45,23 +45,18 @@ class state_file {
   int file_;
 };
 
-}  // namespace detail
-
-/// Replaces the file at `path` by these bytes: they are written to a neighbour, brought to the disk, and take
-/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Two
-/// that write the same path at once don't mix: the last one wins. Keeps no other bytes than those of a state:
-/// give it a training's whole checkpoint if that is small enough. \throws wick::error when a step fails; the
-/// old file is as it was
-inline void write_state(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+/// What write_state() does, for a file of another kind: that is its name in errors.
+inline void replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                         const char* kind) {
   constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
   std::filesystem::path temporary = path;
   temporary += ".writing-" + std::to_string(::getpid());
   detail::state_file file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.get() < 0) detail::state_file_error("can't be created", temporary, errno, advice);
+  if (file.get() < 0) detail::state_file_error("can't be created", temporary, errno, advice, kind);
   const auto give_up = [&](const char* what) {
     const int fault = errno;
     ::unlink(temporary.c_str());
-    detail::state_file_error(what, path, fault, advice);
+    detail::state_file_error(what, path, fault, advice, kind);
   };
   for (std::span<const std::byte> left = bytes; !left.empty();) {
     const ::ssize_t n = ::write(file.get(), left.data(), left.size());
@@ -77,8 +72,19 @@ inline void write_state(const std::filesystem::path& path, std::span<const std::
   detail::state_file directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() < 0 || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
     detail::state_file_error("was written, but its folder can't be brought to the disk", path, errno,
-                             "after a power failure the old one may be back");
+                             "after a power failure the old one may be back", kind);
   }
+}
+
+}  // namespace detail
+
+/// Replaces the file at `path` by these bytes: they are written to a neighbour, brought to the disk, and take
+/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Two
+/// that write the same path at once don't mix: the last one wins. Keeps no other bytes than those of a state:
+/// give it a training's whole checkpoint if that is small enough. \throws wick::error when a step fails; the
+/// old file is as it was
+inline void write_state(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  detail::replace_file(path, bytes, "state");
 }
 
 /// The bytes of a file that write_state() wrote, up to a state's size; load_state() checks them.

@@ -100,8 +100,9 @@ class codec_list {
       }
       return info;
     }
-    throw error("not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
-                "); convert or remove it, or add wick::on_error(wick::skip) to leave such samples out");
+    throw error(
+        "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
+        "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
   }
 
  private:

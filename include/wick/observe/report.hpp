@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace wick {
@@ -16,6 +17,13 @@ struct stage_report {
   std::uint64_t count = 0;  ///< samples, for stages behind batch() batches
   double busy = 0;          ///< seconds of work, summed over workers
   double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
+};
+
+/// What became of samples that failed in a stage: "decode", "replaced", 12.
+struct outcome_report {
+  std::string stage;
+  std::string_view outcome;
+  std::uint64_t count = 0;
 };
 
 /// What loader::report() gives: everything since the report before it. Print it.
@@ -29,7 +37,8 @@ struct report {
   double wait_mean = 0;    ///< share of the training loop's time spent waiting for data, 0 … 1
   double wait_median = 0;  ///< the same of the median iteration
   std::uint64_t iterations = 0;
-  std::uint64_t failures = 0;
+  std::uint64_t failures = 0;            ///< samples that could not be delivered
+  std::vector<outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<stage_report> stages;
   std::vector<std::string> notes;
 
@@ -124,8 +133,13 @@ inline std::string report::to_string() const {
                 detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
                 static_cast<unsigned long long>(iterations));
   out += line;
-  if (failures != 0) {
-    out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed") + "; see loader.ledger()\n";
+  if (failures != 0 || !outcomes.empty()) {
+    out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      out += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
+             std::string(outcomes[i].outcome);
+    }
+    out += outcomes.empty() ? "; see loader.ledger()\n" : "); see loader.ledger()\n";
   }
   for (const std::string& n : notes) out += "note: " + n + "\n";
   return out + advice() + "\n";

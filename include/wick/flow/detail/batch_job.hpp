@@ -9,14 +9,41 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
+
+#include <wick/flow/error.hpp>
+#include <wick/flow/on_error.hpp>
 
 namespace wick::detail {
 
+/// In place of a sample that is known to be bad.
+class quarantined_sample : public error {
+ public:
+  quarantined_sample()
+      : error("on the quarantine list, so it was not tried; take it off there to try it again") {}
+};
+
+/// Its shape is not that of the others.
+class misshapen : public error {
+ public:
+  using error::error;
+};
+
+/// A sample that failed, and what was done about it.
 struct failure {
-  std::uint64_t slot;
-  std::uint32_t stage;
+  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  ///< in place of a slot
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};       ///< in place of an index
+
+  std::uint64_t slot = 0;
+  std::uint32_t stage = 0;
   std::exception_ptr cause;
+  std::uint64_t position = 0, index = 0;
+  std::uint32_t number = 0;  ///< of those in this slot, in their order
+  error_action action = error_action::fail;
+  std::uint32_t tries = 1;
+  std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
+  std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
 };
 
 /// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
@@ -28,8 +55,10 @@ struct alignas(64) batch_job {
   // The fields below are read only after a claim succeeded, and stay until all claimed samples are finished.
   std::atomic<std::uint64_t> left{0};
   alignas(64) std::atomic<std::uint64_t> unfinished{0};
+  std::atomic<std::uint64_t> print{
+      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
 
-  std::uint64_t sequence = 0;  // number since the loader began
+  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
   std::uint64_t epoch = 0;
   std::uint64_t number = 0;  // in its epoch
   std::uint64_t first = 0;   // position of slot 0
@@ -38,8 +67,20 @@ struct alignas(64) batch_job {
   Columns columns;
   std::optional<Value> value;
   std::atomic<bool> cancelled{false};
-  std::mutex mutex;
+  std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
+  std::vector<std::size_t> gaps;  // slots without a sample
+  bool lost = false;              // it fails
+
+  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
+  // here, whether nothing is left for this batch.
+  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  std::uint64_t moved = 0;
+  bool goes_on = false, ended = false, past_the_end = false;
+  bool remade = false;
+
+  /// Samples that it has in the end.
+  std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
 
   struct run {
     std::uint64_t from = 0, count = 0;
@@ -62,9 +103,31 @@ struct alignas(64) batch_job {
   /// All that nobody has claimed; how many they were.
   std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
 
-  void fail(std::uint64_t slot, std::uint32_t stage, std::exception_ptr cause) {
+  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
+  /// and a batch that has to fail is lost. Any thread.
+  void note(failure f) {
     std::lock_guard lock(mutex);
-    failures.push_back({slot, stage, std::move(cause)});
+    if (f.action == error_action::fail) lost = true;
+    if (f.action == error_action::skip) gaps.push_back(static_cast<std::size_t>(f.slot));
+    failures.push_back(std::move(f));
+  }
+  /// A stage behind batch() failed.
+  void fail_whole(std::uint32_t stage, std::exception_ptr cause) {
+    failure f;
+    f.slot = failure::whole_batch;
+    f.stage = stage;
+    f.cause = std::move(cause);
+    f.position = first;
+    note(std::move(f));
+  }
+  /// Of the batch that was here before.
+  void forget() noexcept {
+    failures.clear();
+    gaps.clear();
+    fills.clear();
+    lost = goes_on = ended = past_the_end = remade = false;
+    cancelled.store(false, std::memory_order_relaxed);
+    print.store(0, std::memory_order_relaxed);
   }
 
  private:

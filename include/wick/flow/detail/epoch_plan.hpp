@@ -50,6 +50,8 @@ class epoch_plan {
   /// Of an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
+  /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
+  std::uint64_t ordered() const noexcept { return ordered_; }
   /// Samples of a batch over all ranks; without batch() those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that this rank has of a batch.
@@ -62,6 +64,11 @@ class epoch_plan {
     const std::uint64_t length = std::min(batch_size_, positions_ - begin);
     const std::uint64_t from = length * shard_.rank / shard_.world, to = length * (shard_.rank + 1) / shard_.world;
     return {begin + from, to - from};
+  }
+
+  /// How many positions of this rank (about: its equal share) the first `batches` have.
+  std::uint64_t passed(std::uint64_t batches) const noexcept {
+    return std::min(batches * batch_size_, positions_) / shard_.world;
   }
 
   /// The order stages' functions for one epoch.

@@ -18,14 +18,13 @@
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/detail/batch_job.hpp>
-#include <wick/flow/detail/epoch_plan.hpp>
+#include <wick/flow/detail/finishing.hpp>
 #include <wick/flow/detail/pace.hpp>
-#include <wick/flow/detail/pipeline_types.hpp>
 #include <wick/flow/detail/pump_crew.hpp>
-#include <wick/flow/detail/stage_path.hpp>
+#include <wick/flow/detail/sample_runs.hpp>
 #include <wick/flow/detail/tokens.hpp>
+#include <wick/flow/epoch_fingerprint.hpp>
 #include <wick/flow/loader_options.hpp>
-#include <wick/flow/order.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
@@ -45,33 +44,31 @@ class feed;
 /// positions from the oldest batch that has any, until there are none; there are at most as many as workers.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
-  using path_type = stage_path<pipeline<Source, S...>>;
+  using runs_type = sample_runs<pipeline<Source, S...>>;
+  using path_type = typename runs_type::path_type;
   using types = typename path_type::types;
-  using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
+  using job_type = typename runs_type::job_type;
 
  public:
   using value = typename types::value;
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
-  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  // in place of a slot
   /// Of the number of stages: the row behind which the phases belong.
   static constexpr std::size_t batching = types::batching;
   static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row, phase_row = path_type::phase_row;
 
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
-      : path_(std::move(what), on),
-        seed_(options.seed),
+      : runs_(std::move(what), options, on),
         on_(on),
-        budget_(options.memory),
         window_(choose_window(options, on)),
         tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
         done_(window_),
         ring_(new job_type[std::bit_ceil(window_)]),
         mask_(std::bit_ceil(window_) - 1),
-        pool_(std::make_shared<slab_pool>(path_.batch_memory(), (window_ + 2) * 8, window_ + 1)),
-        crew_(*this, on),
-        stop_(std::make_unique<stop_source>()) {}
+        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (window_ + 2) * 8, window_ + 1)),
+        finishing_(runs_, done_, pool_, options.content_fingerprint),
+        crew_(*this, on) {}
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
 
@@ -83,17 +80,20 @@ class feed<pipeline<Source, S...>> {
     crew_.wait_all_away(lock);
   }
 
-  const auto& plan() const noexcept { return plan_; }
-  std::uint64_t seed() const noexcept { return seed_; }
+  const auto& plan() const noexcept { return runs_.plan; }
+  std::uint64_t seed() const noexcept { return runs_.seed; }
   std::size_t window() const noexcept { return window_; }
-  const Source& origin() const noexcept { return path_.source(); }
-  path_type& path() noexcept { return path_; }
+  const Source& origin() const noexcept { return runs_.path.source(); }
+  runs_type& runs() noexcept { return runs_; }
+  path_type& path() noexcept { return runs_.path; }
+  const path_type& path() const noexcept { return runs_.path; }
   const slab_pool& pool() const noexcept { return *pool_; }
-  const byte_budget& budget() const noexcept { return budget_; }
+  const byte_budget& budget() const noexcept { return runs_.budget; }
   executor& on() noexcept { return on_; }
 
-  /// Batches come from (epoch, number) on. If that is what comes next anyway, nothing is lost.
-  void seek(std::uint64_t epoch, std::uint64_t number) {
+  /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
+  /// If that is what comes next anyway, nothing is lost.
+  void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
     if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
@@ -101,10 +101,11 @@ class feed<pipeline<Source, S...>> {
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
+      moved_ = moved;
       started_ = true;
     }
     current_epoch_ = epoch;
-    to_open_ = plan_.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
+    to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
     std::lock_guard lock(mutex_);
     open_more();
   }
@@ -123,7 +124,6 @@ class feed<pipeline<Source, S...>> {
   /// The batch was moved out of its job: its place in the ring is free.
   void release(job_type* j) {
     j->value.reset();
-    j->failures.clear();
     advance(next_out_);
     std::lock_guard lock(mutex_);
     open_more();
@@ -137,12 +137,14 @@ class feed<pipeline<Source, S...>> {
   /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
   bool short_samples() const noexcept { return pace_.short_samples(); }
 
-  /// The key of a position, for messages.
-  std::string key_at(const job_type& j, std::uint64_t position) const {
+  /// The stage for which a sample was put on the quarantine list; may be empty.
+  std::string known_stage_of(std::uint64_t index) const { return runs_.bad.stage_of(index); }
+  /// The key of a sample, for messages.
+  std::string key_at(std::uint64_t index) const {
     try {
-      return printable(key_of(path_.source(), plan_.index(j.order, position)));
+      return printable(key_of(runs_.path.source(), index));
     } catch (const std::exception&) {
-      return "position " + std::to_string(position);
+      return "sample " + std::to_string(index);
     }
   }
 
@@ -160,7 +162,7 @@ class feed<pipeline<Source, S...>> {
   // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
 
   void advance(cursor& c) const noexcept {
-    if (++c.number == plan_.batches()) c = {c.epoch + epoch_step_, 0};
+    if (++c.number == runs_.plan.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
   void open_more() {
@@ -178,20 +180,15 @@ class feed<pipeline<Source, S...>> {
   }
 
   void open(job_type& j, std::uint64_t sequence) {
-    const auto mine = plan_.slice(next_in_.number);
+    const auto mine = runs_.plan.slice(next_in_.number);
     j.sequence = sequence;
     j.number = next_in_.number;
     j.first = mine.first;
     j.count = mine.count;
-    if (sequence <= mask_ || j.epoch != next_in_.epoch) j.order = plan_.order(seed_, next_in_.epoch);
+    if (sequence <= mask_ || j.epoch != next_in_.epoch)
+      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
-    j.cancelled.store(false, std::memory_order_relaxed);
-    // Always of the full size, so that a short last batch uses the same memory as the others.
-    if constexpr (batched) {
-      j.columns.begin(plan_.slots(), path_.template stage<types::batching>().order(), pool_);
-    } else {
-      j.columns.begin(j.count, layout::channels_last, pool_);
-    }
+    finishing_.begin(j, std::exchange(moved_, std::nullopt));
     j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
     j.offer();
     finish_some(j, 1);
@@ -240,7 +237,7 @@ class feed<pipeline<Source, S...>> {
       opened = opened_.load(std::memory_order_relaxed);
     }
     if (done_.taken() == opened) return;
-    stop_->request_stop();
+    runs_.stop->request_stop();
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
       job_type& j = ring_[s & mask_];
       j.cancelled.store(true, std::memory_order_relaxed);
@@ -249,12 +246,11 @@ class feed<pipeline<Source, S...>> {
     while (done_.taken() < opened) {
       job_type* const j = done_.take();
       j->value.reset();
-      j->failures.clear();
       j->columns.drop();
     }
     // The callbacks and tokens of the old source are gone with the samples that had them.
     std::lock_guard lock(mutex_);
-    stop_ = std::make_unique<stop_source>();
+    runs_.stop = std::make_unique<stop_source>();
   }
 
   // ---- workers --------------------------------------------------------------------------------------------------
@@ -306,82 +302,110 @@ class feed<pipeline<Source, S...>> {
   }
 
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clock* const clocks = path_.clocks().mine();
+    stage_clock* const clocks = runs_.path.clocks().mine();
     const std::uint64_t begun = now_ticks();
     std::uint64_t index[pace::max_run];
     // Samples are fetched into the cache some way ahead, and where they lie is computed a little at a time: the one goes on
     // during the other.
     constexpr std::uint64_t ahead = 8, stride = 16;
-    std::uint64_t known = 0;
+    std::uint64_t known = 0, print = 0;
     const auto foresee = [&](std::uint64_t end) {
       for (end = std::min(end, count); known < end; known += stride) {
-        plan_.indexes(j.order, j.first + from + known, std::min(stride, count - known), index + known);
+        const std::uint64_t n = std::min(stride, count - known);
+        runs_.plan.indexes(j.order, j.first + from + known, n, index + known);
+        if constexpr (batched) {
+          print += prints_of(j.first + from + known, index + known, n);
+          // A sample that may end while others are begun is counted before it is.
+          if constexpr (types::samples_suspend)
+            j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
+        }
       }
     };
     foresee(ahead);
-    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(path_.source(), index[i]);
+    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(runs_.path.source(), index[i]);
     const auto for_each = [&](auto&& one) {
       for (std::uint64_t next = 0; next < count;) {
         const std::uint64_t end = std::min(next + stride, count);
         foresee(end + ahead);
         for (; next < end; ++next) {
-          if (next + ahead < count) prefetch_sample(path_.source(), index[next + ahead]);
+          if (next + ahead < count) prefetch_sample(runs_.path.source(), index[next + ahead]);
           one(next);
         }
       }
     };
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i) {
-        resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
+        resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index[i])).handle);
       });
       pace_.learn(count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
       // Clocks are read between stages for slow samples, and for a few of the fast ones.
       const bool timed = pace_.slow_samples() || (clocks[order_row].count() & 0x3F00) == 0;
-      context c({}, &on_, &budget_, stop_->token());
+      context c = runs_.context_at({});
+      std::vector<failure> failed;
+      const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index[i], c, ticks); });
+        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index[i], bad, c, ticks, failed); });
         path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
-        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index[i], c, nullptr); });
+        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index[i], bad, c, nullptr, failed); });
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
       clocks[order_row].ran(count);
       pace_.learn(count, now_ticks() - begun);
-      finish_some(j, count);
+      const std::uint64_t good = count - failed.size();
+      j.print.fetch_add(print, std::memory_order_relaxed);
+      if (!failed.empty()) settle_all(j, failed);
+      finish_some(j, good);
     }
   }
 
   template <bool Timed>
-  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, context& c, std::uint64_t* ticks) noexcept {
-    c.move_to({seed_, j.epoch, j.first + slot, index});
+  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
+                std::uint64_t* ticks, std::vector<failure>& failed) noexcept {
+    c.move_to(runs_.place_of(j, slot, index));
     try {
-      std::uint64_t last = Timed ? now_ticks() : 0;
-      path_.template pass<types::order_end, Timed>(path_.source().at(index), c, j, slot, ticks, last);
+      if (bad != nullptr && bad->has(index)) runs_.refuse(c);
+      runs_.template run<Timed>(j, slot, c, ticks);
     } catch (...) {
-      j.fail(slot, c.stage(), std::current_exception());
+      add_failed(failed, slot, c);
     }
+  }
+  [[gnu::noinline]] void add_failed(std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
+    to.push_back(runs_.failed(slot, c, std::current_exception()));
+  }
+  [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
+    for (failure& f : failed) resume(settle_one(this, &j, std::move(f)).handle);
+  }
+  /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
+  static detached settle_one(feed* self, job_type* j, failure f) {
+    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+    task<bool> settling = runs_type::settle(&self->runs_, j, &c, std::move(f));
+    co_await settling;
+    self->finish_some(*j, 1);
   }
 
   // ---- samples that suspend -------------------------------------------------------------------------------------
 
   static detached run_one(feed* self, job_type* j, std::uint64_t slot, place where) {
-    context c(where, &self->on_, &self->budget_, self->stop_->token());
+    context c = self->runs_.context_at(where);
+    failure f;
     try {
-      c.enter(static_cast<std::uint32_t>(types::order_end));
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      auto item = path_type::to_rvalue(self->path_.source().at(where.index));
-      task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(&self->path_, std::move(item), &c, j, slot);
-      co_await rest;
+      task<void> running = runs_type::run_async(&self->runs_, j, slot, &c);
+      co_await running;
     } catch (...) {
-      j->fail(slot, c.stage(), std::current_exception());
+      f = self->runs_.failed(slot, c, std::current_exception());
     }
     if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+    if (f.cause != nullptr) {
+      task<bool> settling = runs_type::settle(&self->runs_, j, &c, std::move(f));
+      co_await settling;
+    }
     // Before the sample counts as finished: afterwards the loader may be gone.
     self->give_tokens(1);
     self->finish_some(*j, 1);
@@ -401,76 +425,14 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  // ---- finishing a batch ----------------------------------------------------------------------------------------
-
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
   void finish_some(job_type& j, std::uint64_t count) noexcept {
     if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
-    if constexpr (types::batches_suspend) {
-      if (!j.cancelled.load(std::memory_order_relaxed) && j.failures.empty()) {
-        return resume(complete_async(this, &j).handle);
-      }
-    }
-    complete(j);
-    done_.publish(j.sequence, &j);
+    finishing_.run(j);
   }
 
-  context batch_context(const job_type& j) noexcept {
-    return context({seed_, j.epoch, j.first, j.number}, &on_, &budget_, stop_->token());
-  }
-
-  /// True when the batch may go on to the batch stages.
-  bool check(job_type& j) {
-    if (j.cancelled.load(std::memory_order_relaxed)) return false;
-    if constexpr (batched) {
-      std::vector<std::size_t> failed;
-      for (const failure& f : j.failures) failed.push_back(static_cast<std::size_t>(f.slot));
-      if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), failed)) {
-        j.fail(m->slot, static_cast<std::uint32_t>(types::batching), std::make_exception_ptr(error(m->text)));
-      }
-      return j.failures.empty();
-    }
-    return true;
-  }
-
-  void complete(job_type& j) noexcept {
-    context c = batch_context(j);
-    try {
-      if (!check(j)) return j.columns.drop();
-      if constexpr (types::batches_suspend) {
-        // complete_async does the rest; here come only batches that have failed
-      } else if constexpr (batched) {
-        j.value.emplace(path_.template pass_batch<types::batching + 1>(j.columns.finish(j.count), c));
-      } else {
-        j.value.emplace(j.columns.finish(j.count));
-      }
-    } catch (...) {
-      j.fail(whole_batch, c.stage(), std::current_exception());
-    }
-  }
-
-  static detached complete_async(feed* self, job_type* j) {
-    context c = self->batch_context(*j);
-    try {
-      if (self->check(*j)) {
-        auto batch = j->columns.finish(j->count);
-        task<value> rest = path_type::template pass_batch_async<types::batching + 1>(&self->path_, std::move(batch), &c);
-        value v = co_await rest;
-        j->value.emplace(std::move(v));
-      } else {
-        j->columns.drop();
-      }
-    } catch (...) {
-      j->fail(whole_batch, c.stage(), std::current_exception());
-    }
-    self->done_.publish(j->sequence, j);
-  }
-
-  path_type path_;
-  const epoch_plan<path_type> plan_{path_};
-  const std::uint64_t seed_;
+  runs_type runs_;
   executor& on_;
-  byte_budget budget_;
   const std::size_t window_;
   tokens tokens_;  // of samples that may be under way at a time
   const bool run_ahead_;
@@ -479,12 +441,15 @@ class feed<pipeline<Source, S...>> {
   bool started_ = false;
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
   std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ =
+      0;                       // before the batch that is opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;
   std::unique_ptr<job_type[]> ring_;
   const std::uint64_t mask_;
   std::shared_ptr<slab_pool> pool_;
+  finishing<runs_type> finishing_;
 
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
@@ -492,7 +457,6 @@ class feed<pipeline<Source, S...>> {
 
   std::mutex mutex_;
   pump_crew<feed> crew_;
-  std::unique_ptr<stop_source> stop_;
 };
 
 }  // namespace wick::detail

@@ -29,6 +29,8 @@ class single_column {
     slots_[i].emplace(std::move(value));
   }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
   output finish(std::size_t) { return std::move(slots_); }
   void drop() noexcept { slots_.clear(); }
   /// Memory that finish() gave away, for the next time.

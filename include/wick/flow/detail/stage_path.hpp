@@ -64,6 +64,11 @@ class stage_path<pipeline<Source, S...>> {
     std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
     return out;
   }
+  /// The loader's own name where there is no stage of that number.
+  std::string stage_name_at(std::size_t i) const {
+    std::vector<std::string> names = stage_names();
+    return i < names.size() ? std::move(names[i]) : "loader";
+  }
   /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
   /// go by a stage's number, so each counts; of shard() only that it is there.
   std::vector<stage_identity> identity() const {

@@ -150,8 +150,9 @@ inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
       std::uint32_t codes = 0;
       for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
       if (codes > 256) {
-        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
-                    " codes; write the file again, or add wick::on_error(wick::skip) to leave it out");
+        throw error(
+            "damaged JPEG: a Huffman table of " + std::to_string(codes) +
+            " codes; write the file again, or set .on_error = wick::on_error(wick::skip) to leave it out");
       }
       at += 17 + codes;
     }

@@ -92,9 +92,10 @@ inline void check_png_complete(std::span<const std::byte> encoded) {
     const bool critical = (type & 0x20000000u) == 0;
     if (critical &&
         crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
-      throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
-                  " does not match; fetch or write the file again, or add wick::on_error(wick::skip) to "
-                  "leave it out");
+      throw error(
+          "damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
+          " does not match; fetch or write the file again, or set .on_error = wick::on_error(wick::skip) to "
+          "leave it out");
     }
     if (type == chunk_type("IEND")) return;
     at += std::size_t{12} + length;

@@ -98,8 +98,9 @@ inline std::string describe_start(std::span<const std::byte> data) {
 
 [[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size,
                                          const std::string& where) {
-  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " +
-              where + "; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
+  throw error(
+      "truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " + where +
+      "; fetch or write the file again, or set .on_error = wick::on_error(wick::skip) to leave it out");
 }
 
 }  // namespace wick::detail

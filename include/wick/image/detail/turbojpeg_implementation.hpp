@@ -137,8 +137,9 @@ class jpeg_decompressor {
     if (errors_.mgr.msg_code == JERR_INPUT_EOF) throw_truncated("JPEG", size_, "in the middle");
     char text[JMSG_LENGTH_MAX];
     (*errors_.mgr.format_message)(reinterpret_cast<j_common_ptr>(&info_), text);
-    throw error(std::string("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: ") + text +
-                "); write the file again, convert it, or add wick::on_error(wick::skip) to leave it out");
+    throw error(
+        std::string("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: ") + text +
+        "); write the file again, convert it, or set .on_error = wick::on_error(wick::skip) to leave it out");
   }
 
   void begin(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request) {

@@ -1,0 +1,134 @@
+/// \file
+/// The ledger as a file: a JSON object a line, written as failures are delivered.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <fcntl.h>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <wick/flow/error.hpp>
+#include <wick/flow/ledger.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
+/// overlong forms, no surrogates, nothing above U+10FFFF).
+inline std::size_t utf8_character(std::string_view text) noexcept {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return at(i) >= low && at(i) <= high;
+  };
+  const unsigned lead = at(0);
+  if (text.empty()) return 0;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    return follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    return follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4
+                                                                                                          : 0;
+  }
+  return 0;
+}
+
+/// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
+/// \xNN, as printable() does, since JSON has no other bytes.
+inline std::string json_string(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const std::size_t length = utf8_character(text);
+    if (length == 0) {
+      out += "\\\\x";
+      out += {digits[byte >> 4], digits[byte & 15]};
+    } else if (byte == '"' || byte == '\\') {
+      out += {'\\', text[0]};
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += "\\u00";
+      out += {digits[byte >> 4], digits[byte & 15]};
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out += '"';
+}
+
+}  // namespace detail
+
+/// One line of JSON, without its end:
+/// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
+/// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
+inline std::string to_json(const ledger_entry& e) {
+  std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
+                    ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
+                    ",\"kind\":\"" + std::string(name_of(e.kind)) + "\",\"action\":\"" +
+                    std::string(name_of(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
+  if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
+  return out + ",\"text\":" + detail::json_string(e.text) + "}";
+}
+
+/// A file that grows by a line a failure. Each is written at once and whole, so several ranks may have the
+/// same file (on a local disk), and whoever reads it while the training runs, or after a crash, finds whole
+/// lines.
+class ledger_file {
+ public:
+  /// Appends to what is there. \throws wick::error when it can't be opened
+  explicit ledger_file(std::filesystem::path path)
+      : path_(std::move(path)),
+        file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+    if (file_ < 0) {
+      throw error(printable(path_.native()) + ": ledger_file: can't be opened: " + reason(errno) +
+                  "; give a path in a folder that exists and may be written to");
+    }
+  }
+  ledger_file(const ledger_file&) = delete;
+  ledger_file& operator=(const ledger_file&) = delete;
+  ~ledger_file() { ::close(file_); }
+
+  /// A line that can't be written does not stop the training: trouble() says so from then on.
+  void add(const ledger_entry& e) noexcept try {
+    const std::string line = to_json(e) + '\n';
+    for (std::string_view left = line; !left.empty();) {
+      const ::ssize_t n = ::write(file_, left.data(), left.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        fault_ = errno;
+        ++lost_;
+        return;
+      }
+      left.remove_prefix(static_cast<std::size_t>(n));
+    }
+  } catch (...) {
+    fault_ = ENOMEM;
+    ++lost_;
+  }
+
+  /// What went wrong, empty when nothing did.
+  std::string trouble() const {
+    if (lost_ == 0) return {};
+    return printable(path_.native()) + ": ledger_file: " + std::to_string(lost_) +
+           " lines could not be written: " + reason(fault_) + "; loader.ledger() has them";
+  }
+
+ private:
+  static std::string reason(int fault) { return std::generic_category().message(fault); }
+
+  std::filesystem::path path_;
+  int file_;
+  int fault_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace wick
