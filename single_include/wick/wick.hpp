@@ -58,6 +58,191 @@
 #include <optional>
 #include <tuple>
 
+// ==== wick/flow/epoch_fingerprint.hpp
+/// \file
+/// What was delivered of an epoch, as a number: to compare runs, machines and ranks.
+
+#include <bit>
+
+// ==== wick/flow/fingerprint.hpp
+/// \file
+/// A number that says which data and which pipeline: what a resume compares before it goes on.
+
+#include <array>
+#include <concepts>
+#include <string_view>
+
+namespace wick {
+
+/// Adds up names, sizes and labels to 64 bits, the same in every run and, for the same bytes, on every
+/// machine. Each addition counts with its length, so {"ab", "c"} and {"a", "bc"} differ. Against accidents,
+/// not against attackers.
+class fingerprint_hash {
+ public:
+  constexpr fingerprint_hash& add(std::uint64_t value) noexcept {
+    state_ = (state_ ^ value) * 0x9E3779B97F4A7C15u;  // both steps can be undone: no addition forgets another
+    state_ ^= state_ >> 29;
+    return *this;
+  }
+  fingerprint_hash& add(std::string_view text) noexcept { return add(text.data(), text.size()); }
+  /// About 4 GB/s.
+  fingerprint_hash& add(const void* data, std::size_t size) noexcept {
+    const auto* bytes = static_cast<const unsigned char*>(data);
+    add(std::uint64_t{size});
+    for (; size >= 8; bytes += 8, size -= 8) add(word(bytes, 8));
+    if (size != 0) add(word(bytes, size));
+    return *this;
+  }
+  /// The hash of all that was added so far (the finaliser of MurmurHash3).
+  constexpr std::uint64_t value() const noexcept {
+    std::uint64_t h = state_;
+    h = (h ^ (h >> 33)) * 0xFF51AFD7ED558CCDu;
+    h = (h ^ (h >> 33)) * 0xC4CEB9FE1A85EC53u;
+    return h ^ (h >> 33);
+  }
+
+ private:
+  static std::uint64_t word(const unsigned char* bytes, std::size_t size) noexcept {
+    std::uint64_t value = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&value, bytes, size);
+    } else {
+      for (std::size_t i = 0; i < size; ++i) value |= std::uint64_t{bytes[i]} << (8 * i);
+    }
+    return value;
+  }
+
+  std::uint64_t state_ = 0x77636B;
+};
+
+namespace detail {
+template <class T>
+constexpr void add_parameter(fingerprint_hash& h, const T& value) noexcept {
+  if constexpr (std::is_floating_point_v<T>) {
+    h.add(std::bit_cast<std::uint64_t>(static_cast<double>(value)));
+  } else {
+    static_assert(std::is_integral_v<T> || std::is_enum_v<T>,
+                  "wick: parameters are numbers, enumerators and std::array of them; add anything else to a "
+                  "fingerprint_hash");
+    h.add(static_cast<std::uint64_t>(value));
+  }
+}
+template <class T, std::size_t N>
+constexpr void add_parameter(fingerprint_hash& h, const std::array<T, N>& values) noexcept {
+  for (const T& v : values) add_parameter(h, v);
+}
+
+/// It says itself what it was made with.
+template <class F>
+concept has_parameters = requires(const F& f) {
+  { f.fingerprint() } -> std::convertible_to<std::uint64_t>;
+};
+}  // namespace detail
+
+/// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers, enumerators and
+/// arrays of them; those that only decide which samples are refused stay out, so that a training can go on with others.
+template <class... T>
+constexpr std::uint64_t fingerprint_of_parameters(const T&... values) noexcept {
+  fingerprint_hash h;
+  (detail::add_parameter(h, values), ...);
+  return h.value();
+}
+
+}  // namespace wick
+
+namespace wick {
+
+/// What loader::fingerprint(epoch) gives. The sum over the ranks is that of one rank, and the sum over the
+/// parts of an epoch that was stopped and resumed is that of the whole.
+///
+/// Always in it: the data set (as its source tells it apart), the epoch, the size of the global batch; of
+/// each position which sample of the source stood there, or that it was left out; of each batch the shapes
+/// and types. With loader_options::content_fingerprint the bytes, too, as they were before the batch stages:
+/// of numbers, pictures and strings. Not in it: what batch stages do, batches that were thrown instead, the
+/// seed (the order shows it, and with the bytes the random numbers do). Without batch() and for objects in a
+/// group() it is of the positions alone.
+struct epoch_fingerprint {
+  std::uint64_t value = 0;
+  std::uint64_t samples = 0;  ///< handed over
+  std::uint64_t batches = 0;  ///< the same in batches, of this rank
+
+  epoch_fingerprint& operator+=(const epoch_fingerprint& other) noexcept {
+    value += other.value;
+    samples += other.samples;
+    batches += other.batches;
+    return *this;
+  }
+  friend epoch_fingerprint operator+(epoch_fingerprint a, const epoch_fingerprint& b) noexcept {
+    return a += b;
+  }
+  /// Of values and samples: ranks together have more batches than one alone.
+  friend bool operator==(const epoch_fingerprint& a, const epoch_fingerprint& b) noexcept {
+    return a.value == b.value && a.samples == b.samples;
+  }
+};
+
+namespace detail {
+
+/// Both halves of a product: every bit of it hangs on all of both (Wang Yi's wyhash has this idea).
+inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) noexcept {
+#ifdef __SIZEOF_INT128__
+  __extension__ using wide = unsigned __int128;
+  const wide p = static_cast<wide>(a) * b;
+  return static_cast<std::uint64_t>(p) ^ static_cast<std::uint64_t>(p >> 64);
+#else
+  const std::uint64_t al = a & 0xFFFFFFFFu, ah = a >> 32, bl = b & 0xFFFFFFFFu, bh = b >> 32;
+  const std::uint64_t ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
+  const std::uint64_t middle = (ll >> 32) + (lh & 0xFFFFFFFFu) + (hl & 0xFFFFFFFFu);
+  const std::uint64_t low = (ll & 0xFFFFFFFFu) | (middle << 32);
+  return low ^ (hh + (lh >> 32) + (hl >> 32) + (middle >> 32));
+#endif
+}
+
+inline constexpr std::uint64_t left_out = ~std::uint64_t{0};  // in place of an index
+
+/// A sample at a position.
+inline std::uint64_t print_of(std::uint64_t position, std::uint64_t index) noexcept {
+  return folded_product(position ^ 0xA0761D6478BD642Fu, index ^ 0xE7037ED1A0B428DBu);
+}
+
+/// The sum of those at `count` positions from `first` on. In variables of its own: the caller's may lie in memory.
+inline std::uint64_t prints_of(std::uint64_t first, const std::uint64_t* index, std::uint64_t count) noexcept {
+  std::uint64_t even = 0, odd = 0, i = 0;
+  for (; i + 2 <= count; i += 2) {
+    even += print_of(first + i, index[i]);
+    odd += print_of(first + i + 1, index[i + 1]);
+  }
+  return i < count ? even + odd + print_of(first + i, index[i]) : even + odd;
+}
+
+/// A hash of a sample's bytes: about 10 GB/s.
+inline std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept {
+  const auto word = [](const std::byte* at, std::size_t n) {
+    std::uint64_t w = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&w, at, n);
+    } else {
+      for (std::size_t i = 0; i < n; ++i) w |= std::to_integer<std::uint64_t>(at[i]) << (8 * i);
+    }
+    return w;
+  };
+  std::uint64_t a = folded_product(seed ^ 0x8EBC6AF09C88C6E3u, size ^ 0x589965CC75374CC3u), b = a;
+  for (; size >= 32; data += 32, size -= 32) {
+    a = folded_product(word(data, 8) ^ 0xA0761D6478BD642Fu, word(data + 8, 8) ^ a);
+    b = folded_product(word(data + 16, 8) ^ 0xE7037ED1A0B428DBu, word(data + 24, 8) ^ b);
+  }
+  for (; size != 0;) {
+    const std::size_t n = size < 8 ? size : 8;
+    a = folded_product(word(data, n) ^ 0xA0761D6478BD642Fu, a ^ n);
+    data += n;
+    size -= n;
+  }
+  return folded_product(a ^ 0x1D8E4E27C47D124Fu, b ^ 0xEB44ACCAB455D165u);
+}
+
+}  // namespace detail
+}  // namespace wick
+
 // ==== wick/flow/error.hpp
 /// \file
 /// What goes wrong, in words that say where, what was found and what to do.
@@ -131,9 +316,6 @@ inline std::string printable(std::string_view text) {
 /// \file
 /// How a sample is taken apart into fields, each of which becomes a column of the batch.
 
-#include <array>
-#include <concepts>
-
 // ==== wick/flow/sample.hpp
 /// \file
 /// What travels from stage to stage: a sample, and the bytes of one as they lie on disk.
@@ -141,7 +323,6 @@ inline std::string printable(std::string_view text) {
 #include <cstdlib>
 #include <new>
 #include <span>
-#include <string_view>
 
 // ==== wick/run/budget.hpp
 /// \file
@@ -330,12 +511,15 @@ inline std::size_t available_cpus() {
 /// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
 /// std::atomic::wait elsewhere).
 
+#include <chrono>
 #include <climits>
 
 #ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+#else
 #endif
 
 namespace wick::detail {
@@ -347,6 +531,20 @@ inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected)
   ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
 #else
   word.wait(expected, std::memory_order_relaxed);
+#endif
+}
+
+/// The same, for no longer than `most`, less than a second.
+inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                           std::chrono::nanoseconds most) noexcept {
+#ifdef __linux__
+  const timespec time{0, static_cast<long>(most.count())};
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr, 0);
+#else
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
+  }
 #endif
 }
 
@@ -369,8 +567,13 @@ struct std_atomics {
   using atomic = std::atomic<T>;
   using mutex = std::mutex;
   static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept { futex_wait(word, expected); }
+  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       std::chrono::nanoseconds most) noexcept {
+    futex_wait_for(word, expected, most);
+  }
   static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
   static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
+  static std::chrono::nanoseconds now() noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }
 };
 
 /// A word on which one thread waits for one event. What was written before set is visible after wait, and to who saw
@@ -538,7 +741,8 @@ inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_
 
 // ==== wick/run/detail/run_queues.hpp
 /// \file
-/// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of them.
+/// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of
+/// them.
 
 // ==== wick/run/detail/injector.hpp
 /// \file
@@ -597,38 +801,101 @@ using injector = basic_injector<>;
 
 }  // namespace wick::detail
 
+// ==== wick/run/detail/sharing_record.hpp
+/// \file
+/// Whether it pays to have one more worker awake, judged by how it went before.
+
+namespace wick::detail {
+
+/// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
+/// along, which costs each of the two 100 ns and more. So a burst of jobs of less than that is done sooner,
+/// and for a third of the time on the processors, by the worker that posted it. Nobody knows before how long
+/// a job will take; so those who look for work say how it went, and once it was in vain a few times in a row
+/// they should nap instead.
+///
+/// Any thread may call any member. What it tells is a hint: calls at the same time may be counted as one.
+class sharing_record {
+ public:
+  using nanoseconds = std::chrono::nanoseconds;
+
+  /// \param patience  how often it must have been in vain in a row
+  explicit sharing_record(std::uint32_t patience) noexcept : patience_(patience) {}
+
+  /// A worker with more than it can run at once has woken another.
+  void woke(nanoseconds now) noexcept { woke_.store(now.count(), std::memory_order_relaxed); }
+  /// A worker has nothing to do any more: soon after such a wake-up one worker less would have been enough.
+  /// `clock` is asked when there was one.
+  template <class Clock>
+  void idle(Clock&& clock) noexcept {
+    const nanoseconds::rep woke = woke_.load(std::memory_order_relaxed);
+    if (woke == 0) return;
+    woke_.store(0, std::memory_order_relaxed);
+    judge(clock().count() - woke >= worth_a_wake.count());
+  }
+  /// Somebody has run `jobs` of another's in that time.
+  void took(std::size_t jobs, nanoseconds time) noexcept { judge(time >= worth_a_move * jobs); }
+
+  bool in_vain() const noexcept { return in_vain_.load(std::memory_order_relaxed) >= patience_; }
+  /// How long to nap: the longer it has been in vain, the longer, from 0.1 to 0.8 ms.
+  nanoseconds nap() const noexcept {
+    const std::uint32_t more = in_vain_.load(std::memory_order_relaxed) - patience_;
+    return shortest_nap * (1u << std::min<std::uint32_t>(more, 3));
+  }
+
+ private:
+  static constexpr nanoseconds worth_a_wake = std::chrono::microseconds(20), worth_a_move{250},
+                               shortest_nap = std::chrono::microseconds(100);
+
+  void judge(bool was_of_use) noexcept {
+    const std::uint32_t n = in_vain_.load(std::memory_order_relaxed);
+    const std::uint32_t now = was_of_use ? 0 : std::min(n + 1, patience_ + 3);
+    if (now != n) in_vain_.store(now, std::memory_order_relaxed);
+  }
+
+  const std::uint32_t patience_;
+  std::atomic<std::uint32_t> in_vain_{0};
+  std::atomic<nanoseconds::rep> woke_{0};
+};
+
+}  // namespace wick::detail
+
 // ==== wick/run/event_count.hpp
 /// \file
-/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker, which wakes
-/// the next.
+/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker,
+/// which wakes the next.
 
 namespace wick {
 
-/// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic operation on
-/// it and no fence is needed.
+/// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic
+/// operation on it and no fence is needed.
 ///
-/// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches the word
-/// (retire), then looks for items once more. The two touches have an order: if the producer's is first, the worker's
-/// look sees the item; if the worker's is first, the producer sees it sleeping and hands it a permit. A producer that
-/// sees a searcher leaves it to that one: a searcher looks again after its own touch.
+/// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches
+/// the word (retire), then looks for items once more. The two touches have an order: if the producer's is
+/// first, the worker's look sees the item; if the worker's is first, the producer sees it sleeping and hands
+/// it a permit. A producer that sees a searcher leaves it to that one: a searcher looks again after its own
+/// touch.
 ///
-/// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the order
-/// begin_search, then found or retire, after retire either cancel or sleep, which both make it a searcher again. When
-/// it is destroyed nobody may sleep: notify_all, and join those who did. `Atomics` is the tests' (detail::std_atomics).
+/// Where work comes in bursts that are over before a woken worker is of use, a worker naps before it sleeps:
+/// it looks again by itself after a while, and until then who has work that can wait so long
+/// (notify_unless_napping) need not wake anybody. The end of a nap is a touch like any other, with a look
+/// after it.
+///
+/// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the
+/// order begin_search, then found or retire, after retire either cancel or sleep, which both make it a
+/// searcher again; between the two, begin_nap and either end_nap or nap, as often as it likes. When it is
+/// destroyed nobody may sleep: notify_all, and join those who did. `Atomics` is the tests'
+/// (detail::std_atomics).
 template <class Atomics = detail::std_atomics>
 class basic_event_count {
  public:
   /// An item was published. Wakes one sleeper unless someone searches already.
-  void notify() noexcept {
-    std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
-    while (sleeping(seen) != 0 && searching(seen) == 0) {
-      // The woken one counts as searching from now on, so that the next notify needs no system call.
-      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel)) {
-        permits_.fetch_add(1, std::memory_order_release);
-        Atomics::wake_one(permits_);
-        return;
-      }
-    }
+  void notify() noexcept { wake_for(state_.fetch_add(0, std::memory_order_acq_rel)); }
+
+  /// The same for an item that can wait for as long as a nap takes: wakes nobody while somebody naps. Whether
+  /// it has woken one.
+  bool notify_unless_napping() noexcept {
+    const std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
+    return napping(seen) == 0 && wake_for(seen);
   }
 
   /// Wakes everyone who sleeps (to stop).
@@ -648,27 +915,31 @@ class basic_event_count {
   /// A worker begins to look in other places than its own queue.
   void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
 
-  /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks once more
-  /// after its touch, `more()`, and wakes a successor when there is anything: a producer that touched before has
-  /// published what is looked for, one that touches later sees that nobody searches.
+  /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks
+  /// once more after its touch, `more()`, and wakes a successor when there is anything and nobody naps: a
+  /// producer that touched before has published what is looked for, one that touches later sees that nobody
+  /// searches. Whether it has woken one.
   template <class Look>
-  void found(Look&& more) noexcept {
-    if (searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more()) notify();
+  bool found(Look&& more) noexcept {
+    return searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more() &&
+           notify_unless_napping();
   }
-  /// The same without a look: wakes a successor in any case, which costs a wake-up for nothing when there is nothing.
+  /// The same without a look: wakes a successor in any case, which costs a wake-up for nothing when there is
+  /// nothing.
   void found() noexcept {
     found([] { return true; });
   }
 
-  /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then either
-  /// cancel() or sleep().
+  /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then
+  /// either cancel() or sleep().
   void retire() noexcept { state_.fetch_add(one_sleeping - one_searching, std::memory_order_acq_rel); }
 
   /// There was something after all: the caller is a searcher again.
   void cancel() noexcept {
     std::uint64_t seen = state_.load(std::memory_order_relaxed);
     while (sleeping(seen) != 0) {
-      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel)) return;
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel))
+        return;
     }
     take_permit();  // a notify chose this sleeper already
   }
@@ -676,16 +947,50 @@ class basic_event_count {
   /// Sleeps until chosen by a notify; the caller is a searcher then.
   void sleep() noexcept { take_permit(); }
 
-  /// For tests and reports.
+  /// One that has retired will sleep for a while only: then it must either nap() or end_nap().
+  void begin_nap() noexcept { state_.fetch_add(one_napping, std::memory_order_relaxed); }
+
+  /// Sleeps until chosen by a notify, true and the caller is a searcher then; or for as long as `most`, false
+  /// and all is as if it had retired just now.
+  bool nap(std::chrono::nanoseconds most) noexcept {
+    Atomics::wait_for(permits_, 0, most);
+    // A permit first: the wake-up that came with it may have been the only one, and this thread has used it
+    // up. A load might be of before it.
+    bool chosen = false;
+    std::uint32_t n = permits_.fetch_add(0, std::memory_order_relaxed);
+    while (n != 0 && !chosen) chosen = permits_.compare_exchange_weak(n, n - 1, std::memory_order_relaxed);
+    end_nap();  // acquires what the one who chose it wrote, too
+    return chosen;
+  }
+  /// Who relied on the nap is relieved of it only by a look after this.
+  void end_nap() noexcept { state_.fetch_sub(one_napping, std::memory_order_acquire); }
+
+  /// For tests and reports. Who naps sleeps.
   std::uint32_t sleepers() const noexcept {
     return static_cast<std::uint32_t>(sleeping(state_.load(std::memory_order_acquire)));
   }
 
  private:
+  // Who naps is counted twice: among the sleepers, too, so that notify wakes it like any other.
   static constexpr std::uint64_t one_sleeping = 1;
-  static constexpr std::uint64_t one_searching = std::uint64_t{1} << 32;
-  static constexpr std::uint64_t sleeping(std::uint64_t s) noexcept { return s & 0xFFFFFFFFu; }
-  static constexpr std::uint64_t searching(std::uint64_t s) noexcept { return s >> 32; }
+  static constexpr std::uint64_t one_napping = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t one_searching = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t sleeping(std::uint64_t s) noexcept { return s % one_napping; }
+  static constexpr std::uint64_t napping(std::uint64_t s) noexcept { return s % one_searching / one_napping; }
+  static constexpr std::uint64_t searching(std::uint64_t s) noexcept { return s / one_searching; }
+
+  bool wake_for(std::uint64_t seen) noexcept {
+    while (sleeping(seen) != 0 && searching(seen) == 0) {
+      // The woken one counts as searching from now on, so that the next notify needs no system call.
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching,
+                                       std::memory_order_acq_rel)) {
+        permits_.fetch_add(1, std::memory_order_release);
+        Atomics::wake_one(permits_);
+        return true;
+      }
+    }
+    return false;
+  }
 
   void take_permit() noexcept {
     std::uint32_t n = permits_.load(std::memory_order_acquire);
@@ -713,15 +1018,14 @@ using event_count = basic_event_count<>;
 /// \file
 /// A worker's own queue: it puts jobs in, it and the others take the oldest out.
 
-#include <bit>
-
 namespace wick {
 
-/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because batches
-/// leave in order and the oldest sample holds up all others.
+/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
+/// batches leave in order and the oldest sample holds up all others.
 ///
-/// push: only the owner. pop, empty, size: any thread. What the owner wrote before push is visible to who pops. The
-/// queue does not own what it holds; it must be empty (or its content accounted for elsewhere) when it is destroyed.
+/// push: only the owner. pop, pop_half, empty, size: any thread. What the owner wrote before push is visible
+/// to who pops. The queue does not own what it holds; it must be empty (or its content accounted for
+/// elsewhere) when it is destroyed.
 template <class T, class Atomics = detail::std_atomics>
 class steal_queue {
   template <class V>
@@ -747,16 +1051,25 @@ class steal_queue {
 
   /// The oldest item, or null when there is none.
   T* pop() noexcept {
+    T* item;
+    return pop_half(&item, 1) != 0 ? item : nullptr;
+  }
+  /// The oldest items, into `to`: half of what is there, rounded up, at most `most`. How many; what lies
+  /// behind them in `to` is lost.
+  std::size_t pop_half(T** to, std::size_t most) noexcept {
     // An old head does no harm: the exchange below fails then and brings the new one.
     std::uint64_t head = head_.load(std::memory_order_relaxed);
     for (;;) {
       // acquire: sees the items up to this tail, and what they point to
-      if (head >= tail_.load(std::memory_order_acquire)) return nullptr;
-      T* const item = items_[head & mask_].load(std::memory_order_relaxed);
-      // release: the read above is over before the producer may see the slot as free.
-      // On failure another took it, and `head` is the new one: 64 bits never come round.
-      if (head_.compare_exchange_weak(head, head + 1, std::memory_order_release, std::memory_order_relaxed)) {
-        return item;
+      const std::uint64_t tail = tail_.load(std::memory_order_acquire);
+      if (head >= tail) return 0;
+      const std::uint64_t n = most == 1 ? 1 : std::min<std::uint64_t>((tail - head + 1) / 2, most);
+      for (std::uint64_t i = 0; i < n; ++i)
+        to[i] = items_[(head + i) & mask_].load(std::memory_order_relaxed);
+      // release: the reads above are over before the producer may see the slots as free.
+      // On failure another took some, and `head` is the new one: 64 bits never come round.
+      if (head_.compare_exchange_weak(head, head + n, std::memory_order_release, std::memory_order_relaxed)) {
+        return static_cast<std::size_t>(n);
       }
     }
   }
@@ -766,7 +1079,8 @@ class steal_queue {
   }
   /// Of a moment that is over; while others push and pop it may be off by what they did meanwhile.
   std::size_t size() const noexcept {
-    const std::uint64_t head = head_.load(std::memory_order_acquire), tail = tail_.load(std::memory_order_acquire);
+    const std::uint64_t head = head_.load(std::memory_order_acquire),
+                        tail = tail_.load(std::memory_order_acquire);
     return tail > head ? static_cast<std::size_t>(tail - head) : 0;
   }
 
@@ -781,13 +1095,16 @@ class steal_queue {
 
 namespace wick::detail {
 
-/// All of the executor but its threads: who gets which job, and who sleeps when. post and stop: any thread. next: one
-/// thread a worker number. A job that was posted is handed out once, and is not left lying while a worker sleeps that
-/// could take it; what was written before post is visible to who gets it.
+/// All of the executor but its threads: who gets which job, and who sleeps when. post and stop: any thread.
+/// next: one thread a worker number. A job that was posted is handed out once, and is not left lying while a
+/// worker sleeps that could take it; a worker's own job may lie there for as long as others nap, 0.8 ms at
+/// most (see sharing_record). What was written before post is visible to who gets the job.
 template <class Atomics = std_atomics>
 class basic_run_queues {
  public:
-  basic_run_queues(std::size_t workers, std::size_t capacity) {
+  /// \param patience  how often it must have been no use to be awake, in a row, before workers nap
+  basic_run_queues(std::size_t workers, std::size_t capacity, std::uint32_t patience = 4)
+      : sharing_(patience) {
     workers_.reserve(workers);
     for (std::size_t i = 0; i < workers; ++i) {
       workers_.push_back(std::make_unique<worker>(capacity, static_cast<std::uint32_t>(i * 0x9E3779B9u + 1)));
@@ -798,36 +1115,40 @@ class basic_run_queues {
 
   /// `from`: the number of the worker that calls, or anything higher.
   void post(job* j, std::size_t from) noexcept {
-    if (from >= workers_.size() || !workers_[from]->queue.push(j)) injector_.push(j);
-    // The only worker there is is awake, and looks once more before it sleeps.
-    if (from < workers_.size() && workers_.size() == 1) return;
-    idle_.notify();
+    const bool own = from < workers_.size();
+    if (!own || !workers_[from]->queue.push(j)) injector_.push(j);
+    if (!own) {
+      idle_.notify();
+    } else if (workers_.size() >
+               1) {  // the only worker there is is awake, and looks once more before it sleeps
+      if (idle_.notify_unless_napping()) sharing_.woke(Atomics::now());
+    }
   }
 
-  /// The next job of worker `number`; sleeps while there is none. Null after stop(), when there is nothing anywhere.
+  /// The next job of worker `number`; sleeps while there is none. Null after stop(), when there is nothing
+  /// anywhere.
   job* next(std::size_t number) noexcept {
     worker& w = *workers_[number];
     if (job* j = find(w)) return j;
     idle_.begin_search();
-    for (;;) {
-      job* j = steal(w);
-      if (j == nullptr) j = injector_.pop();
-      if (j != nullptr) {
-        idle_.found([this] { return anything(); });
-        return j;
+    bool leaves_the_workers_theirs = false;
+    if (w.taken != 0) {
+      sharing_.took(std::exchange(w.taken, 0), Atomics::now() - w.taken_at);
+      leaves_the_workers_theirs = naps(w);
+    }
+    for (bool idle = false;; leaves_the_workers_theirs = false) {
+      if (!leaves_the_workers_theirs) {
+        job* j = steal_some(w);
+        if (j == nullptr) j = injector_.pop();
+        if (j != nullptr) {
+          w.empty_naps = 0;
+          if (idle_.found([this] { return anything(); })) sharing_.woke(Atomics::now());
+          return j;
+        }
+        if (!std::exchange(idle, true)) sharing_.idle(&Atomics::now);
       }
       idle_.retire();
-      // Before the look: who sees the stop sees what was posted before it, and must not leave that behind.
-      const bool stopping = stopping_.load(std::memory_order_acquire);
-      if (anything()) {
-        idle_.cancel();
-      } else if (stopping) {
-        idle_.cancel();
-        idle_.found();
-        return nullptr;
-      } else {
-        idle_.sleep();
-      }
+      if (!rest(w, leaves_the_workers_theirs)) return nullptr;
     }
   }
 
@@ -861,6 +1182,8 @@ class basic_run_queues {
  private:
   template <class T>
   using atomic = typename Atomics::template atomic<T>;
+  static constexpr std::size_t max_taken = 8;
+  static constexpr std::uint32_t max_empty_naps = 4;
 
   struct alignas(64) worker {
     worker(std::size_t capacity, std::uint32_t seed) : queue(capacity), random(seed) {}
@@ -868,10 +1191,40 @@ class basic_run_queues {
     std::atomic<std::uint64_t> stolen{0};  // only for reports
     std::uint32_t random;
     std::uint32_t tick = 0;
+    std::uint32_t empty_naps = 0;          // in a row
+    std::size_t taken = 0;                 // jobs of another's that it runs, or has run
+    std::chrono::nanoseconds taken_at{0};  // when it began
   };
 
-  /// Own and shared queue take turns, so that neither can starve the other. And once in 64 turns another's queue comes
-  /// first: its worker may be at something long while this one never runs out of work.
+  bool naps(const worker& w) const noexcept {
+    return workers_.size() > 1 && sharing_.in_vain() && w.empty_naps < max_empty_naps;
+  }
+  /// Of one that has retired: looks once more, naps and sleeps, until it has reason to search again. False
+  /// after the stop, when there is nothing more.
+  bool rest(worker& w, bool leaves_the_workers_theirs) noexcept {
+    for (;; leaves_the_workers_theirs = false) {
+      const bool nap = naps(w);
+      if (nap) idle_.begin_nap();
+      // Before the look: who sees the stop sees what was posted before it, and must not leave that behind.
+      const bool stopping = stopping_.load(std::memory_order_acquire);
+      const bool there = nap && leaves_the_workers_theirs ? !injector_.empty() : anything();
+      if (there || stopping) {
+        if (nap) idle_.end_nap();
+        idle_.cancel();
+        if (!there) idle_.found();
+        return there;
+      }
+      if (!nap) {
+        idle_.sleep();
+        return true;
+      }
+      ++w.empty_naps;
+      if (idle_.nap(sharing_.nap())) return true;
+    }
+  }
+
+  /// Own and shared queue take turns, so that neither can starve the other. And once in 64 turns another's
+  /// queue comes first: its worker may be at something long while this one never runs out of work.
   job* find(worker& w) noexcept {
     const std::uint32_t tick = w.tick++;
     if (tick % 64 == 63) {
@@ -884,22 +1237,40 @@ class basic_run_queues {
     return injector_.pop();
   }
 
+  /// Another's oldest job, from a random one on.
   job* steal(worker& thief) noexcept {
+    job* one;
+    return steal_from_any(thief, &one, 1) != 0 ? one : nullptr;
+  }
+  /// Some of another's jobs: gives one back, the others lie in the own queue, which is empty. A job at a time
+  /// would cost more than a short job does: each of the two takes the head of the queue from the other's
+  /// cache.
+  job* steal_some(worker& thief) noexcept {
+    std::array<job*, max_taken> jobs;
+    const std::size_t n = steal_from_any(thief, jobs.data(), std::min(max_taken, thief.queue.capacity() + 1));
+    if (n == 0) return nullptr;
+    thief.taken = n;
+    thief.taken_at = Atomics::now();
+    for (std::size_t i = 1; i < n; ++i) thief.queue.push(jobs[i]);
+    return jobs[0];
+  }
+  std::size_t steal_from_any(worker& thief, job** to, std::size_t most) noexcept {
     const std::size_t n = workers_.size();
     thief.random = thief.random * 1664525u + 1013904223u;
     const std::size_t start = thief.random % n;
     for (std::size_t i = 0; i < n; ++i) {
       worker& victim = *workers_[(start + i) % n];
       if (&victim == &thief) continue;
-      if (job* j = victim.queue.pop()) {
-        thief.stolen.store(thief.stolen.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-        return j;
+      if (const std::size_t got = victim.queue.pop_half(to, most)) {
+        thief.stolen.store(thief.stolen.load(std::memory_order_relaxed) + got, std::memory_order_relaxed);
+        return got;
       }
     }
-    return nullptr;
+    return 0;
   }
 
   basic_event_count<Atomics> idle_;
+  sharing_record sharing_;
   basic_injector<Atomics> injector_;
   atomic<bool> stopping_{false};
   std::vector<std::unique_ptr<worker>> workers_;
@@ -1092,8 +1463,6 @@ class io_pool {
 /// \file
 /// Deadlines, and one thread that sleeps until the next of them.
 
-#include <chrono>
-
 namespace wick {
 
 /// One deadline; lies inside what waits for it, and lives until `expired` was called or cancel() returned
@@ -1272,15 +1641,17 @@ namespace wick {
 struct executor_options {
   std::size_t workers = 0;         ///< 0: available_cpus()
   std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
-  std::size_t queue_capacity = 256;  ///< of each worker's own queue; more goes to the shared one
+  std::size_t queue_capacity = 1024; ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";       ///< of the threads, as top shows them
   std::vector<int> pin_to = {};    ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
 };
 
 /// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
 /// which every worker looks at between any two jobs, and now and then each looks into another's queue though its own is
-/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. A worker must not
-/// block: what waits suspends (see io(), sleep_for, channel).
+/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. Only what workers post
+/// themselves may lie there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then
+/// free workers come round now and then instead of being woken. A worker must not block: what waits suspends (see io(),
+/// sleep_for, channel).
 ///
 /// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
 /// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between
@@ -1501,7 +1872,8 @@ inline executor::helper::~helper() {
 
 // ==== wick/run/detail/frame_pool.hpp
 /// \file
-/// Memory for coroutine frames: a free list per thread and size class in front of the heap.
+/// Memory for coroutine frames: free lists per thread and size class, and a depot between the threads, in
+/// front of the heap.
 
 namespace wick::detail {
 
@@ -1517,59 +1889,118 @@ inline constexpr bool frames_from_heap = false;
 inline constexpr bool frames_from_heap = false;
 #endif
 
-/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of the last
-/// ones is warm and needs no lock. Frames that move between threads move between lists; each list is bounded.
-/// Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for heap profilers), each frame goes back to the
-/// heap, so that the use of one that is gone is seen.
+/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
+/// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
+/// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
+/// size, the depot at most 1 MiB; the rest goes to the heap, and so does all that finds the depot in use, so
+/// that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for heap
+/// profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
 class frame_pool {
  public:
   static void* allocate(std::size_t size) {
     const std::size_t c = size_class(size);
-    if (c < classes) {
-      frame_pool& pool = of_this_thread();
-      if (node* n = pool.free_[c]) {
-        pool.free_[c] = n->next;
-        --pool.count_[c];
-        return n;
-      }
-      return ::operator new((c + 1) * granularity);
-    }
-    return ::operator new(size);
+    if (c >= classes || frames_from_heap) return ::operator new(size);
+    lists& mine = of_this_thread().lists_[c];
+    if (mine.first == nullptr && !refill(mine, c)) return ::operator new((c + 1) * granularity);
+    --mine.count;
+    return std::exchange(mine.first, mine.first->next);
   }
 
   static void release(void* memory, std::size_t size) noexcept {
     const std::size_t c = size_class(size);
-    if (c < classes && !frames_from_heap) {
-      frame_pool& pool = of_this_thread();
-      if (pool.count_[c] < kept && !pool.closed_) {
-        auto* n = ::new (memory) node{pool.free_[c]};
-        pool.free_[c] = n;
-        ++pool.count_[c];
-        return;
-      }
+    if (c >= classes || frames_from_heap) return ::operator delete(memory);
+    lists& mine = of_this_thread().lists_[c];
+    if (mine.count >= list_length && !make_room(mine, c)) return ::operator delete(memory);
+    mine.first = ::new (memory) node{mine.first, nullptr};
+    ++mine.count;
+  }
+
+  /// Gives back to the heap what the calling thread and the depot keep; for who counts memory.
+  static void trim() noexcept {
+    frame_pool& mine = of_this_thread();
+    for (std::size_t c = 0; c < classes; ++c) {
+      lists& l = mine.lists_[c];
+      if (l.count != closed) l.count = 0;
+      drop(std::exchange(l.first, nullptr));
+      drop(std::exchange(l.full, nullptr));
+      while (node* const list = depot::take(c)) drop(list);
     }
-    ::operator delete(memory);
   }
 
  private:
   struct node {
     node* next;
+    node* next_list;  // of the first of a list in the depot
+  };
+  struct lists {
+    node* first = nullptr;  // `count` of them
+    std::size_t count = 0;
+    node* full = nullptr;  // list_length of them, or none
   };
   static constexpr std::size_t granularity = 64;
   static constexpr std::size_t classes = 32;  // up to 2 KiB
-  static constexpr unsigned kept = 256;
+  static constexpr std::size_t list_length = 64, closed = ~std::size_t{0};
 
   static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
 
-  constexpr frame_pool() noexcept = default;
-  void close() noexcept {
-    closed_ = true;
-    for (node*& list : free_) {
-      while (list != nullptr) {
-        node* n = list;
-        list = n->next;
-        ::operator delete(n);
+  class depot {
+   public:
+    static node* take(std::size_t c) noexcept {
+      depot& d = all()[c];
+      if (!d.mutex_.try_lock()) return nullptr;
+      node* const list = d.first_;
+      if (list != nullptr) {
+        d.first_ = list->next_list;
+        --d.count_;
       }
+      d.mutex_.unlock();
+      return list;
+    }
+    static bool give(std::size_t c, node* list) noexcept {
+      depot& d = all()[c];
+      if (!d.mutex_.try_lock()) return false;
+      const bool room = d.count_ * list_length * (c + 1) * granularity < (std::size_t{1} << 20);
+      if (room) {
+        list->next_list = std::exchange(d.first_, list);
+        ++d.count_;
+      }
+      d.mutex_.unlock();
+      return room;
+    }
+
+   private:
+    static std::array<depot, classes>& all() noexcept {
+      static constinit std::array<depot, classes> depots;
+      return depots;
+    }
+    std::mutex mutex_;
+    node* first_ = nullptr;
+    std::size_t count_ = 0;
+  };
+
+  [[gnu::noinline]] static bool refill(lists& mine, std::size_t c) noexcept {
+    if (mine.count == closed) return false;
+    mine.first = mine.full != nullptr ? std::exchange(mine.full, nullptr) : depot::take(c);
+    if (mine.first == nullptr) return false;
+    mine.count = list_length;
+    return true;
+  }
+  [[gnu::noinline]] static bool make_room(lists& mine, std::size_t c) noexcept {
+    if (mine.count == closed || (mine.full != nullptr && !depot::give(c, mine.full))) return false;
+    mine.full = std::exchange(mine.first, nullptr);
+    mine.count = 0;
+    return true;
+  }
+
+  constexpr frame_pool() noexcept = default;
+  static void drop(node* list) noexcept {
+    while (list != nullptr) ::operator delete(std::exchange(list, list->next));
+  }
+  void close() noexcept {
+    for (lists& l : lists_) {
+      drop(std::exchange(l.first, nullptr));
+      drop(std::exchange(l.full, nullptr));
+      l.count = closed;
     }
   }
   struct at_thread_end {
@@ -1577,15 +2008,14 @@ class frame_pool {
     ~at_thread_end() { pool.close(); }
   };
   [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
-    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone already.
+    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone
+    // already.
     thread_local frame_pool pool;
     thread_local const at_thread_end closer{pool};
     return pool;
   }
 
-  std::array<node*, classes> free_{};
-  std::array<unsigned, classes> count_{};
-  bool closed_ = false;
+  std::array<lists, classes> lists_{};
 };
 
 /// A promise that derives from this takes its frame from the pool.
@@ -2622,6 +3052,10 @@ class memory_column {
       const dtype type = field_access<T>::type(value);
       if (std::byte* at = place(i, each, type)) {
         field_access<T>::write_to(value, slot{at, about_.order == layout::nchw});
+      } else {
+        // It is made all the same: one that fails must do so whoever came first.
+        std::vector<std::byte> scratch(static_cast<std::size_t>(each.count()) * size_of(type));
+        field_access<T>::write_to(value, slot{scratch.data(), about_.order == layout::nchw});
       }
     } else {
       std::byte* base = base_.load(std::memory_order_acquire);
@@ -2656,7 +3090,40 @@ class memory_column {
     return std::nullopt;
   }
 
-  /// All slots below `n` are written; nobody writes any more.
+  /// Before a slot is written anew: what was judged of it before counts no more. Any thread.
+  void forget(std::size_t i) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(misfits_, [i](const auto& m) { return m.first == i; });
+  }
+  // What follows is called when nobody writes any more.
+
+  /// Some samples were not written, since one that failed later had said what a slot looks like:
+  /// first_misfit() finds no fault with them, and all have to be made again.
+  bool stale(const std::vector<std::size_t>& failed) const {
+    return std::any_of(misfits_.begin(), misfits_.end(), [&](const auto& m) {
+      return std::find(failed.begin(), failed.end(), m.first) == failed.end();
+    });
+  }
+  /// Of the `n` slots these (rising) have no sample: the others move together, in their order.
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) noexcept {
+    std::byte* const base = base_.load(std::memory_order_relaxed);
+    for (std::size_t g = 0; g < gaps.size(); ++g) {
+      const std::size_t from = gaps[g] + 1, to = g + 1 < gaps.size() ? gaps[g + 1] : n;
+      if (from < to)
+        std::memmove(base + (from - g - 1) * stride_, base + from * stride_, (to - from) * stride_);
+    }
+  }
+  /// Shape and type of a sample.
+  void describe(fingerprint_hash& to) const noexcept {
+    to.add(static_cast<std::uint64_t>(about_.type));
+    for (const std::int64_t e : about_.each) to.add(static_cast<std::uint64_t>(e));
+  }
+  /// The bytes of one, mixed into `seed`.
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    return content_of(base_.load(std::memory_order_relaxed) + i * stride_, stride_, seed);
+  }
+
+  /// All slots below `n` are written.
   output finish(std::size_t n) {
     about_.count = static_cast<std::int64_t>(n);
     if (n == 0) memory_ = pool_->acquire(1, number_);
@@ -2742,6 +3209,22 @@ class object_column {
     slots_[i].emplace(std::move(value));
   }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    for (std::size_t g = 0; g < gaps.size(); ++g) {
+      const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
+      for (std::size_t i = gaps[g] + 1; i < to; ++i) slots_[i - g - 1] = std::move(slots_[i]);
+    }
+  }
+  void describe(fingerprint_hash&) const noexcept {}
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    if constexpr (std::is_same_v<T, std::string>) {
+      return content_of(reinterpret_cast<const std::byte*>(slots_[i]->data()), slots_[i]->size(), seed);
+    } else {
+      return seed;
+    }
+  }
   output finish(std::size_t n) {
     output out;
     out.reserve(n);
@@ -2819,6 +3302,22 @@ class composite_column {
         },
         columns_);
     return lowest;
+  }
+  void forget(std::size_t i) {
+    std::apply([&](auto&... c) { (c.forget(i), ...); }, columns_);
+  }
+  bool stale(const std::vector<std::size_t>& failed) const {
+    return std::apply([&](const auto&... c) { return (c.stale(failed) || ...); }, columns_);
+  }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    std::apply([&](auto&... c) { (c.close(gaps, n), ...); }, columns_);
+  }
+  void describe(fingerprint_hash& to) const noexcept {
+    std::apply([&](const auto&... c) { (c.describe(to), ...); }, columns_);
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    std::apply([&](const auto&... c) { ((seed = c.content(i, seed)), ...); }, columns_);
+    return seed;
   }
   output finish(std::size_t n) {
     return std::apply([&](auto&... c) { return output{c.finish(n)...}; }, columns_);
@@ -3595,55 +4094,6 @@ inline group_stage group(std::size_t size, batch_options options = {}) { return 
 /// A shuffle for data that is fast only when it is read in runs: blocks in random order, samples mixed within
 /// a window.
 
-// ==== wick/flow/fingerprint.hpp
-/// \file
-/// A number that says which data and which pipeline: what a resume compares before it goes on.
-
-namespace wick {
-
-/// Adds up names, sizes and labels to 64 bits, the same in every run and, for the same bytes, on every
-/// machine. Each addition counts with its length, so {"ab", "c"} and {"a", "bc"} differ. Against accidents,
-/// not against attackers.
-class fingerprint_hash {
- public:
-  constexpr fingerprint_hash& add(std::uint64_t value) noexcept {
-    state_ = (state_ ^ value) * 0x9E3779B97F4A7C15u;  // both steps can be undone: no addition forgets another
-    state_ ^= state_ >> 29;
-    return *this;
-  }
-  fingerprint_hash& add(std::string_view text) noexcept { return add(text.data(), text.size()); }
-  /// About 4 GB/s.
-  fingerprint_hash& add(const void* data, std::size_t size) noexcept {
-    const auto* bytes = static_cast<const unsigned char*>(data);
-    add(std::uint64_t{size});
-    for (; size >= 8; bytes += 8, size -= 8) add(word(bytes, 8));
-    if (size != 0) add(word(bytes, size));
-    return *this;
-  }
-  /// The hash of all that was added so far (the finaliser of MurmurHash3).
-  constexpr std::uint64_t value() const noexcept {
-    std::uint64_t h = state_;
-    h = (h ^ (h >> 33)) * 0xFF51AFD7ED558CCDu;
-    h = (h ^ (h >> 33)) * 0xC4CEB9FE1A85EC53u;
-    return h ^ (h >> 33);
-  }
-
- private:
-  static std::uint64_t word(const unsigned char* bytes, std::size_t size) noexcept {
-    std::uint64_t value = 0;
-    if constexpr (std::endian::native == std::endian::little) {
-      std::memcpy(&value, bytes, size);
-    } else {
-      for (std::size_t i = 0; i < size; ++i) value |= std::uint64_t{bytes[i]} << (8 * i);
-    }
-    return value;
-  }
-
-  std::uint64_t state_ = 0x77636B;
-};
-
-}  // namespace wick
-
 // ==== wick/flow/order.hpp
 /// \file
 /// Order stages: which sample stands at which position. They compute positions before anything is read.
@@ -3693,11 +4143,12 @@ struct grid_rounds {
     return (std::uint64_t{row} << column_bits) | column;
   }
 
-  static constexpr int lanes = 16;
+  static constexpr int lanes = 32;
   /// one<std::uint32_t> of `lanes` places, in place: the rounds of one place wait for each other, those of
-  /// many don't.
+  /// many don't. By whatever the processor has.
   void many(std::uint64_t* places) const noexcept {
 #if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) return many_avx512(places);
     if (__builtin_cpu_supports("avx2")) return many_avx2(places);
 #endif
     many_portable(places);
@@ -3723,17 +4174,57 @@ struct grid_rounds {
     for (int k = 0; k < lanes; ++k) places[k] = (std::uint64_t{row[k]} << column_bits) | column[k];
   }
 
- private:
 #if defined(__x86_64__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // what gcc's own intrinsics leave out on purpose
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+  __attribute__((target("avx2"))) void many_avx2(std::uint64_t* places) const noexcept {
+    half_avx2(places);
+    half_avx2(places + lanes / 2);
+  }
+  /// Eight places a register, 64 bits each, of which the products need all and the rest the lower half.
+  __attribute__((target("avx512f"))) void many_avx512(std::uint64_t* places) const noexcept {
+    constexpr int registers = lanes / 8;
+    const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(column_bits));
+    const __m128i but_bits = _mm_cvtsi32_si128(static_cast<int>(64 - column_bits));
+    const __m512i count = all_512(rows), mask = all_512((std::uint64_t{1} << column_bits) - 1);
+    __m512i row[registers], column[registers];
+    for (int k = 0; k < registers; ++k) {
+      const __m512i place = _mm512_loadu_si512(places + 8 * k);
+      row[k] = _mm512_srl_epi64(place, bits);
+      column[k] = _mm512_and_si512(place, mask);
+    }
+    for (std::uint32_t r = 0; r < rounds; r += 2) {
+      const __m512i f = all_512(factor[r]), c = all_512(offset[r]), g = all_512(factor[r + 1]),
+                    d = all_512(offset[r + 1]);
+      for (int k = 0; k < registers; ++k) {
+        const __m512i by = _mm512_add_epi64(_mm512_mul_epu32(column[k], f), c);
+        const __m512i moved = _mm512_add_epi64(row[k], _mm512_srli_epi64(_mm512_mul_epu32(by, count), 32));
+        row[k] = _mm512_min_epu32(moved, _mm512_sub_epi32(moved, count));
+        const __m512i change = _mm512_slli_epi64(_mm512_add_epi64(_mm512_mul_epu32(row[k], g), d), 32);
+        column[k] = _mm512_xor_si512(column[k], _mm512_srl_epi64(change, but_bits));
+      }
+    }
+    for (int k = 0; k < registers; ++k) {
+      _mm512_storeu_si512(places + 8 * k, _mm512_or_si512(_mm512_sll_epi64(row[k], bits), column[k]));
+    }
+  }
+
+ private:
+  __attribute__((target("avx512f"))) static __m512i all_512(std::uint64_t x) noexcept {
+    return _mm512_set1_epi64(static_cast<long long>(x));
+  }
   __attribute__((target("avx2"))) static __m256i all(std::uint64_t x) noexcept {
     return _mm256_set1_epi64x(static_cast<long long>(x));
   }
-  /// Four places a register, 64 bits each, of which the products need all and the rest the lower half.
-  __attribute__((target("avx2"))) void many_avx2(std::uint64_t* places) const noexcept {
-    constexpr int registers = lanes / 4;
+  /// The same with four a register, and half of the lanes, so that all are registers.
+  __attribute__((target("avx2"))) void half_avx2(std::uint64_t* places) const noexcept {
+    constexpr int registers = lanes / 8;
     const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(column_bits));
     const __m128i but_bits = _mm_cvtsi32_si128(static_cast<int>(64 - column_bits));
-    const __m256i count = all(rows), last = all(rows - 1), mask = all((std::uint64_t{1} << column_bits) - 1);
+    const __m256i count = all(rows), mask = all((std::uint64_t{1} << column_bits) - 1);
     __m256i row[registers], column[registers];
     for (int k = 0; k < registers; ++k) {
       const __m256i place = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(places) + k);
@@ -3745,7 +4236,7 @@ struct grid_rounds {
       for (int k = 0; k < registers; ++k) {
         const __m256i by = _mm256_add_epi64(_mm256_mul_epu32(column[k], f), c);
         const __m256i moved = _mm256_add_epi64(row[k], _mm256_srli_epi64(_mm256_mul_epu32(by, count), 32));
-        row[k] = _mm256_sub_epi32(moved, _mm256_and_si256(_mm256_cmpgt_epi32(moved, last), count));
+        row[k] = _mm256_min_epu32(moved, _mm256_sub_epi32(moved, count));
         const __m256i change = _mm256_slli_epi64(_mm256_add_epi64(_mm256_mul_epu32(row[k], g), d), 32);
         column[k] = _mm256_xor_si256(column[k], _mm256_srl_epi64(change, but_bits));
       }
@@ -3755,6 +4246,7 @@ struct grid_rounds {
                           _mm256_or_si256(_mm256_sll_epi64(row[k], bits), column[k]));
     }
   }
+#pragma GCC diagnostic pop
 #endif
 };
 
@@ -4047,7 +4539,8 @@ inline repeat_stage repeat() noexcept { return {0}; }
 namespace wick {
 
 /// Two levels of permutation: of the blocks, and of the positions in each window of blocks. All by
-/// computation; a window's permutation is set up anew for each position asked, about 100 ns.
+/// computation. A window's permutation is set up anew for each position asked (about 100 ns), or once for
+/// all that are asked together.
 class block_order {
  public:
   block_order() noexcept = default;
@@ -4068,13 +4561,15 @@ class block_order {
   }
 
   /// Where position p comes from; p < n.
-  std::uint64_t operator()(std::uint64_t p) const noexcept {
-    const std::uint64_t first_block = place_of(p).block / window_ * window_;
-    const std::uint64_t from = start_of(first_block), to = start_of(first_block + window_);
-    const std::uint64_t seed = fingerprint_hash().add(seed_).add(first_block).value();
-    const place at = place_of(from + permutation(to - from, seed, epoch_, stage_)(p - from));
-    if (rest_ != 0 && at.block == short_at_) return full_ * block_ + at.offset;
-    return blocks_(at.block - (rest_ != 0 && at.block > short_at_ ? 1 : 0)) * block_ + at.offset;
+  std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
+
+  /// The same for `count` positions, in place: neighbours share their window's permutation.
+  void map(std::uint64_t* positions, std::size_t count) const noexcept {
+    window w;
+    for (std::uint64_t* p = positions; p != positions + count; ++p) {
+      if (!w.holds(*p)) w = window_of(*p);
+      *p = index_of(w, *p);
+    }
   }
 
  private:
@@ -4087,6 +4582,23 @@ class block_order {
     if (p < before + rest_) return {short_at_, p - before};
     const std::uint64_t behind = p - before - rest_;
     return {short_at_ + 1 + behind / block_, behind % block_};
+  }
+  /// Positions that are mixed with each other.
+  struct window {
+    std::uint64_t from = 0, to = 0;
+    permutation order;
+    bool holds(std::uint64_t p) const noexcept { return p >= from && p < to; }
+  };
+  window window_of(std::uint64_t p) const noexcept {
+    const std::uint64_t first_block = place_of(p).block / window_ * window_;
+    const std::uint64_t from = start_of(first_block), to = start_of(first_block + window_);
+    const std::uint64_t seed = fingerprint_hash().add(seed_).add(first_block).value();
+    return {from, to, permutation(to - from, seed, epoch_, stage_)};
+  }
+  std::uint64_t index_of(const window& w, std::uint64_t p) const noexcept {
+    const place at = place_of(w.from + w.order(p - w.from));
+    if (rest_ != 0 && at.block == short_at_) return full_ * block_ + at.offset;
+    return blocks_(at.block - (rest_ != 0 && at.block > short_at_ ? 1 : 0)) * block_ + at.offset;
   }
   /// The first position of a block; n for one that there is not.
   std::uint64_t start_of(std::uint64_t b) const noexcept {
@@ -4259,23 +4771,217 @@ requires(sizeof...(Sources) > 0 &&
 /// \file
 /// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in order.
 
+#include <filesystem>
 #include <iterator>
 
-// ==== wick/flow/detail/feed.hpp
+// ==== wick/flow/detail/error_account.hpp
 /// \file
-/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
-/// of them ahead of the consumer, across the ends of epochs.
+/// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
+/// and what shall be quarantined.
+
+#include <map>
 
 // ==== wick/flow/detail/batch_job.hpp
 /// \file
 /// One batch in the making: which positions are still to be claimed, how many are unfinished, what went wrong.
 
+// ==== wick/flow/on_error.hpp
+/// \file
+/// What becomes of a sample that fails: its batch fails, it is left out, another takes its place, it is tried
+/// again.
+
+namespace wick {
+
+/// What was done about a failure.
+enum class error_action : std::uint8_t {
+  fail,     ///< taking its batch throws wick::sample_error
+  skip,     ///< left out: its batch is shorter, or filled from the end of the epoch (error_options::compact)
+  replace,  ///< another sample of the epoch stands in its place
+  retry,    ///< tried again, and it went well
+};
+
+constexpr std::string_view name_of(error_action a) noexcept {
+  constexpr std::string_view names[] = {"fail", "skip", "replace", "retry"};
+  return names[static_cast<std::size_t>(a)];
+}
+
+/// The same as it is told of a sample in the report.
+constexpr std::string_view outcome_of(error_action a) noexcept {
+  constexpr std::string_view outcomes[] = {"failed", "skipped", "replaced", "good when tried again"};
+  return outcomes[static_cast<std::size_t>(a)];
+}
+
+/// How often a failing sample is tried again, and what is done when that doesn't help: wick::fail,
+/// wick::skip, wick::replace, wick::retry(…), or `retry(3).then(skip)`.
+struct error_rule {
+  unsigned retries = 0;
+  std::chrono::duration<double> backoff{};  ///< before the first retry, doubled before each further one
+  /// Not set: what is done about other stages, and where that says nothing either: fail.
+  std::optional<error_action> action;
+
+  /// What is done when the last retry has failed.
+  constexpr error_rule then(const error_rule& last) const noexcept {
+    error_rule out = *this;
+    out.action = last.action;
+    return out;
+  }
+};
+
+inline constexpr error_rule fail{0, {}, error_action::fail};
+inline constexpr error_rule skip{0, {}, error_action::skip};
+inline constexpr error_rule replace{0, {}, error_action::replace};
+
+/// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
+/// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before the
+/// second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends. \throws
+/// wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
+inline error_rule retry(unsigned times, std::chrono::duration<double> backoff = {}) {
+  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
+  if (times > 1000) {
+    throw error("retry(" + std::to_string(times) +
+                "): at most 1000; a sample that fails as often will not get better");
+  }
+  if (!(backoff.count() >= 0))
+    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
+  return {times, backoff, std::nullopt};
+}
+
+/// Limits, and details of skip and replace. What is beyond a limit makes taking the batch throw
+/// wick::too_many_errors: always the same batch, since failures are counted in the order of delivery. Each
+/// rank counts its own samples.
+struct error_options {
+  static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+  /// Failed samples in the whole training; goes on across load_state().
+  std::uint64_t count = unlimited;
+  /// Failed samples of an epoch by those whose turn has come in it, 0 … 1. The first 1,000 count as 1,000 (or
+  /// as all of a smaller epoch), so that an early failure is no 100 %.
+  double rate = 1;
+  /// Failed samples one after another: a disk that is gone, a server that is down.
+  std::uint64_t consecutive = unlimited;
+  /// replace: so many are drawn for one place; when all fail, the batch fails.
+  unsigned substitutes = 16;
+  /// skip: batches stay full until the end of the epoch. A gap is filled by the sample that stands last in
+  /// the epoch and has not been moved yet. For one rank: which samples move depends on all failures before,
+  /// and the others' are not known.
+  bool compact = false;
+};
+
+/// What a loader does about failing samples; made by on_error(). The default is fail for all.
+///
+/// Outcomes depend on the data, the seed, the epoch and the position alone, so batches are the same with any
+/// number of workers and (but for compact) of ranks. What no sample is to blame for fails its batch under
+/// every policy: samples of different shapes, and a batch stage that throws.
+class error_policy {
+ public:
+  error_policy() = default;
+  /// \throws wick::error when rate is not in [0, 1], substitutes is 0, or an option has no use with this rule
+  error_policy(const error_rule& for_all, error_options options) : for_all_(for_all), options_(options) {
+    if (!(options.rate >= 0 && options.rate <= 1)) {
+      throw error("on_error: a rate of " + std::to_string(options.rate) +
+                  "; wanted is a share of the samples, 0 to 1");
+    }
+    if (options.substitutes == 0) {
+      throw error("on_error: substitutes = 0; replace draws at least one (use skip or fail to have none)");
+    }
+  }
+  /// Another rule for one stage, by its name in errors and in the report. What was put off by decode() and
+  /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
+  error_policy& at(std::string stage, const error_rule& rule) & {
+    for (auto& [name, old] : stages_) {
+      if (name == stage) {
+        old = rule;
+        return *this;
+      }
+    }
+    stages_.emplace_back(std::move(stage), rule);
+    return *this;
+  }
+  error_policy&& at(std::string stage, const error_rule& rule) && {
+    at(std::move(stage), rule);
+    return std::move(*this);
+  }
+
+  const error_options& options() const noexcept { return options_; }
+  /// The rule for failures of this stage, with an action.
+  error_rule rule_for(std::string_view stage) const noexcept {
+    error_rule rule = for_all_;
+    for (const auto& [name, own] : stages_) {
+      if (name == stage) rule = own;
+    }
+    if (!rule.action) rule.action = for_all_.action.value_or(error_action::fail);
+    return rule;
+  }
+  /// Nothing is ever done but to fail the batch.
+  bool only_fails() const noexcept {
+    const auto fails = [&](const error_rule& r) {
+      return r.retries == 0 && r.action.value_or(error_action::fail) == error_action::fail;
+    };
+    return fails(for_all_) && std::all_of(stages_.begin(), stages_.end(), [&](const auto& s) {
+             return s.second.retries == 0 && rule_for(s.first).action == error_action::fail;
+           });
+  }
+  bool ever(error_action a) const noexcept {
+    return for_all_.action == a ||
+           std::any_of(stages_.begin(), stages_.end(), [&](const auto& s) { return s.second.action == a; });
+  }
+  /// The stages that have rules of their own.
+  std::vector<std::string_view> stages() const {
+    std::vector<std::string_view> out;
+    for (const auto& s : stages_) out.emplace_back(s.first);
+    return out;
+  }
+
+ private:
+  error_rule for_all_ = fail;
+  error_options options_;
+  std::vector<std::pair<std::string, error_rule>> stages_;
+};
+
+/// `on_error(replace)`, `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`: for
+/// loader_options::on_error.
+/// \throws wick::error for options out of range
+inline error_policy on_error(const error_rule& for_all, error_options options = {}) {
+  return {for_all, options};
+}
+
+/// More samples failed than error_options allows; thrown in place of the batch in which that happened. Who
+/// goes on gets the batches behind it, until the next failure.
+class too_many_errors : public error {
+ public:
+  using error::error;
+};
+
+}  // namespace wick
+
 namespace wick::detail {
 
+/// In place of a sample that is known to be bad.
+class quarantined_sample : public error {
+ public:
+  quarantined_sample()
+      : error("on the quarantine list, so it was not tried; take it off there to try it again") {}
+};
+
+/// Its shape is not that of the others.
+class misshapen : public error {
+ public:
+  using error::error;
+};
+
+/// A sample that failed, and what was done about it.
 struct failure {
-  std::uint64_t slot;
-  std::uint32_t stage;
+  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  ///< in place of a slot
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};       ///< in place of an index
+
+  std::uint64_t slot = 0;
+  std::uint32_t stage = 0;
   std::exception_ptr cause;
+  std::uint64_t position = 0, index = 0;
+  std::uint32_t number = 0;  ///< of those in this slot, in their order
+  error_action action = error_action::fail;
+  std::uint32_t tries = 1;
+  std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
+  std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
 };
 
 /// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
@@ -4287,8 +4993,10 @@ struct alignas(64) batch_job {
   // The fields below are read only after a claim succeeded, and stay until all claimed samples are finished.
   std::atomic<std::uint64_t> left{0};
   alignas(64) std::atomic<std::uint64_t> unfinished{0};
+  std::atomic<std::uint64_t> print{
+      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
 
-  std::uint64_t sequence = 0;  // number since the loader began
+  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
   std::uint64_t epoch = 0;
   std::uint64_t number = 0;  // in its epoch
   std::uint64_t first = 0;   // position of slot 0
@@ -4297,8 +5005,20 @@ struct alignas(64) batch_job {
   Columns columns;
   std::optional<Value> value;
   std::atomic<bool> cancelled{false};
-  std::mutex mutex;
+  std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
+  std::vector<std::size_t> gaps;  // slots without a sample
+  bool lost = false;              // it fails
+
+  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
+  // here, whether nothing is left for this batch.
+  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  std::uint64_t moved = 0;
+  bool goes_on = false, ended = false, past_the_end = false;
+  bool remade = false;
+
+  /// Samples that it has in the end.
+  std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
 
   struct run {
     std::uint64_t from = 0, count = 0;
@@ -4307,11 +5027,11 @@ struct alignas(64) batch_job {
   void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
   /// Slots that nobody has claimed.
   std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Up to `most` slots of batch `of` that nobody else has.
-  run claim(std::uint64_t of, std::uint64_t most) noexcept {
+  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than `at_end`.
+  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
     std::uint64_t seen = left.load(std::memory_order_acquire);
     while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
-      const std::uint64_t n = std::min(seen & count_mask, most);
+      const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
       if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
         return {count - (seen & count_mask), n};
       }
@@ -4321,9 +5041,31 @@ struct alignas(64) batch_job {
   /// All that nobody has claimed; how many they were.
   std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
 
-  void fail(std::uint64_t slot, std::uint32_t stage, std::exception_ptr cause) {
+  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
+  /// and a batch that has to fail is lost. Any thread.
+  void note(failure f) {
     std::lock_guard lock(mutex);
-    failures.push_back({slot, stage, std::move(cause)});
+    if (f.action == error_action::fail) lost = true;
+    if (f.action == error_action::skip) gaps.push_back(static_cast<std::size_t>(f.slot));
+    failures.push_back(std::move(f));
+  }
+  /// A stage behind batch() failed.
+  void fail_whole(std::uint32_t stage, std::exception_ptr cause) {
+    failure f;
+    f.slot = failure::whole_batch;
+    f.stage = stage;
+    f.cause = std::move(cause);
+    f.position = first;
+    note(std::move(f));
+  }
+  /// Of the batch that was here before.
+  void forget() noexcept {
+    failures.clear();
+    gaps.clear();
+    fills.clear();
+    lost = goes_on = ended = past_the_end = remade = false;
+    cancelled.store(false, std::memory_order_relaxed);
+    print.store(0, std::memory_order_relaxed);
   }
 
  private:
@@ -4333,6 +5075,1119 @@ struct alignas(64) batch_job {
 };
 
 }  // namespace wick::detail
+
+// ==== wick/flow/ledger.hpp
+/// \file
+/// The account of samples that failed: none disappears silently.
+
+namespace wick {
+
+/// What kind of failure it was.
+enum class error_kind : std::uint8_t {
+  data,         ///< a stage threw wick::error: it said what is wrong with the sample
+  exception,    ///< a stage threw something else
+  system,       ///< std::system_error
+  memory,       ///< std::bad_alloc
+  shape,        ///< it has another shape than the others of its batch
+  batch,        ///< a stage behind batch() threw
+  quarantined,  ///< it was not tried: an earlier run put it on the quarantine list
+};
+
+constexpr std::string_view name_of(error_kind k) noexcept {
+  constexpr std::string_view names[] = {"data",  "exception", "system",     "memory",
+                                        "shape", "batch",     "quarantined"};
+  return names[static_cast<std::size_t>(k)];
+}
+
+/// One failed sample. A substitute that fails too has an entry of its own, at the same position.
+struct ledger_entry {
+  std::string key;
+  std::string stage;
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;  ///< in the epoch, over all ranks
+  std::string text;            ///< what was found and what to do
+  error_kind kind = error_kind::exception;
+  error_action action = error_action::fail;
+  unsigned tries = 1;           ///< how often it was tried; 0 when it was quarantined
+  std::string substitute = {};  ///< replace: the key of the sample that was drawn for it
+};
+
+/// How many failures of a stage met with an action.
+struct error_count {
+  std::string stage;
+  error_action action = error_action::fail;
+  std::uint64_t count = 0;
+};
+
+/// Failures in the order of delivery. Belongs to the loader; read it from the thread that takes the batches.
+class ledger {
+ public:
+  static constexpr std::size_t max_kept = 10'000;
+
+  /// The first 10,000 entries; total() says how many there were. loader_options::ledger_file gets all of
+  /// them.
+  const std::vector<ledger_entry>& entries() const noexcept { return entries_; }
+  /// Entries whose sample was not delivered: all but those with the action retry.
+  std::uint64_t total() const noexcept { return total_; }
+  /// total() and those with the action retry, by stage and action, in the order of the first of each.
+  const std::vector<error_count>& counts() const noexcept { return counts_; }
+  /// Failures of the training so far: total(), and those that a loaded state brought.
+  std::uint64_t of_training() const noexcept { return before_ + total_; }
+  /// For the loader: what was counted before the state that it goes on from.
+  void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
+  void add(ledger_entry e) {
+    if (e.action != error_action::retry) ++total_;
+    count(e);
+    if (entries_.size() < max_kept) entries_.push_back(std::move(e));
+  }
+
+ private:
+  void count(const ledger_entry& e) {
+    for (error_count& c : counts_) {
+      if (c.action == e.action && c.stage == e.stage) {
+        ++c.count;
+        return;
+      }
+    }
+    counts_.push_back({e.stage, e.action, 1});
+  }
+
+  std::vector<ledger_entry> entries_;
+  std::vector<error_count> counts_;
+  std::uint64_t total_ = 0;
+  std::uint64_t before_ = 0;  // modulo 2^64: a state may be older than what this loader has counted
+};
+
+}  // namespace wick
+
+// ==== wick/flow/ledger_file.hpp
+/// \file
+/// The ledger as a file: a JSON object a line, written as failures are delivered.
+
+#include <cerrno>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace wick {
+
+namespace detail {
+
+/// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
+/// overlong forms, no surrogates, nothing above U+10FFFF).
+inline std::size_t utf8_character(std::string_view text) noexcept {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return at(i) >= low && at(i) <= high;
+  };
+  const unsigned lead = at(0);
+  if (text.empty()) return 0;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    return follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    return follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4
+                                                                                                          : 0;
+  }
+  return 0;
+}
+
+/// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
+/// \xNN, as printable() does, since JSON has no other bytes.
+inline std::string json_string(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const std::size_t length = utf8_character(text);
+    if (length == 0) {
+      out += "\\\\x";
+      out += {digits[byte >> 4], digits[byte & 15]};
+    } else if (byte == '"' || byte == '\\') {
+      out += {'\\', text[0]};
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += "\\u00";
+      out += {digits[byte >> 4], digits[byte & 15]};
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out += '"';
+}
+
+}  // namespace detail
+
+/// One line of JSON, without its end:
+/// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
+/// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
+inline std::string to_json(const ledger_entry& e) {
+  std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
+                    ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
+                    ",\"kind\":\"" + std::string(name_of(e.kind)) + "\",\"action\":\"" +
+                    std::string(name_of(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
+  if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
+  return out + ",\"text\":" + detail::json_string(e.text) + "}";
+}
+
+/// A file that grows by a line a failure. Each is written at once and whole, so several ranks may have the
+/// same file (on a local disk), and whoever reads it while the training runs, or after a crash, finds whole
+/// lines.
+class ledger_file {
+ public:
+  /// Appends to what is there. \throws wick::error when it can't be opened
+  explicit ledger_file(std::filesystem::path path)
+      : path_(std::move(path)),
+        file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
+    if (file_ < 0) {
+      throw error(printable(path_.native()) + ": ledger_file: can't be opened: " + reason(errno) +
+                  "; give a path in a folder that exists and may be written to");
+    }
+  }
+  ledger_file(const ledger_file&) = delete;
+  ledger_file& operator=(const ledger_file&) = delete;
+  ~ledger_file() { ::close(file_); }
+
+  /// A line that can't be written does not stop the training: trouble() says so from then on.
+  void add(const ledger_entry& e) noexcept try {
+    const std::string line = to_json(e) + '\n';
+    for (std::string_view left = line; !left.empty();) {
+      const ::ssize_t n = ::write(file_, left.data(), left.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        fault_ = errno;
+        ++lost_;
+        return;
+      }
+      left.remove_prefix(static_cast<std::size_t>(n));
+    }
+  } catch (...) {
+    fault_ = ENOMEM;
+    ++lost_;
+  }
+
+  /// What went wrong, empty when nothing did.
+  std::string trouble() const {
+    if (lost_ == 0) return {};
+    return printable(path_.native()) + ": ledger_file: " + std::to_string(lost_) +
+           " lines could not be written: " + reason(fault_) + "; loader.ledger() has them";
+  }
+
+ private:
+  static std::string reason(int fault) { return std::generic_category().message(fault); }
+
+  std::filesystem::path path_;
+  int file_;
+  int fault_ = 0;
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace wick
+
+// ==== wick/flow/loader_options.hpp
+/// \file
+/// What a loader may be told.
+
+namespace wick {
+
+class executor;
+
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `on`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 4, from 8 workers on 8.
+  std::size_t prefetch = 0;
+  /// Bound on encoded bytes in flight (what read() has read and decode() has not yet consumed), in bytes.
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it.
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  executor* on = nullptr;
+  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
+  error_policy on_error = {};
+  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
+  std::filesystem::path ledger_file = {};
+  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
+  /// ranks the same.
+  std::vector<std::filesystem::path> quarantine = {};
+  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
+  bool content_fingerprint = false;
+};
+
+}  // namespace wick
+
+// ==== wick/flow/quarantine.hpp
+/// \file
+/// Samples that are known to be bad: a file that one run writes and a later one loads, so as not to try them
+/// again.
+
+#include <fstream>
+
+// ==== wick/flow/state.hpp
+/// \file
+/// Where a training stands, in at most 4 KiB: what loader.state() gives and load_state() takes, on any number
+/// of workers and ranks.
+
+namespace wick {
+
+/// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
+struct stage_identity {
+  std::string name;
+  std::uint64_t parameters = 0;
+};
+
+/// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
+/// prefetch, memory, error policies and the number of ranks are not in it.
+struct pipeline_identity {
+  std::uint64_t data = 0;     ///< fingerprint of the source
+  std::uint64_t samples = 0;  ///< of the source
+  std::uint64_t seed = 0;
+  std::uint64_t batch = 0;  ///< samples of a batch over all ranks
+  bool batched =
+      true;  ///< false: the pipeline has no batch(), and `batch` is how many samples are planned at a time
+  std::vector<stage_identity> stages;
+};
+
+/// A place in the training: `batch` batches of `epoch` were handed over.
+struct loader_state {
+  static constexpr std::size_t max_bytes = 4096;
+  static constexpr std::uint32_t version = 3;  // 1: positions of another shuffle; 2: no limits
+
+  pipeline_identity of;
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;
+  std::uint64_t sample =
+      0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
+  std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
+  // The same as error_options counts them.
+  std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
+  std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
+
+  /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
+  /// told as one.
+  inline std::vector<std::byte> to_bytes() const;
+  /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
+  static inline loader_state from_bytes(std::span<const std::byte> bytes);
+};
+
+namespace detail {
+
+inline constexpr std::string_view state_magic = "wick-st\n";
+inline constexpr std::size_t max_state_name = 40;
+
+class state_writer {
+ public:
+  template <class T>
+  void number(T value) {
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      out_.push_back(static_cast<std::byte>(std::uint64_t{value} >> (8 * i)));
+  }
+  void text(std::string_view t) {
+    for (const char c : t) out_.push_back(static_cast<std::byte>(c));
+  }
+  std::vector<std::byte>& bytes() noexcept { return out_; }
+
+ private:
+  std::vector<std::byte> out_;
+};
+
+class state_reader {
+ public:
+  explicit state_reader(std::span<const std::byte> in) noexcept : in_(in) {}
+  template <class T>
+  T number() {
+    const auto raw = take(sizeof(T));
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      value |= std::uint64_t{std::to_integer<std::uint8_t>(raw[i])} << (8 * i);
+    return static_cast<T>(value);
+  }
+  std::string text(std::size_t size) {
+    const auto raw = take(size);
+    return {reinterpret_cast<const char*>(raw.data()), raw.size()};
+  }
+
+ private:
+  std::span<const std::byte> take(std::size_t n) {
+    if (n > in_.size())
+      throw error("load_state: the state says that it has more than it holds; it was not written by wick");
+    const auto taken = in_.first(n);
+    in_ = in_.subspan(n);
+    return taken;
+  }
+  std::span<const std::byte> in_;
+};
+
+inline std::uint64_t state_checksum(std::span<const std::byte> bytes) noexcept {
+  return fingerprint_hash().add(bytes.data(), bytes.size()).value();
+}
+
+/// So that shortened names of different stages differ, and all that did not find room counts.
+inline std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages) {
+  constexpr std::size_t most = 70;
+  std::vector<stage_identity> out;
+  for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
+    const auto& [name, parameters] = stages[i];
+    if (name.size() <= max_state_name)
+      out.push_back(stages[i]);
+    else
+      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
+  }
+  if (stages.size() > most) {
+    fingerprint_hash h;
+    for (std::size_t i = most; i < stages.size(); ++i) h.add(stages[i].name).add(stages[i].parameters);
+    out.push_back({"further stages", h.value()});
+  }
+  return out;
+}
+
+inline std::string hex(std::uint64_t n) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "0x";
+  for (int shift = 60; shift >= 0; shift -= 4) out += digits[(n >> shift) & 15];
+  return out;
+}
+
+/// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
+/// already.
+inline std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  if (saved.samples != mine.samples) {
+    return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
+           number(mine.samples) + "; give the source that the state was made with";
+  }
+  if (saved.data != mine.data) {
+    return "another data set: of the same size, with fingerprint " + hex(saved.data) +
+           ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
+  }
+  const std::vector<stage_identity>& before = saved.stages;
+  const std::vector<stage_identity> now = shortened(mine.stages);
+  for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
+    const std::string at = "another pipeline: stage " + number(i + 1) + " behind the source ";
+    if (i >= now.size())
+      return at + "was " + printable(before[i].name) + ", and this loader has no such stage";
+    if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
+    if (before[i].name != now[i].name)
+      return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
+    if (before[i].parameters != now[i].parameters)
+      return at + "(" + printable(now[i].name) + ") had other parameters";
+  }
+  if (saved.seed != mine.seed) {
+    return "another seed: " + number(saved.seed) + ", this loader has " + number(mine.seed) +
+           "; set loader_options::seed";
+  }
+  if (saved.batch != mine.batch) {
+    if (!mine.batched) {
+      return "another number of ranks (" + number(saved.batch) + " samples are planned at a time, here " +
+             number(mine.batch) + "); a pipeline without batch() goes on only with as many ranks as before";
+    }
+    return "another global batch: " + number(saved.batch) + " samples over all ranks, this loader has " +
+           number(mine.batch) + "; give batch() that number whatever the number of ranks is";
+  }
+  return {};
+}
+
+}  // namespace detail
+
+inline std::vector<std::byte> loader_state::to_bytes() const {
+  detail::state_writer w;
+  w.text(detail::state_magic);
+  w.number(version);
+  w.number(std::uint32_t{0});  // length, below
+  for (const std::uint64_t n :
+       {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
+        counted_failures, epoch_failures, consecutive_failures, moved}) {
+    w.number(n);
+  }
+  const auto stages = detail::shortened(of.stages);
+  w.number(static_cast<std::uint16_t>(stages.size()));
+  for (const stage_identity& s : stages) {
+    w.number(static_cast<std::uint8_t>(s.name.size()));
+    w.text(s.name);
+    w.number(s.parameters);
+  }
+  auto& bytes = w.bytes();
+  const std::uint64_t length = bytes.size() + sizeof(std::uint64_t);
+  for (std::size_t i = 0; i < 4; ++i) bytes[12 + i] = static_cast<std::byte>(length >> (8 * i));
+  w.number(detail::state_checksum(bytes));
+  return std::move(bytes);
+}
+// Magic, version, length, numbers, stages with the longest names, checksum.
+static_assert(8 + 4 + 4 + 13 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+
+inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
+  const std::string size = std::to_string(bytes.size()) + " bytes";
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!text.starts_with(detail::state_magic.substr(0, bytes.size())) || bytes.empty()) {
+    throw error("load_state: these " + size +
+                " are no state of a wick loader, which begins with \"wick-st\"; is it the right file?");
+  }
+  if (bytes.size() < 16)
+    throw error("load_state: the state was cut off after " + size + "; take an older one");
+  detail::state_reader r(bytes.subspan(detail::state_magic.size()));
+  const auto format = r.number<std::uint32_t>();
+  if (format != version) {
+    throw error("load_state: the state has format " + std::to_string(format) +
+                ", and this wick knows format " + std::to_string(version) + "; " +
+                (format == 0 || format >= 1000 ? "it is damaged: take an older one"
+                 : format > version            ? "it was written by a newer wick"
+                                               : "it was written by an older wick: begin its epoch anew"));
+  }
+  const auto length = r.number<std::uint32_t>();
+  if (length < 24 || length > max_bytes)
+    throw error("load_state: the state is damaged (a length of " + std::to_string(length) +
+                " bytes); take an older one");
+  if (bytes.size() != length) {
+    throw error(
+        "load_state: the state has " + std::to_string(length) + " bytes, and there are " + size + "; " +
+        (bytes.size() < length ? "it was cut off: take an older one" : "give exactly what state() gave"));
+  }
+  detail::state_reader end(bytes.last(8));
+  if (end.number<std::uint64_t>() != detail::state_checksum(bytes.first(length - 8))) {
+    throw error(
+        "load_state: the state is damaged (its checksum is not that of its bytes); take an older one");
+  }
+  loader_state s;
+  std::uint64_t batched = 0;
+  for (std::uint64_t* n :
+       {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch, &s.sample,
+        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved}) {
+    *n = r.number<std::uint64_t>();
+  }
+  s.of.batched = batched != 0;
+  const auto stages = r.number<std::uint16_t>();
+  for (std::size_t i = 0; i < stages; ++i) {
+    const auto letters = r.number<std::uint8_t>();
+    std::string name = r.text(letters);
+    s.of.stages.push_back({std::move(name), r.number<std::uint64_t>()});
+  }
+  return s;
+}
+
+}  // namespace wick
+
+// ==== wick/flow/state_file.hpp
+/// \file
+/// A state in a file of its own, that is whole at any moment: the old one or the new one, whenever the
+/// machine stops.
+
+namespace wick {
+
+namespace detail {
+
+[[noreturn]] inline void state_file_error(const char* what, const std::filesystem::path& path, int fault,
+                                          const char* advice, const char* kind = "state") {
+  throw error(printable(path.native()) + ": " + kind + ": " + what + ": " +
+              std::generic_category().message(fault) + "; " + advice);
+}
+
+/// A descriptor that is closed with its scope.
+class state_file {
+ public:
+  explicit state_file(int file) noexcept : file_(file) {}
+  state_file(const state_file&) = delete;
+  state_file& operator=(const state_file&) = delete;
+  ~state_file() { close(); }
+  int get() const noexcept { return file_; }
+  bool close() noexcept {
+    const int file = file_;
+    file_ = -1;
+    return file < 0 || ::close(file) == 0;
+  }
+
+ private:
+  int file_;
+};
+
+/// What write_state() does, for a file of another kind: that is its name in errors.
+inline void replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                         const char* kind) {
+  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
+  std::filesystem::path temporary = path;
+  temporary += ".writing-" + std::to_string(::getpid());
+  detail::state_file file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) detail::state_file_error("can't be created", temporary, errno, advice, kind);
+  const auto give_up = [&](const char* what) {
+    const int fault = errno;
+    ::unlink(temporary.c_str());
+    detail::state_file_error(what, path, fault, advice, kind);
+  };
+  for (std::span<const std::byte> left = bytes; !left.empty();) {
+    const ::ssize_t n = ::write(file.get(), left.data(), left.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) give_up("can't be written");
+    left = left.subspan(static_cast<std::size_t>(n));
+  }
+  if (::fsync(file.get()) != 0 || !file.close()) give_up("can't be brought to the disk");
+  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up("can't take its name");
+  // The name lies in the folder: it is on the disk when the folder is.
+  const std::filesystem::path folder =
+      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  detail::state_file directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.get() < 0 || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
+    detail::state_file_error("was written, but its folder can't be brought to the disk", path, errno,
+                             "after a power failure the old one may be back", kind);
+  }
+}
+
+}  // namespace detail
+
+/// Replaces the file at `path` by these bytes: they are written to a neighbour, brought to the disk, and take
+/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Two
+/// that write the same path at once don't mix: the last one wins. Keeps no other bytes than those of a state:
+/// give it a training's whole checkpoint if that is small enough. \throws wick::error when a step fails; the
+/// old file is as it was
+inline void write_state(const std::filesystem::path& path, std::span<const std::byte> bytes) {
+  detail::replace_file(path, bytes, "state");
+}
+
+/// The bytes of a file that write_state() wrote, up to a state's size; load_state() checks them.
+/// \throws wick::error when the file can't be read, or is too large for a state
+inline std::vector<std::byte> read_state(const std::filesystem::path& path) {
+  detail::state_file file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0)
+    detail::state_file_error("can't be opened", path, errno, "begin a training without it, or give its path");
+  std::vector<std::byte> out(loader_state::max_bytes + 1);
+  std::size_t size = 0;
+  while (size < out.size()) {
+    const ::ssize_t n = ::read(file.get(), out.data() + size, out.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) detail::state_file_error("can't be read", path, errno, "take an older one");
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  if (size > loader_state::max_bytes) {
+    throw error(printable(path.native()) + ": state: has more than the " +
+                std::to_string(loader_state::max_bytes) +
+                " bytes that a state has at most; is it the right file?");
+  }
+  out.resize(size);
+  return out;
+}
+
+}  // namespace wick
+
+namespace wick {
+
+/// Indexes of a source, each with the stage in which the sample failed. Once it is made, any thread may ask.
+class quarantine {
+ public:
+  struct entry {
+    std::uint64_t index = 0;
+    std::size_t stage = 0;  ///< its number in the names
+  };
+
+  quarantine() = default;
+  /// Of several entries for one index the first counts.
+  explicit quarantine(std::vector<entry> entries, std::vector<std::string> stages = {})
+      : entries_(std::move(entries)), stages_(std::move(stages)) {
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const entry& a, const entry& b) { return a.index < b.index; });
+    entries_.erase(std::unique(entries_.begin(), entries_.end(),
+                               [](const entry& a, const entry& b) { return a.index == b.index; }),
+                   entries_.end());
+    if (entries_.empty()) return;
+    places_.assign(std::bit_ceil(2 * entries_.size() + 1), nobody);
+    for (const entry& e : entries_) {
+      std::size_t p = first_place(e.index);
+      while (places_[p] != nobody) p = (p + 1) & (places_.size() - 1);
+      places_[p] = e.index;
+    }
+  }
+
+  bool empty() const noexcept { return entries_.empty(); }
+  std::size_t size() const noexcept { return entries_.size(); }
+  /// By rising index.
+  const std::vector<entry>& entries() const noexcept { return entries_; }
+  bool has(std::uint64_t index) const noexcept {
+    if (places_.empty()) return false;
+    for (std::size_t p = first_place(index);; p = (p + 1) & (places_.size() - 1)) {
+      if (places_[p] == index) return true;
+      if (places_[p] == nobody) return false;
+    }
+  }
+  /// In which stage it failed; empty when that is not known.
+  std::string stage_of(std::uint64_t index) const {
+    const auto at = std::lower_bound(entries_.begin(), entries_.end(), index,
+                                     [](const entry& e, std::uint64_t i) { return e.index < i; });
+    return at != entries_.end() && at->index == index && at->stage < stages_.size() ? stages_[at->stage]
+                                                                                    : std::string();
+  }
+
+ private:
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  std::size_t first_place(std::uint64_t index) const noexcept {
+    return static_cast<std::size_t>((index * 0x9E3779B97F4A7C15u) >> 32) & (places_.size() - 1);
+  }
+  std::vector<entry> entries_;
+  std::vector<std::string> stages_;
+  std::vector<std::uint64_t> places_;
+};
+
+namespace detail {
+
+inline std::string quarantine_head(std::uint64_t samples, std::uint64_t data) {
+  return "{\"wick_quarantine\":1,\"samples\":" + std::to_string(samples) + ",\"data\":\"" + hex(data) + "\"}";
+}
+inline std::string quarantine_line(std::uint64_t index, std::string_view key, std::string_view stage) {
+  return "{\"index\":" + std::to_string(index) + ",\"key\":" + json_string(key) +
+         ",\"stage\":" + json_string(stage) + "}";
+}
+
+}  // namespace detail
+
+/// Replaces the file at `path` by these samples of `from`: a line of JSON that says of which data set, and
+/// one a sample with its index, its key and the stage (a number in `stages`). Whoever reads meanwhile finds
+/// the old file or the new one. \throws wick::error
+template <source Source>
+void write_quarantine(const std::filesystem::path& path, const Source& from,
+                      std::span<const quarantine::entry> entries, std::span<const std::string> stages) {
+  std::string out = detail::quarantine_head(from.size(), fingerprint_of(from)) + "\n";
+  for (const quarantine::entry& e : entries) {
+    out += detail::quarantine_line(e.index, key_of(from, e.index),
+                                   e.stage < stages.size() ? stages[e.stage] : "") +
+           "\n";
+  }
+  detail::replace_file(path, std::as_bytes(std::span<const char>(out)), "quarantine");
+}
+
+/// The samples of `from` that a file of write_quarantine() names. A stage that is not among `stages` (the
+/// pipeline has changed since) is stages.size(). \throws wick::error when it can't be read, is no such file,
+/// is of another data set, or names a sample by another key
+template <source Source>
+std::vector<quarantine::entry> read_quarantine(const std::filesystem::path& path, const Source& from,
+                                               std::span<const std::string> stages) {
+  const std::string who = printable(path.native()) + ": quarantine: ";
+  constexpr const char* advice = "; give a file that loader.write_quarantine() wrote";
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw error(who + "can't be opened: " + std::generic_category().message(errno) + advice);
+  const std::string head = detail::quarantine_head(from.size(), fingerprint_of(from));
+  std::string line;
+  if (!std::getline(in, line)) throw error(who + (in.bad() ? "can't be read" : "is empty") + advice);
+  if (!line.starts_with("{\"wick_quarantine\":")) throw error(who + "is no quarantine list" + advice);
+  if (!line.starts_with("{\"wick_quarantine\":1,")) {
+    throw error(who + "has a format that this wick doesn't know; it was written by a newer one");
+  }
+  if (line != head) {
+    throw error(who + "is of another data set (" + printable(line) + "; this loader's is " + head +
+                "): its names, labels or number of samples differ; make the list anew");
+  }
+  std::vector<quarantine::entry> out;
+  for (std::uint64_t number = 2; std::getline(in, line); ++number) {
+    const std::string where = who + "line " + std::to_string(number);
+    constexpr std::string_view begin = "{\"index\":";
+    quarantine::entry e;
+    if (!line.starts_with(begin) ||
+        std::from_chars(line.data() + begin.size(), line.data() + line.size(), e.index).ec != std::errc() ||
+        e.index >= from.size()) {
+      throw error(where + " names no sample of the data set (" + printable(line.substr(0, 100)) +
+                  "); make the list anew");
+    }
+    const std::string wanted = detail::quarantine_line(e.index, key_of(from, e.index), "");
+    const std::string_view until_stage = std::string_view(wanted).substr(0, wanted.size() - 3);  // ""}
+    if (!line.starts_with(until_stage) || !line.ends_with("\"}")) {
+      throw error(where + " says " + printable(line.substr(0, 200)) + ", and sample " +
+                  std::to_string(e.index) + " is " + printable(key_of(from, e.index)) +
+                  "; make the list anew");
+    }
+    const std::string_view stage =
+        std::string_view(line).substr(until_stage.size(), line.size() - until_stage.size() - 1);
+    while (e.stage < stages.size() && detail::json_string(stages[e.stage]) != stage) ++e.stage;
+    out.push_back(e);
+  }
+  if (in.bad()) throw error(who + "can't be read to its end" + advice);
+  return out;
+}
+
+}  // namespace wick
+
+// ==== wick/observe/report.hpp
+/// \file
+/// Where the time went: a table of stages, the share of waiting, and what to change.
+
+namespace wick {
+
+struct stage_report {
+  std::string name;
+  std::uint64_t count = 0;  ///< samples, for stages behind batch() batches
+  double busy = 0;          ///< seconds of work, summed over workers
+  double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
+};
+
+/// What became of samples that failed in a stage: "decode", "replaced", 12.
+struct outcome_report {
+  std::string stage;
+  std::string_view outcome;
+  std::uint64_t count = 0;
+};
+
+/// What loader::report() gives: everything since the report before it. Print it.
+struct report {
+  double seconds = 0;
+  std::size_t workers = 0;
+  std::size_t cpus = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t samples = 0;
+  double helped = 0;       ///< seconds in which the waiting training loop ran samples itself
+  double wait_mean = 0;    ///< share of the training loop's time spent waiting for data, 0 … 1
+  double wait_median = 0;  ///< the same of the median iteration
+  std::uint64_t iterations = 0;
+  std::uint64_t failures = 0;            ///< samples that could not be delivered
+  std::vector<outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
+  std::vector<stage_report> stages;
+  std::vector<std::string> notes;
+
+  double busy() const noexcept {
+    double sum = 0;
+    for (const stage_report& s : stages) sum += s.busy;
+    return sum;
+  }
+  /// Share of the workers' time in which they worked, 0 … 1.
+  double utilisation() const noexcept {
+    if (seconds <= 0 || workers == 0) return 0;
+    return std::clamp((busy() - helped) / (seconds * static_cast<double>(workers)), 0.0, 1.0);
+  }
+  std::string advice() const;
+  std::string to_string() const;
+};
+
+namespace detail {
+/// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
+inline std::string format_duration(double seconds) {
+  char text[32];
+  if (seconds >= 99.995) std::snprintf(text, sizeof(text), "%.0f s", seconds);
+  else if (seconds >= 0.999995) std::snprintf(text, sizeof(text), "%.2f s", seconds);
+  else if (seconds >= 0.999995e-3) std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
+  else if (seconds >= 0.9995e-6) std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
+  else std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
+  return text;
+}
+/// "4.2 %", from a tenth on "42 %".
+inline std::string format_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
+}  // namespace detail
+
+/// One sentence: is the loop kept waiting, by which stage, and what would help.
+inline std::string report::advice() const {
+  if (iterations == 0) return "nothing was taken yet";
+  if (wait_mean < 0.01) return "the training loop hardly waits for data: the model sets the pace";
+  const auto slowest = std::max_element(stages.begin(), stages.end(),
+                                        [](const auto& a, const auto& b) { return a.busy < b.busy; });
+  const auto waiting = std::max_element(stages.begin(), stages.end(),
+                                        [](const auto& a, const auto& b) { return a.blocked < b.blocked; });
+  std::string text = "the training loop waits " + detail::format_percent(wait_mean) + " of its time; ";
+  if (utilisation() > 0.7 && slowest != stages.end()) {
+    text += "the workers are busy, with '" + slowest->name + "' for " +
+            detail::format_percent(busy() > 0 ? slowest->busy / busy() : 0) + " of their time: ";
+    if (workers < cpus) {
+      text += "use more workers (" + std::to_string(workers) + " now, " + std::to_string(cpus) + " processors)";
+    } else {
+      text += "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
+    }
+  } else if (waiting != stages.end() && waiting->blocked > 0) {
+    text += "the workers are idle and samples wait in '" + waiting->name +
+            "': raise io_threads and prefetch, or bring the data closer";
+  } else {
+    text += "the workers are idle: raise prefetch";
+  }
+  return text;
+}
+
+/// The table, one line a stage.
+inline std::string report::to_string() const {
+  char line[256];
+  std::string out;
+  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
+                static_cast<unsigned long long>(samples), detail::format_duration(seconds).c_str(),
+                seconds > 0 ? static_cast<double>(samples) / seconds : 0.0, static_cast<unsigned long long>(batches),
+                workers, workers == 1 ? "" : "s", detail::format_percent(utilisation()).c_str());
+  out += line;
+  if (seconds > 0 && helped / seconds > 0.005) {
+    out += ", the waiting loop helps " + detail::format_percent(helped / seconds) + " of its time";
+  }
+  out += '\n';
+  std::size_t width = 5;
+  for (const stage_report& s : stages) width = std::max(width, s.name.size());
+  const int w = static_cast<int>(std::min<std::size_t>(width, 40));
+  std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share", "each",
+                "blocked");
+  out += line;
+  const double all = busy();
+  for (const stage_report& s : stages) {
+    std::snprintf(line, sizeof(line), "  %-*.40s %10llu %10s %7s %10s %10s\n", w, s.name.c_str(),
+                  static_cast<unsigned long long>(s.count), detail::format_duration(s.busy).c_str(),
+                  detail::format_percent(all > 0 ? s.busy / all : 0).c_str(),
+                  s.count ? detail::format_duration(s.busy / static_cast<double>(s.count)).c_str() : "-",
+                  s.blocked > 0 ? detail::format_duration(s.blocked).c_str() : "-");
+    out += line;
+  }
+  std::snprintf(line, sizeof(line), "waiting for data: mean %s, median %s of %llu iterations\n",
+                detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
+                static_cast<unsigned long long>(iterations));
+  out += line;
+  if (failures != 0 || !outcomes.empty()) {
+    out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      out += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
+             std::string(outcomes[i].outcome);
+    }
+    out += outcomes.empty() ? "; see loader.ledger()\n" : "); see loader.ledger()\n";
+  }
+  for (const std::string& n : notes) out += "note: " + n + "\n";
+  return out + advice() + "\n";
+}
+
+template <class Stream>
+  requires requires(Stream& s, const std::string& text) { s << text; }
+Stream& operator<<(Stream& to, const report& r) {
+  to << r.to_string();
+  return to;
+}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// A failure as it is told: the entry, and what goes with it.
+struct told_failure {
+  std::uint64_t slot = 0;
+  std::uint64_t index = 0;
+  std::size_t stage = 0;  // in the pipeline's names
+  bool planned = true;    // the sample of the position itself, no substitute
+  bool known = false;     // on the quarantine list
+  ledger_entry entry;
+  std::exception_ptr cause;
+};
+
+/// Kind and text of what was thrown; a late_error names the stage, too.
+inline void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
+  const auto is = [&](error_kind kind, std::string text) {
+    to.kind = kind;
+    to.text = std::move(text);
+  };
+  try {
+    std::rethrow_exception(cause);
+  } catch (const late_error& e) {
+    is(error_kind::data, e.what());
+    to.stage = e.stage();
+  } catch (const quarantined_sample& e) {
+    is(error_kind::quarantined, e.what());
+  } catch (const misshapen& e) {
+    is(error_kind::shape, e.what());
+  } catch (const error& e) {
+    is(error_kind::data, e.what());
+  } catch (const std::system_error& e) {
+    is(error_kind::system, e.what());
+  } catch (const std::bad_alloc& e) {
+    is(error_kind::memory, e.what());
+  } catch (const std::exception& e) {
+    is(error_kind::exception, e.what());
+  } catch (...) {
+    is(error_kind::exception, "threw something that is no std::exception");
+  }
+  // A stage's own message may begin with its name: once is enough.
+  if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
+}
+
+/// `names` are the stages', `feed` knows the keys.
+template <class Job, class Feed>
+told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names, const Feed& feed) {
+  const bool whole = f.slot == failure::whole_batch;
+  told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
+  ledger_entry& e = out.entry;
+  e.key = whole ? "batch " + std::to_string(job.number) : feed.key_at(f.index);
+  e.stage = f.stage < names.size() ? names[f.stage] : "loader";
+  if (out.known) {
+    if (std::string known = feed.known_stage_of(f.index); !known.empty()) e.stage = std::move(known);
+  }
+  e.epoch = job.epoch;
+  e.position = f.position;
+  e.action = f.action;
+  e.tries = f.tries;
+  describe_cause(f.cause, e);
+  if (whole) e.kind = error_kind::batch;
+  if (f.substitute != failure::nobody) e.substitute = feed.key_at(f.substitute);
+  if (f.action == error_action::fail && f.drawn != 0) {
+    e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
+  }
+  out.stage = static_cast<std::size_t>(std::find(names.begin(), names.end(), e.stage) - names.begin());
+  return out;
+}
+
+inline sample_error to_exception(const told_failure& f) {
+  return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
+}
+
+class error_account {
+ public:
+  static constexpr std::size_t max_quarantined = 1'000'000;
+
+  error_account(const loader_options& options, const quarantine& known)
+      : limits_(options.on_error.options()) {
+    if (!options.ledger_file.empty()) file_ = std::make_unique<ledger_file>(options.ledger_file);
+    for (const quarantine::entry& e : known.entries()) bad_.emplace(e.index, e.stage);
+  }
+
+  const wick::ledger& ledger() const noexcept { return ledger_; }
+  std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
+
+  /// What is told of some positions of an epoch: `count` of them, of which these (rising by slot, counted
+  /// from `first_slot`) have failed. `passed` of this rank's `of_epoch` positions have had their turn then.
+  /// \throws too_many_errors when they make it more than is allowed
+  void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
+           std::uint64_t of_epoch, const std::vector<told_failure>& failures) {
+    if (epoch != epoch_) epoch_failures_ = 0;
+    epoch_ = epoch;
+    std::uint64_t next = first_slot, longest = 0;
+    const told_failure* last = nullptr;
+    for (const told_failure& f : failures) {
+      if (file_) file_->add(f.entry);
+      remember(f);
+      ledger_.add(f.entry);
+      if (f.known || f.entry.action == error_action::retry) continue;
+      ++counted_;
+      ++epoch_failures_;
+      last = &f;
+      if (!f.planned || f.slot < next) continue;
+      consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
+      longest = std::max(longest, consecutive_);
+      next = f.slot + 1;
+    }
+    if (next < first_slot + count) consecutive_ = 0;
+    if (last != nullptr) check(*last, longest, passed, of_epoch);
+  }
+
+  /// Samples that a later run need not try, by rising index: those that the quarantine had, and those that
+  /// failed since.
+  std::vector<quarantine::entry> bad() const {
+    std::vector<quarantine::entry> out;
+    for (const auto& [index, stage] : bad_) out.push_back({index, stage});
+    return out;
+  }
+
+  void write(loader_state& to) const {
+    to.failures = ledger_.of_training();
+    to.counted_failures = counted_;
+    to.epoch_failures = epoch_failures_;
+    to.consecutive_failures = consecutive_;
+  }
+  void read(const loader_state& from) {
+    ledger_.go_on_from(from.failures);
+    counted_ = from.counted_failures;
+    epoch_ = from.epoch;
+    epoch_failures_ = from.epoch_failures;
+    consecutive_ = from.consecutive_failures;
+  }
+  /// An epoch begins at its beginning.
+  void begin(std::uint64_t epoch) noexcept {
+    epoch_ = epoch;
+    epoch_failures_ = 0;
+  }
+
+ private:
+  void remember(const told_failure& f) {
+    const error_kind k = f.entry.kind;
+    const bool of_the_sample = k == error_kind::data || k == error_kind::exception || k == error_kind::system;
+    if (of_the_sample && f.entry.action != error_action::retry && bad_.size() < max_quarantined) {
+      bad_.emplace(f.index, f.stage);
+    }
+  }
+
+  void check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
+             std::uint64_t of_epoch) const {
+    const auto beyond = [&](const std::string& what, const std::string& allowed) {
+      throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +
+                            last.entry.key + ": " + last.entry.stage + ": " + last.entry.text +
+                            "; loader.ledger() has all");
+    };
+    const auto number = [](std::uint64_t n) { return std::to_string(n); };
+    if (counted_ > limits_.count)
+      beyond(number(counted_) + " samples failed in this training", number(limits_.count));
+    if (longest > limits_.consecutive) {
+      beyond(number(longest) + " samples failed one after another", number(limits_.consecutive));
+    }
+    const std::uint64_t of = std::max(passed, std::min<std::uint64_t>(1000, of_epoch));
+    if (static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
+      beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
+                 number(epoch_) + " failed",
+             "a rate of " + std::to_string(limits_.rate));
+    }
+  }
+
+  const error_options limits_;
+  wick::ledger ledger_;
+  std::unique_ptr<ledger_file> file_;
+  std::map<std::uint64_t, std::size_t> bad_;
+  // As the limits count: without those that were known.
+  std::uint64_t counted_ = 0, epoch_failures_ = 0, consecutive_ = 0;
+  std::uint64_t epoch_ = 0;
+};
+
+/// For the report: what became of failures since `before` was counted.
+inline std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
+                                                  const std::vector<error_count>& now) {
+  std::vector<outcome_report> out;
+  for (std::size_t i = 0; i < now.size(); ++i) {  // counts are only ever added at the end
+    const std::uint64_t more = now[i].count - (i < before.size() ? before[i].count : 0);
+    if (more != 0) out.push_back({now[i].stage, outcome_of(now[i].action), more});
+  }
+  return out;
+}
+
+/// The fingerprints of the last epochs.
+class print_book {
+ public:
+  static constexpr std::size_t max_kept = 64;
+
+  /// An epoch begins, or goes on behind what another loader has delivered.
+  void begin(std::uint64_t epoch) {
+    std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
+    if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
+    epochs_.emplace_back(epoch, epoch_fingerprint{});
+  }
+  void add(const epoch_fingerprint& some) noexcept { epochs_.back().second += some; }
+  /// `data` tells the data set, `batch` is the size of the global batch.
+  epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept {
+    for (const auto& [number, sum] : epochs_) {
+      if (number != epoch) continue;
+      epoch_fingerprint out = sum;
+      out.value *=
+          fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
+      return out;
+    }
+    return {};
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, epoch_fingerprint>> epochs_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/feed.hpp
+/// \file
+/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
+/// of them ahead of the consumer, across the ends of epochs.
+
+// ==== wick/flow/detail/finishing.hpp
+/// \file
+/// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
+/// and it goes through the batch stages.
+
+// ==== wick/flow/detail/sample_runs.hpp
+/// \file
+/// One sample on its way into its slot, and what is done when it fails: it is tried again, or another is
+/// drawn.
 
 // ==== wick/flow/detail/epoch_plan.hpp
 /// \file
@@ -4376,6 +6231,8 @@ class epoch_plan {
   /// Of an epoch, over all ranks.
   std::uint64_t positions() const noexcept { return positions_; }
   std::uint64_t batches() const noexcept { return batches_; }
+  /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
+  std::uint64_t ordered() const noexcept { return ordered_; }
   /// Samples of a batch over all ranks; without batch() those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that this rank has of a batch.
@@ -4388,6 +6245,11 @@ class epoch_plan {
     const std::uint64_t length = std::min(batch_size_, positions_ - begin);
     const std::uint64_t from = length * shard_.rank / shard_.world, to = length * (shard_.rank + 1) / shard_.world;
     return {begin + from, to - from};
+  }
+
+  /// How many positions of this rank (about: its equal share) the first `batches` have.
+  std::uint64_t passed(std::uint64_t batches) const noexcept {
+    return std::min(batches * batch_size_, positions_) / shard_.world;
   }
 
   /// The order stages' functions for one epoch.
@@ -4457,42 +6319,136 @@ class epoch_plan {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/pace.hpp
+// ==== wick/flow/detail/stage_path.hpp
 /// \file
-/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer may help.
+/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each. Knows nothing of
+/// who starts them and when.
+
+// ==== wick/flow/detail/books.hpp
+/// \file
+/// The loader's clocks: one for each stage on each worker.
+
+// ==== wick/observe/clock.hpp
+/// \file
+/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace wick {
+
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
+/// two processors they may differ by a few, so subtract with care what another thread has read.
+inline std::uint64_t now_ticks() noexcept {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read it.
+class tick_scale {
+ public:
+  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
+  /// Seconds since this was made.
+  double elapsed() const noexcept {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
+  }
+  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
+  double seconds_per_tick() const noexcept {
+    const std::uint64_t ticks = now_ticks() - ticks_;
+    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
+  }
+
+ private:
+  std::uint64_t ticks_;
+  std::chrono::steady_clock::time_point time_;
+};
+
+}  // namespace wick
+
+// ==== wick/observe/stage_clock.hpp
+/// \file
+/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
+
+namespace wick {
+
+/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads and
+/// stores, relaxed, because a report needs each number whole and not all of the same instant. Short samples are timed
+/// now and then only, so the time of all is inferred from the timed ones.
+class stage_clock {
+ public:
+  void ran(std::uint64_t times) noexcept { add(count_, times); }
+  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
+    add(timed_, times);
+    add(ticks_, ticks);
+  }
+  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
+
+  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
+  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
+  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
+};
+
+}  // namespace wick
 
 namespace wick::detail {
 
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of them said.
-class pace {
+class books {
  public:
-  static constexpr std::uint64_t max_run = 256;
-  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
-
-  /// A moving mean of what a sample takes.
-  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
-    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
-    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+  books(const executor& on, std::size_t stages) : on_(on), stages_(stages), rows_(on.slots()) {
+    for (auto& row : rows_) row.reset(new stage_clock[stages]);
   }
 
-  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody waits long
-  /// for the last of a batch.
-  std::uint64_t run_length() const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
+  [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
+
+  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
+    stage_clock& c = mine()[stage];
+    c.ran(1);
+    c.worked(1, ticks);
   }
-  /// A thread that waits for its batch may take part when samples are this short: it must not be late when it is ready.
-  bool short_samples() const noexcept { return each_.load(std::memory_order_relaxed) < 100'000; }  // about 40 µs
-  /// So few that waking somebody takes longer than running them.
-  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each != 0 && samples < 30'000 / each;
+  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
+    stage_clock& c = mine()[stage];
+    c.ran(1);
+    c.worked(1, ticks);
+    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
   }
-  /// Reading clocks between the stages costs nothing next to the sample itself.
-  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
+  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
+
+  struct sum {
+    std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
+  };
+  std::vector<sum> totals() const {
+    std::vector<sum> out(stages_);
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < stages_; ++i) {
+        out[i].count += row[i].count();
+        out[i].timed += row[i].timed();
+        out[i].timed_ticks += row[i].timed_ticks();
+        out[i].waited += row[i].waited_ticks();
+      }
+    }
+    return out;
+  }
 
  private:
-  std::atomic<std::uint64_t> each_{0};  // ticks a sample
+  const executor& on_;
+  const std::size_t stages_;
+  std::vector<std::unique_ptr<stage_clock[]>> rows_;
 };
 
 }  // namespace wick::detail
@@ -4519,6 +6475,12 @@ class map_stage {
     requires std::is_invocable_v<F&, Args...>
   decltype(auto) operator()(Args&&... args) {
     return f_(std::forward<Args>(args)...);
+  }
+  /// A callable that has parameters may have a fingerprint of them, as any stage.
+  std::uint64_t fingerprint() const
+    requires detail::has_parameters<F>
+  {
+    return f_.fingerprint();
   }
 
  private:
@@ -4711,6 +6673,8 @@ class single_column {
     slots_[i].emplace(std::move(value));
   }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
   output finish(std::size_t) { return std::move(slots_); }
   void drop() noexcept { slots_.clear(); }
   /// Memory that finish() gave away, for the next time.
@@ -4793,226 +6757,6 @@ struct pipeline_types {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/pump_crew.hpp
-/// \file
-/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
-
-// ==== wick/observe/clock.hpp
-/// \file
-/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
-
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
-namespace wick {
-
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
-/// two processors they may differ by a few, so subtract with care what another thread has read.
-inline std::uint64_t now_ticks() noexcept {
-#if defined(__x86_64__)
-  return __rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t t;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
-  return t;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
-
-/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read it.
-class tick_scale {
- public:
-  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
-  /// Seconds since this was made.
-  double elapsed() const noexcept {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
-  }
-  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
-  double seconds_per_tick() const noexcept {
-    const std::uint64_t ticks = now_ticks() - ticks_;
-    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
-  }
-
- private:
-  std::uint64_t ticks_;
-  std::chrono::steady_clock::time_point time_;
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
-/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
-/// up a processor, since three threads on two processors only take turns, and their caches with them.
-///
-/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
-template <class Owner>
-class pump_crew {
- public:
-  struct pump : job {
-    Owner* of = nullptr;
-  };
-
-  pump_crew(Owner& of, executor& on)
-      : on_(on),
-        pumps_(on.workers()),
-        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
-    free_.reserve(pumps_.size());
-    for (pump& p : pumps_) {
-      p.of = &of;
-      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
-      free_.push_back(&p);
-    }
-    idle_.store(free_.size(), std::memory_order_relaxed);
-  }
-  pump_crew(const pump_crew&) = delete;
-  pump_crew& operator=(const pump_crew&) = delete;
-
-  /// One more, if may_start(): it starts the next.
-  void start() noexcept {
-    pump* const p = free_.back();
-    free_.pop_back();
-    idle_.store(free_.size(), std::memory_order_relaxed);
-    on_.post(p);
-  }
-  void put_away(pump* p) noexcept {
-    free_.push_back(p);
-    idle_.store(free_.size(), std::memory_order_relaxed);
-    if (working() == 0) all_away_.notify_all();
-  }
-  void wait_all_away(std::unique_lock<std::mutex>& lock) {
-    all_away_.wait(lock, [&] { return working() == 0; });
-  }
-
-  /// A hint: false when all are at work, or as many as the consumer leaves room for.
-  bool may_start() const noexcept {
-    const std::size_t idle = idle_.load(std::memory_order_relaxed);
-    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
-  }
-  /// A hint: more are at work than the consumer leaves room for.
-  bool too_many() const noexcept {
-    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
-  }
-  /// It has run samples just now, and will again unless something else keeps it.
-  bool consumer_helps() const noexcept {
-    // Signed: two processors' clocks may differ by a little.
-    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
-  }
-  /// Told by the consumer while it runs samples.
-  void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
-  /// By the consumer, before it sleeps, under the mutex.
-  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
-  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
-  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
-
- private:
-  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
-
-  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
-
-  executor& on_;
-  std::vector<pump> pumps_;
-  const std::size_t beside_consumer_;
-  std::vector<pump*> free_;
-  std::condition_variable all_away_;
-  alignas(64) std::atomic<std::size_t> idle_{0};
-  alignas(64) std::atomic<std::uint64_t> helped_{0};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/flow/detail/stage_path.hpp
-/// \file
-/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each. Knows nothing of
-/// who starts them and when.
-
-// ==== wick/flow/detail/books.hpp
-/// \file
-/// The loader's clocks: one for each stage on each worker.
-
-// ==== wick/observe/stage_clock.hpp
-/// \file
-/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
-
-namespace wick {
-
-/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads and
-/// stores, relaxed, because a report needs each number whole and not all of the same instant. Short samples are timed
-/// now and then only, so the time of all is inferred from the timed ones.
-class stage_clock {
- public:
-  void ran(std::uint64_t times) noexcept { add(count_, times); }
-  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
-    add(timed_, times);
-    add(ticks_, ticks);
-  }
-  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
-
-  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
-  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
-  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
-  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
-
- private:
-  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
-    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-class books {
- public:
-  books(const executor& on, std::size_t stages) : on_(on), stages_(stages), rows_(on.slots()) {
-    for (auto& row : rows_) row.reset(new stage_clock[stages]);
-  }
-
-  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
-  [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
-
-  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-  }
-  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
-  }
-  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
-
-  struct sum {
-    std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
-  };
-  std::vector<sum> totals() const {
-    std::vector<sum> out(stages_);
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < stages_; ++i) {
-        out[i].count += row[i].count();
-        out[i].timed += row[i].timed();
-        out[i].timed_ticks += row[i].timed_ticks();
-        out[i].waited += row[i].waited_ticks();
-      }
-    }
-    return out;
-  }
-
- private:
-  const executor& on_;
-  const std::size_t stages_;
-  std::vector<std::unique_ptr<stage_clock[]>> rows_;
-};
-
-}  // namespace wick::detail
-
 // ==== wick/flow/detail/timed_await.hpp
 /// \file
 /// Awaits and keeps the books: what a stage worked before it suspended, and how long it then waited.
@@ -5078,244 +6822,6 @@ class timed_await {
 };
 
 }  // namespace wick::detail
-
-// ==== wick/flow/state.hpp
-/// \file
-/// Where a training stands, in at most 4 KiB: what loader.state() gives and load_state() takes, on any number
-/// of workers and ranks.
-
-namespace wick {
-
-/// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
-struct stage_identity {
-  std::string name;
-  std::uint64_t parameters = 0;
-};
-
-/// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
-/// prefetch, memory, error policies and the number of ranks are not in it.
-struct pipeline_identity {
-  std::uint64_t data = 0;     ///< fingerprint of the source
-  std::uint64_t samples = 0;  ///< of the source
-  std::uint64_t seed = 0;
-  std::uint64_t batch = 0;  ///< samples of a batch over all ranks
-  bool batched =
-      true;  ///< false: the pipeline has no batch(), and `batch` is how many samples are planned at a time
-  std::vector<stage_identity> stages;
-};
-
-/// A place in the training: `batch` batches of `epoch` were handed over.
-struct loader_state {
-  static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 2;  // 1: positions of another shuffle
-
-  pipeline_identity of;
-  std::uint64_t epoch = 0;
-  std::uint64_t batch = 0;
-  std::uint64_t sample =
-      0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
-  std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
-
-  /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
-  /// told as one.
-  inline std::vector<std::byte> to_bytes() const;
-  /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
-  static inline loader_state from_bytes(std::span<const std::byte> bytes);
-};
-
-namespace detail {
-
-inline constexpr std::string_view state_magic = "wick-st\n";
-inline constexpr std::size_t max_state_name = 40;
-
-class state_writer {
- public:
-  template <class T>
-  void number(T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-      out_.push_back(static_cast<std::byte>(std::uint64_t{value} >> (8 * i)));
-  }
-  void text(std::string_view t) {
-    for (const char c : t) out_.push_back(static_cast<std::byte>(c));
-  }
-  std::vector<std::byte>& bytes() noexcept { return out_; }
-
- private:
-  std::vector<std::byte> out_;
-};
-
-class state_reader {
- public:
-  explicit state_reader(std::span<const std::byte> in) noexcept : in_(in) {}
-  template <class T>
-  T number() {
-    const auto raw = take(sizeof(T));
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-      value |= std::uint64_t{std::to_integer<std::uint8_t>(raw[i])} << (8 * i);
-    return static_cast<T>(value);
-  }
-  std::string text(std::size_t size) {
-    const auto raw = take(size);
-    return {reinterpret_cast<const char*>(raw.data()), raw.size()};
-  }
-
- private:
-  std::span<const std::byte> take(std::size_t n) {
-    if (n > in_.size())
-      throw error("load_state: the state says that it has more than it holds; it was not written by wick");
-    const auto taken = in_.first(n);
-    in_ = in_.subspan(n);
-    return taken;
-  }
-  std::span<const std::byte> in_;
-};
-
-inline std::uint64_t state_checksum(std::span<const std::byte> bytes) noexcept {
-  return fingerprint_hash().add(bytes.data(), bytes.size()).value();
-}
-
-/// So that shortened names of different stages differ, and all that did not find room counts.
-inline std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages) {
-  constexpr std::size_t most = 70;
-  std::vector<stage_identity> out;
-  for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
-    const auto& [name, parameters] = stages[i];
-    if (name.size() <= max_state_name)
-      out.push_back(stages[i]);
-    else
-      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
-  }
-  if (stages.size() > most) {
-    fingerprint_hash h;
-    for (std::size_t i = most; i < stages.size(); ++i) h.add(stages[i].name).add(stages[i].parameters);
-    out.push_back({"further stages", h.value()});
-  }
-  return out;
-}
-
-inline std::string hex(std::uint64_t n) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out = "0x";
-  for (int shift = 60; shift >= 0; shift -= 4) out += digits[(n >> shift) & 15];
-  return out;
-}
-
-/// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
-/// already.
-inline std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
-  const auto number = [](std::uint64_t n) { return std::to_string(n); };
-  if (saved.samples != mine.samples) {
-    return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
-           number(mine.samples) + "; give the source that the state was made with";
-  }
-  if (saved.data != mine.data) {
-    return "another data set: of the same size, with fingerprint " + hex(saved.data) +
-           ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
-  }
-  const std::vector<stage_identity>& before = saved.stages;
-  const std::vector<stage_identity> now = shortened(mine.stages);
-  for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
-    const std::string at = "another pipeline: stage " + number(i + 1) + " behind the source ";
-    if (i >= now.size())
-      return at + "was " + printable(before[i].name) + ", and this loader has no such stage";
-    if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
-    if (before[i].name != now[i].name)
-      return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
-    if (before[i].parameters != now[i].parameters)
-      return at + "(" + printable(now[i].name) + ") had other parameters";
-  }
-  if (saved.seed != mine.seed) {
-    return "another seed: " + number(saved.seed) + ", this loader has " + number(mine.seed) +
-           "; set loader_options::seed";
-  }
-  if (saved.batch != mine.batch) {
-    if (!mine.batched) {
-      return "another number of ranks (" + number(saved.batch) + " samples are planned at a time, here " +
-             number(mine.batch) + "); a pipeline without batch() goes on only with as many ranks as before";
-    }
-    return "another global batch: " + number(saved.batch) + " samples over all ranks, this loader has " +
-           number(mine.batch) + "; give batch() that number whatever the number of ranks is";
-  }
-  return {};
-}
-
-}  // namespace detail
-
-inline std::vector<std::byte> loader_state::to_bytes() const {
-  detail::state_writer w;
-  w.text(detail::state_magic);
-  w.number(version);
-  w.number(std::uint32_t{0});  // length, below
-  for (const std::uint64_t n :
-       {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures}) {
-    w.number(n);
-  }
-  const auto stages = detail::shortened(of.stages);
-  w.number(static_cast<std::uint16_t>(stages.size()));
-  for (const stage_identity& s : stages) {
-    w.number(static_cast<std::uint8_t>(s.name.size()));
-    w.text(s.name);
-    w.number(s.parameters);
-  }
-  auto& bytes = w.bytes();
-  const std::uint64_t length = bytes.size() + sizeof(std::uint64_t);
-  for (std::size_t i = 0; i < 4; ++i) bytes[12 + i] = static_cast<std::byte>(length >> (8 * i));
-  w.number(detail::state_checksum(bytes));
-  return std::move(bytes);
-}
-// Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 9 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
-
-inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
-  const std::string size = std::to_string(bytes.size()) + " bytes";
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(detail::state_magic.substr(0, bytes.size())) || bytes.empty()) {
-    throw error("load_state: these " + size +
-                " are no state of a wick loader, which begins with \"wick-st\"; is it the right file?");
-  }
-  if (bytes.size() < 16)
-    throw error("load_state: the state was cut off after " + size + "; take an older one");
-  detail::state_reader r(bytes.subspan(detail::state_magic.size()));
-  const auto format = r.number<std::uint32_t>();
-  if (format != version) {
-    throw error("load_state: the state has format " + std::to_string(format) +
-                ", and this wick knows format " + std::to_string(version) + "; " +
-                (format == 0 || format >= 1000 ? "it is damaged: take an older one"
-                 : format > version            ? "it was written by a newer wick"
-                                               : "it was written by an older wick: begin its epoch anew"));
-  }
-  const auto length = r.number<std::uint32_t>();
-  if (length < 24 || length > max_bytes)
-    throw error("load_state: the state is damaged (a length of " + std::to_string(length) +
-                " bytes); take an older one");
-  if (bytes.size() != length) {
-    throw error(
-        "load_state: the state has " + std::to_string(length) + " bytes, and there are " + size + "; " +
-        (bytes.size() < length ? "it was cut off: take an older one" : "give exactly what state() gave"));
-  }
-  detail::state_reader end(bytes.last(8));
-  if (end.number<std::uint64_t>() != detail::state_checksum(bytes.first(length - 8))) {
-    throw error(
-        "load_state: the state is damaged (its checksum is not that of its bytes); take an older one");
-  }
-  loader_state s;
-  std::uint64_t batched = 0;
-  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
-                           &s.sample, &s.failures}) {
-    *n = r.number<std::uint64_t>();
-  }
-  s.of.batched = batched != 0;
-  const auto stages = r.number<std::uint16_t>();
-  for (std::size_t i = 0; i < stages; ++i) {
-    const auto letters = r.number<std::uint8_t>();
-    std::string name = r.text(letters);
-    s.of.stages.push_back({std::move(name), r.number<std::uint64_t>()});
-  }
-  return s;
-}
-
-}  // namespace wick
 
 // ==== wick/observe/phases.hpp
 /// \file
@@ -5404,6 +6910,11 @@ class stage_path<pipeline<Source, S...>> {
     std::vector<std::string> out;
     std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
     return out;
+  }
+  /// The loader's own name where there is no stage of that number.
+  std::string stage_name_at(std::size_t i) const {
+    std::vector<std::string> names = stage_names();
+    return i < names.size() ? std::move(names[i]) : "loader";
   }
   /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
   /// go by a stage's number, so each counts; of shard() only that it is there.
@@ -5635,67 +7146,404 @@ class stage_path<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/tokens.hpp
+// ==== wick/run/sleep.hpp
 /// \file
-/// How many samples may be under way at a time, when samples suspend.
+/// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
 
-namespace wick::detail {
-
-/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is told so, to
-/// fetch somebody. Any thread.
-class tokens {
- public:
-  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
-
-  /// Up to `most` of those that are left.
-  std::uint64_t take(std::uint64_t most) noexcept {
-    std::uint64_t taken = taken_.load(std::memory_order_acquire);
-    for (;;) {
-      const std::uint64_t n = std::min(most, limit_ - taken);
-      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return n;
-      }
-    }
-  }
-  /// True when there was none before.
-  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
-  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
-
- private:
-  const std::uint64_t limit_;
-  alignas(64) std::atomic<std::uint64_t> taken_{0};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/flow/loader_options.hpp
+// ==== wick/run/environment.hpp
 /// \file
-/// What a loader may be told.
+/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
 
 namespace wick {
 
 class executor;
 
-struct loader_options {
-  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
-  std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `on`.
-  std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
-  std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 4, from 8 workers on 8.
-  std::size_t prefetch = 0;
-  /// Bound on encoded bytes in flight (what read() has read and decode() has not yet consumed), in bytes.
-  std::size_t memory = std::size_t{512} << 20;
-  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
-  std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it.
-  bool prefetch_next_epoch = true;
-  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
-  executor* on = nullptr;
+/// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
+/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
+/// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
+/// executor and the token's source must outlive the wait.
+///
+/// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
+/// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
+class environment {
+ public:
+  environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
+  /// \throws std::logic_error for a context that was made by hand, without an executor
+  template <class From>
+  requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
+    from.on();
+    { from.stop() } -> std::convertible_to<stop_token>;
+  }
+  environment(From& from) : stop_(from.stop()) {
+    if constexpr (std::is_pointer_v<decltype(from.on())>)
+      on_ = from.on();
+    else
+      on_ = &from.on();
+    if (on_ == nullptr) {
+      throw std::logic_error(
+          "wick: this context has no executor to continue on; a wait needs one: give the context a "
+          "wick::executor, or run the stage in a loader");
+    }
+  }
+
+  executor& on() const noexcept { return *on_; }
+  const stop_token& stop() const noexcept { return stop_; }
+
+ private:
+  executor* on_;
+  stop_token stop_;
 };
 
 }  // namespace wick
+
+namespace wick {
+
+/// What sleep_for and sleep_until give; to be awaited, once.
+class [[nodiscard]] sleep_awaiter : job, timer {
+ public:
+  sleep_awaiter(environment env, clock::time_point until) noexcept : env_(env) { due = until; }
+  /// Before it is awaited: it may be handed to when_any.
+  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.env_, other.due) {}
+  sleep_awaiter& operator=(sleep_awaiter&&) = delete;
+
+  bool await_ready() noexcept {
+    called_off_ = env_.stop().stop_requested();
+    return called_off_ || due <= clock::now();
+  }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> h) {
+    handle_ = h;
+    execute = [](job* j) noexcept { detail::resume(static_cast<sleep_awaiter*>(j)->handle_); };
+    expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
+    // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
+    if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
+    called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
+    return env_.on().timers().add(*this);
+  }
+  void await_resume() {
+    calling_off_.reset();
+    if (called_off_) throw cancelled();
+  }
+
+ private:
+  struct on_stop {
+    sleep_awaiter* self;
+    void operator()() const noexcept {
+      if (self->env_.on().timers().cancel(*self)) self->wake(false);
+    }
+  };
+  void wake(bool on_time) noexcept {
+    called_off_ = !on_time;
+    env_.on().post(this);
+  }
+
+  environment env_;
+  std::coroutine_handle<> handle_;
+  bool called_off_ = false;
+  std::optional<stop_callback<on_stop>> calling_off_;
+};
+
+/// `co_await wick::sleep_until(t, c);` suspends until then and continues on the executor; at once when it has
+/// passed. `c` is the stage's context, a scope, or {executor, token}. \throws wick::cancelled promptly when a
+/// stop is requested, or the executor is being destroyed
+inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
+
+/// The same for a while from now. What is longer than a hundred years is a hundred years, less than nothing
+/// (and a duration that is not a number) is nothing.
+template <class Rep, class Period>
+sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, environment env) noexcept {
+  using seconds = std::chrono::duration<double>;
+  constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
+  const auto now = timer::clock::now();
+  const seconds wanted = std::chrono::duration_cast<seconds>(d);
+  if (!(wanted > seconds::zero())) return {env, now};
+  if (wanted >= longest) return {env, now + std::chrono::duration_cast<timer::clock::duration>(longest)};
+  return {env, now + std::chrono::ceil<timer::clock::duration>(d)};
+}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+template <class Pipeline>
+class sample_runs;
+
+/// Owns the pipeline, and what samples need to run. All workers call it at once.
+///
+/// What becomes of a position depends on the data, the seed, the epoch and the position: a substitute is
+/// drawn from a random stream of the position's own, and a sample on the quarantine list counts as one that
+/// was tried and has failed, so that a run with the list gives the same batches as the one that made it.
+template <class Source, class... S>
+class sample_runs<pipeline<Source, S...>> {
+ public:
+  using path_type = stage_path<pipeline<Source, S...>>;
+  using types = typename path_type::types;
+  using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
+
+  sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
+      : path(std::move(what), on),
+        seed(options.seed),
+        on(on),
+        budget(options.memory),
+        policy(options.on_error),
+        only_fails(policy.only_fails()),
+        bad(load(path, options)) {
+    check();
+  }
+
+  sample_runs(const sample_runs&) = delete;
+  sample_runs& operator=(const sample_runs&) = delete;
+
+  context context_at(place where) noexcept { return context(where, &on, &budget, stop->token()); }
+  place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
+    return {seed, j.epoch, j.first + slot, index};
+  }
+  bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
+
+  /// \throws quarantined_sample
+  [[noreturn, gnu::noinline]] void refuse(context& c) const {
+    c.enter(static_cast<std::uint32_t>(types::order_end));
+    throw quarantined_sample();
+  }
+
+  /// Through all stages into the slot, in a pipeline where none suspends.
+  template <bool Timed>
+  void run(job_type& j, std::uint64_t slot, context& c, std::uint64_t* ticks) {
+    std::uint64_t last = Timed ? now_ticks() : 0;
+    path.template pass<types::order_end, Timed>(path.source().at(c.index()), c, j, slot, ticks, last);
+  }
+  /// The same where one may.
+  static task<void> run_async(sample_runs* self, job_type* j, std::uint64_t slot, context* c) {
+    c->enter(static_cast<std::uint32_t>(types::order_end));
+    if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+    if (self->is_bad(c->index())) self->refuse(*c);
+    auto item = path_type::to_rvalue(self->path.source().at(c->index()));
+    task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(
+        &self->path, std::move(item), c, j, slot);
+    co_await rest;
+  }
+
+  /// That the sample at `c` has failed in this slot just now.
+  failure failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const {
+    failure f;
+    f.slot = slot;
+    f.stage = c.stage();
+    f.cause = std::move(cause);
+    f.position = c.position();
+    f.index = c.index();
+    if (is_bad(f.index)) f.tries = 0;
+    return f;
+  }
+
+  /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
+  /// else it is a gap, or its batch is lost. Does not throw; ends on a worker.
+  static task<bool> settle(sample_runs* self, job_type* j, context* c, failure f) {
+    if (self->only_fails) {
+      j->note(std::move(f));
+      co_return false;
+    }
+    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
+    random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
+    std::vector<std::uint64_t> tried;  // indexes that are no good here
+    for (;;) {
+      if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
+        task<bool> retrying = try_again(self, j, c, &f);
+        const bool good = co_await retrying;
+        if (good)
+          f.action = error_action::retry;
+        else if (!j->cancelled.load(std::memory_order_relaxed))
+          f.action = *self->rule_for(f).action;
+      }
+      tried.push_back(f.index);
+      if (f.action == error_action::replace && !self->draw(*j, draws, tried, f))
+        f.action = error_action::fail;
+      if (f.action == error_action::skip) {
+        j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
+      }
+      const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
+      if (good && f.index != tried.front()) self->count_substitute(*j, f.position, f.index, counted);
+      failure next;
+      next.slot = f.slot;
+      next.position = f.position;
+      next.number = f.number + 1;
+      next.index = f.substitute;
+      next.tries = 0;
+      next.drawn = f.drawn;
+      j->note(std::move(f));
+      if (over) co_return good;
+      f = std::move(next);
+      task<bool> trying = attempt(self, j, c, &f);
+      const bool substituted = co_await trying;
+      if (substituted) {
+        self->count_substitute(*j, f.position, f.index, counted);
+        co_return true;
+      }
+    }
+  }
+
+  /// Runs a sample for the first time, outside of a run; a failure is settled. Whether the slot has a sample.
+  static task<bool> run_or_settle(sample_runs* self, job_type* j, context* c, failure f) {
+    task<bool> trying = attempt(self, j, c, &f);
+    const bool good = co_await trying;
+    if (good) co_return true;
+    task<bool> settling = settle(self, j, c, std::move(f));
+    const bool settled = co_await settling;
+    co_return settled;
+  }
+  /// The same where a failure fails the batch.
+  static task<bool> run_or_fail(sample_runs* self, job_type* j, context* c, failure f) {
+    task<bool> trying = attempt(self, j, c, &f);
+    const bool good = co_await trying;
+    if (!good) j->note(std::move(f));
+    co_return good;
+  }
+
+  /// What the sample was found to be bad in: the stage it failed in, or was found to fail in by an earlier
+  /// run.
+  std::string stage_of(const failure& f) const {
+    try {
+      std::rethrow_exception(f.cause);
+    } catch (const late_error& e) {
+      return e.stage();
+    } catch (const quarantined_sample&) {
+      return bad.stage_of(f.index);
+    } catch (...) {
+      return path.stage_name_at(f.stage);
+    }
+  }
+
+  path_type path;
+  const epoch_plan<path_type> plan{path};
+  const std::uint64_t seed;
+  executor& on;
+  byte_budget budget;
+  const error_policy policy;
+  const bool only_fails;
+  const quarantine bad;
+  std::unique_ptr<stop_source> stop = std::make_unique<stop_source>();
+
+ private:
+  static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
+
+  error_rule rule_for(const failure& f) const { return policy.rule_for(stage_of(f)); }
+
+  /// Runs a sample once. What went wrong is in `f` afterwards.
+  static task<bool> attempt(sample_runs* self, job_type* j, context* c, failure* f) {
+    c->move_to({self->seed, c->epoch(), f->position, f->index});
+    c->enter(static_cast<std::uint32_t>(types::order_end));
+    std::exception_ptr cause;
+    bool quarantined = false;
+    try {
+      j->columns.forget(static_cast<std::size_t>(f->slot));
+      if constexpr (types::samples_suspend) {
+        task<void> running = run_async(self, j, f->slot, c);
+        co_await running;
+      } else {
+        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+        if (self->is_bad(f->index)) self->refuse(*c);
+        self->template run<false>(*j, f->slot, *c, nullptr);
+      }
+    } catch (const quarantined_sample&) {
+      cause = std::current_exception();
+      quarantined = true;
+    } catch (...) {
+      cause = std::current_exception();
+    }
+    if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
+    if (cause == nullptr) co_return true;
+    f->cause = std::move(cause);
+    f->stage = c->stage();
+    if (!quarantined) ++f->tries;
+    co_return false;
+  }
+
+  /// As often as the rule for what went wrong last says, with its pauses.
+  static task<bool> try_again(sample_runs* self, job_type* j, context* c, failure* f) {
+    if (f->tries == 0) co_return false;  // on the quarantine list
+    for (;;) {
+      const error_rule rule = self->rule_for(*f);
+      if (f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed)) co_return false;
+      bool stopped = false;
+      try {
+        if (rule.backoff.count() > 0) {
+          auto pause = sleep_for(rule.backoff * std::ldexp(1.0, static_cast<int>(f->tries) - 1), *c);
+          co_await pause;
+        }
+      } catch (...) {
+        stopped = true;
+      }
+      if (stopped) co_return false;
+      task<bool> trying = attempt(self, j, c, f);
+      const bool good = co_await trying;
+      if (good) {
+        ++f->tries;
+        co_return true;
+      }
+    }
+  }
+
+  /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
+  bool draw(const job_type& j, random_stream& from, std::vector<std::uint64_t>& tried, failure& f) const {
+    while (f.drawn < policy.options().substitutes) {
+      ++f.drawn;
+      const std::uint64_t index = plan.index(j.order, from.below(plan.ordered()));
+      if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
+      f.substitute = index;
+      return true;
+    }
+    return false;
+  }
+  void count_substitute(job_type& j, std::uint64_t position, std::uint64_t index,
+                        std::uint64_t counted) const noexcept {
+    j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
+  }
+
+  static quarantine load(const path_type& path, const loader_options& options) {
+    std::vector<quarantine::entry> all;
+    std::vector<std::string> names = path.stage_names();
+    for (const auto& file : options.quarantine) {
+      const std::vector<quarantine::entry> some = read_quarantine(file, path.source(), names);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    return quarantine(std::move(all), std::move(names));
+  }
+
+  /// \throws wick::error
+  void check() const {
+    const std::vector<std::string> names = path.stage_names();
+    const auto begin = names.begin() + static_cast<std::ptrdiff_t>(types::order_end);
+    const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(types::batching + 1, names.size()));
+    for (const std::string_view wanted : policy.stages()) {
+      if (std::find(begin, end, wanted) != end) continue;
+      std::string known;
+      for (auto n = begin; n != end; ++n) known += (known.empty() ? "" : ", ") + *n;
+      throw error("on_error: no stage of samples is called " + printable(wanted) + "; there are: " + known);
+    }
+    if (!bad.empty() && !policy.ever(error_action::skip) && !policy.ever(error_action::replace)) {
+      throw error("quarantine: " + std::to_string(bad.size()) +
+                  " samples are not to be tried, and nothing is said of what comes in their place; set "
+                  "loader_options::on_error to on_error(skip) or on_error(replace)");
+    }
+    if (!policy.options().compact) return;
+    if (!policy.ever(error_action::skip))
+      throw error("on_error: compact is for skip; fail and replace leave no gaps");
+    if (path.shard().world > 1) {
+      throw error("on_error: compact with " + std::to_string(path.shard().world) +
+                  " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
+                  "know; use "
+                  "replace, which keeps batches full and equal on every rank");
+    }
+    if constexpr (types::batched) {
+      if (path.template stage<types::batching>().pad_last()) {
+        throw error(
+            "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
+            "be "
+            "padded by what is not known in advance; use replace, or leave one of the two out");
+      }
+    }
+  }
+};
+
+}  // namespace wick::detail
 
 // ==== wick/run/sequencer.hpp
 /// \file
@@ -5794,6 +7642,486 @@ class sequencer {
 
 namespace wick::detail {
 
+/// Called for each batch by whoever ended its last sample; publishes it in the end. Batches that have nothing
+/// to do with each other are finished in any order, but compaction goes by their numbers: what fills a gap
+/// depends on all failures of the epoch before it.
+template <class Runs>
+class finishing {
+  using types = typename Runs::types;
+  using path_type = typename Runs::path_type;
+  using job_type = typename Runs::job_type;
+  using value = typename types::value;
+  static constexpr bool batched = types::batched;
+
+ public:
+  finishing(Runs& runs, sequencer<job_type>& done, std::shared_ptr<slab_pool> pool, bool with_content)
+      : runs_(runs),
+        done_(done),
+        pool_(std::move(pool)),
+        with_content_(with_content),
+        compact_(batched && runs.policy.options().compact) {
+    waiting_.reserve(done.capacity());
+  }
+
+  /// Makes room for the samples of a batch. `moved`: of the epoch's samples, by the batches before, where
+  /// that is known.
+  void begin(job_type& j, std::optional<std::uint64_t> moved) {
+    j.forget();
+    j.moved = moved.value_or(0);
+    j.goes_on = !moved && j.number != 0;
+    begin_columns(j);
+  }
+
+  /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
+  void run(job_type& j) noexcept {
+    if (compact_) {
+      if (job_type* const next = turn_of(&j, nullptr)) resume(settle_from(this, next).handle);
+    } else {
+      finish(j);
+    }
+  }
+
+ private:
+  // Always of the full size, so that a short last batch uses the same memory as the others.
+  void begin_columns(job_type& j) {
+    if constexpr (batched) {
+      j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
+    } else {
+      j.columns.begin(j.count, layout::channels_last, pool_);
+    }
+  }
+
+  // ---- compaction: batches in their order
+  // --------------------------------------------------------------------------
+
+  /// `ended` has only samples that have ended; `settled` is done with. The batch whose turn it is, for the
+  /// caller to settle; null when that is somebody else's or is not ready.
+  job_type* turn_of(job_type* ended, job_type* settled) noexcept {
+    std::lock_guard lock(mutex_);
+    if (ended != nullptr) {
+      ended->ended = true;
+      waiting_.push_back(ended);
+      if (busy_) return nullptr;
+    }
+    if (settled != nullptr) ++turn_;
+    const auto next =
+        std::find_if(waiting_.begin(), waiting_.end(), [&](job_type* j) { return j->sequence == turn_; });
+    busy_ = next != waiting_.end();
+    if (!busy_) return nullptr;
+    job_type* const j = *next;
+    waiting_.erase(next);
+    return j;
+  }
+
+  /// Whose turn comes next is asked before a batch is published: while one is to be settled, the loader
+  /// stays.
+  static detached settle_from(finishing* self, job_type* j) {
+    while (j != nullptr) {
+      if (!j->cancelled.load(std::memory_order_relaxed)) {
+        task<void> filling = fill(self, j);
+        co_await filling;
+      }
+      job_type* const next = self->turn_of(nullptr, j);
+      self->finish(*j);
+      j = next;
+    }
+  }
+
+  /// Fills the gaps from the end of the epoch, and leaves out what batches before have taken from there.
+  static task<void> fill(finishing* self, job_type* j) {
+    Runs& runs = self->runs_;
+    if (!j->goes_on) self->moved_ = j->moved;
+    std::uint64_t end = runs.plan.ordered() - std::min(self->moved_, runs.plan.ordered());
+    const std::uint64_t own = end <= j->first ? 0 : std::min(j->count, end - j->first);
+    self->leave_to_others(*j, own);
+    std::sort(j->gaps.begin(), j->gaps.end());
+    std::vector<std::size_t> gaps;
+    gaps.swap(j->gaps);
+    for (const std::size_t gap : gaps) {
+      bool filled = false;
+      while (!filled && !j->lost && end > j->first + j->count) {
+        --end;
+        const std::uint64_t index = runs.plan.index(j->order, end);
+        j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
+        context c = runs.context_at({runs.seed, j->epoch, end, index});
+        failure f;
+        f.slot = gap;
+        f.position = end;
+        f.index = index;
+        f.number = self->next_number(*j, gap);
+        f.tries = 0;
+        task<bool> running = Runs::run_or_settle(&runs, j, &c, std::move(f));
+        filled = co_await running;
+      }
+      std::erase(j->gaps, gap);
+      if (filled) {
+        j->fills.emplace_back(gap, end);
+        // It counts where it stands.
+        const std::uint64_t place = j->first + gap, index = self->standing_at(*j, gap).index;
+        j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
+                           std::memory_order_relaxed);
+      } else {
+        self->unfilled_.push_back(gap);
+      }
+    }
+    j->gaps.swap(self->unfilled_);
+    self->unfilled_.clear();
+    for (std::uint64_t slot = own; slot < j->count; ++slot) j->gaps.push_back(static_cast<std::size_t>(slot));
+    self->moved_ = runs.plan.ordered() - end;
+    j->moved = self->moved_;
+    bool short_one = j->gaps.size() == j->count;
+    if constexpr (batched) {
+      short_one = short_one || (runs.path.template stage<types::batching>().drop_last() && !j->gaps.empty());
+    }
+    j->past_the_end = short_one && !j->lost;
+  }
+  /// Slots from `own` on belong to batches before: neither their samples nor their failures count here.
+  void leave_to_others(job_type& j, std::uint64_t own) {
+    if (own == j.count) return;
+    std::erase_if(j.failures,
+                  [&](const failure& f) { return f.slot >= own && f.slot != failure::whole_batch; });
+    std::erase_if(j.gaps, [&](std::size_t slot) { return slot >= own; });
+    // What those were counted as is not known any more: all is counted anew.
+    std::uint64_t print = 0;
+    for (std::uint64_t slot = 0; slot < own; ++slot) {
+      const bool gap = std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end();
+      print += print_of(j.first + slot, gap ? left_out : standing_at(j, slot).index);
+    }
+    j.print.store(print, std::memory_order_relaxed);
+    j.lost = std::any_of(j.failures.begin(), j.failures.end(),
+                         [](const failure& f) { return f.action == error_action::fail; });
+  }
+  static std::uint32_t next_number(const job_type& j, std::uint64_t slot) noexcept {
+    std::uint32_t n = 0;
+    for (const failure& f : j.failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
+    return n;
+  }
+
+  // ---- judging
+  // ------------------------------------------------------------------------------------------------------
+
+  void finish(job_type& j) noexcept {
+    try {
+      if (judge(j)) return resume(remake(this, &j).handle);
+    } catch (...) {
+      j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
+    }
+    conclude(j);
+  }
+
+  bool deliverable(const job_type& j) const noexcept {
+    if (j.cancelled.load(std::memory_order_relaxed)) return false;
+    return !batched || (!j.lost && !j.past_the_end);  // without batch() each sample is on its own
+  }
+
+  /// Whether its samples have to be made again: one that failed had said what shape they have.
+  bool judge(job_type& j) {
+    if constexpr (batched) {
+      if (!deliverable(j)) return false;
+      std::sort(j.gaps.begin(), j.gaps.end());
+      if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps)) {
+        failure f = standing_at(j, m->slot);
+        f.number = next_number(j, m->slot);
+        f.stage = static_cast<std::uint32_t>(types::batching);
+        f.cause = std::make_exception_ptr(misshapen(m->text));
+        j.note(std::move(f));
+      } else if (j.columns.stale(j.gaps)) {
+        if (!j.remade) return true;
+        throw error("its samples have other shapes each time they are made");
+      }
+    }
+    return false;
+  }
+
+  /// The sample in a slot that is no gap: the one planned, or what came in its place.
+  failure standing_at(const job_type& j, std::uint64_t slot) const {
+    failure out;
+    out.slot = slot;
+    out.position = j.first + slot;
+    for (const auto& [gap, position] : j.fills) {
+      if (gap == slot) out.position = position;
+    }
+    const failure* last = nullptr;
+    for (const failure& f : j.failures) {
+      if (f.slot == slot && f.position == out.position && (last == nullptr || f.number > last->number))
+        last = &f;
+    }
+    if (last == nullptr)
+      out.index = runs_.plan.index(j.order, out.position);
+    else
+      out.index = last->action == error_action::replace ? last->substitute : last->index;
+    return out;
+  }
+
+  static detached remake(finishing* self, job_type* j) {
+    j->remade = true;
+    self->begin_columns(*j);
+    for (std::uint64_t slot = 0; slot < j->count && !j->lost; ++slot) {
+      if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
+      failure f = self->standing_at(*j, slot);
+      f.number = next_number(*j, slot);
+      context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+      f.tries = 0;
+      task<bool> running = Runs::run_or_fail(&self->runs_, j, &c, std::move(f));
+      co_await running;
+    }
+    self->finish(*j);
+  }
+
+  // ---- the batch stages
+  // ---------------------------------------------------------------------------------------------
+
+  void conclude(job_type& j) noexcept {
+    if constexpr (types::batches_suspend) {
+      if (deliverable(j)) return resume(conclude_async(this, &j).handle);
+    }
+    context c = batch_context(j);
+    try {
+      if (!deliverable(j)) {
+        j.columns.drop();
+      } else if constexpr (types::batches_suspend) {
+        // conclude_async does the rest
+      } else if constexpr (batched) {
+        close(j);
+        j.value.emplace(runs_.path.template pass_batch<types::batching + 1>(j.columns.finish(j.rows()), c));
+      } else {
+        j.value.emplace(j.columns.finish(j.count));
+      }
+    } catch (...) {
+      j.fail_whole(c.stage(), std::current_exception());
+    }
+    done_.publish(j.sequence, &j);
+  }
+
+  static detached conclude_async(finishing* self, job_type* j) {
+    context c = self->batch_context(*j);
+    try {
+      self->close(*j);
+      auto batch = j->columns.finish(j->rows());
+      task<value> rest =
+          path_type::template pass_batch_async<types::batching + 1>(&self->runs_.path, std::move(batch), &c);
+      value v = co_await rest;
+      j->value.emplace(std::move(v));
+    } catch (...) {
+      j->fail_whole(c.stage(), std::current_exception());
+    }
+    self->done_.publish(j->sequence, j);
+  }
+
+  context batch_context(const job_type& j) noexcept {
+    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number});
+  }
+
+  /// What was delivered is counted, and the gaps are gone.
+  void close(job_type& j) {
+    if (j.rows() == 0) return begin_columns(j);  // as a batch that never had a sample
+    fingerprint_hash shape;
+    j.columns.describe(shape);
+    std::uint64_t print = shape.value() * j.rows();
+    if (with_content_) {
+      for (std::uint64_t slot = 0, gap = 0; slot < j.count; ++slot) {
+        if (gap < j.gaps.size() && j.gaps[gap] == slot) {
+          ++gap;
+        } else {
+          print += j.columns.content(static_cast<std::size_t>(slot), j.first + slot);
+        }
+      }
+    }
+    j.print.fetch_add(print, std::memory_order_relaxed);
+    if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
+  }
+
+  Runs& runs_;
+  sequencer<job_type>& done_;
+  const std::shared_ptr<slab_pool> pool_;
+  const bool with_content_, compact_;
+
+  std::mutex mutex_;  // of whose turn it is
+  std::uint64_t turn_ = 0;
+  bool busy_ = false;
+  std::vector<job_type*> waiting_;
+  // Of the batch whose turn it is.
+  std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
+  std::vector<std::size_t> unfilled_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/pace.hpp
+/// \file
+/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer may help.
+
+namespace wick::detail {
+
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of them said.
+class pace {
+ public:
+  static constexpr std::uint64_t max_run = 256;
+  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
+
+  /// What a run took: a moving mean a sample, and the longest that one of the last few hundred samples may have taken.
+  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
+    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+    const std::uint64_t longest = longest_.load(std::memory_order_relaxed);
+    const std::uint64_t forgotten = longest - longest * std::min<std::uint64_t>(count, 64) / 128;
+    const std::uint64_t next = std::max(std::min(ticks, 4 * long_ticks), forgotten);
+    if (next != longest) longest_.store(next, std::memory_order_relaxed);
+  }
+
+  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody waits long
+  /// for the last of a batch.
+  std::uint64_t run_length() const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  }
+  /// So many are claimed at the end of a batch: a short rest would send another worker to the same memory.
+  static std::uint64_t run_length_at_end(std::uint64_t run_length) noexcept {
+    return std::min(run_length + run_length / 2, max_run);
+  }
+  /// A thread that waits for its batch may take part when samples take less than about 40 µs, and none 10 times that: it
+  /// must not be late when it is ready, nor be one thread too many while it is in a long one.
+  bool short_samples() const noexcept {
+    return each_.load(std::memory_order_relaxed) < 100'000 && longest_.load(std::memory_order_relaxed) < long_ticks;
+  }
+  /// So few that waking somebody takes longer than running them.
+  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each != 0 && samples < 30'000 / each;
+  }
+  /// Reading clocks between the stages costs nothing next to the sample itself.
+  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
+
+ private:
+  static constexpr std::uint64_t long_ticks = 800'000;
+
+  std::atomic<std::uint64_t> each_{0};     // ticks a sample
+  std::atomic<std::uint64_t> longest_{0};  // ticks
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/pump_crew.hpp
+/// \file
+/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
+
+namespace wick::detail {
+
+/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
+/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
+/// up a processor, since three threads on two processors only take turns, and their caches with them.
+///
+/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
+template <class Owner>
+class pump_crew {
+ public:
+  struct pump : job {
+    Owner* of = nullptr;
+  };
+
+  pump_crew(Owner& of, executor& on)
+      : on_(on),
+        pumps_(on.workers()),
+        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
+    free_.reserve(pumps_.size());
+    for (pump& p : pumps_) {
+      p.of = &of;
+      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
+      free_.push_back(&p);
+    }
+    idle_.store(free_.size(), std::memory_order_relaxed);
+  }
+  pump_crew(const pump_crew&) = delete;
+  pump_crew& operator=(const pump_crew&) = delete;
+
+  /// One more, if may_start(): it starts the next.
+  void start() noexcept {
+    pump* const p = free_.back();
+    free_.pop_back();
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    on_.post(p);
+  }
+  void put_away(pump* p) noexcept {
+    free_.push_back(p);
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    if (working() == 0) all_away_.notify_all();
+  }
+  void wait_all_away(std::unique_lock<std::mutex>& lock) {
+    all_away_.wait(lock, [&] { return working() == 0; });
+  }
+
+  /// A hint: false when all are at work, or as many as the consumer leaves room for.
+  bool may_start() const noexcept {
+    const std::size_t idle = idle_.load(std::memory_order_relaxed);
+    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
+  }
+  /// A hint: more are at work than the consumer leaves room for.
+  bool too_many() const noexcept {
+    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
+  }
+  /// It has run samples just now, and will again unless something else keeps it.
+  bool consumer_helps() const noexcept {
+    // Signed: two processors' clocks may differ by a little.
+    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
+  }
+  /// Told by the consumer while it runs samples.
+  void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
+  /// By the consumer, before it sleeps, under the mutex.
+  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
+  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
+  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
+
+  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
+
+  executor& on_;
+  std::vector<pump> pumps_;
+  const std::size_t beside_consumer_;
+  std::vector<pump*> free_;
+  std::condition_variable all_away_;
+  alignas(64) std::atomic<std::size_t> idle_{0};
+  alignas(64) std::atomic<std::uint64_t> helped_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/tokens.hpp
+/// \file
+/// How many samples may be under way at a time, when samples suspend.
+
+namespace wick::detail {
+
+/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is told so, to
+/// fetch somebody. Any thread.
+class tokens {
+ public:
+  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+
+  /// Up to `most` of those that are left.
+  std::uint64_t take(std::uint64_t most) noexcept {
+    std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t n = std::min(most, limit_ - taken);
+      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return n;
+      }
+    }
+  }
+  /// True when there was none before.
+  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
+
+ private:
+  const std::uint64_t limit_;
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
 template <class Pipeline>
 class feed;
 
@@ -5804,33 +8132,31 @@ class feed;
 /// positions from the oldest batch that has any, until there are none; there are at most as many as workers.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
-  using path_type = stage_path<pipeline<Source, S...>>;
+  using runs_type = sample_runs<pipeline<Source, S...>>;
+  using path_type = typename runs_type::path_type;
   using types = typename path_type::types;
-  using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
+  using job_type = typename runs_type::job_type;
 
  public:
   using value = typename types::value;
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
-  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  // in place of a slot
   /// Of the number of stages: the row behind which the phases belong.
   static constexpr std::size_t batching = types::batching;
   static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row, phase_row = path_type::phase_row;
 
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
-      : path_(std::move(what), on),
-        seed_(options.seed),
+      : runs_(std::move(what), options, on),
         on_(on),
-        budget_(options.memory),
         window_(choose_window(options, on)),
         tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
         done_(window_),
         ring_(new job_type[std::bit_ceil(window_)]),
         mask_(std::bit_ceil(window_) - 1),
-        pool_(std::make_shared<slab_pool>(path_.batch_memory(), (window_ + 2) * 8, window_ + 1)),
-        crew_(*this, on),
-        stop_(std::make_unique<stop_source>()) {}
+        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (window_ + 2) * 8, window_ + 1)),
+        finishing_(runs_, done_, pool_, options.content_fingerprint),
+        crew_(*this, on) {}
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
 
@@ -5842,17 +8168,20 @@ class feed<pipeline<Source, S...>> {
     crew_.wait_all_away(lock);
   }
 
-  const auto& plan() const noexcept { return plan_; }
-  std::uint64_t seed() const noexcept { return seed_; }
+  const auto& plan() const noexcept { return runs_.plan; }
+  std::uint64_t seed() const noexcept { return runs_.seed; }
   std::size_t window() const noexcept { return window_; }
-  const Source& origin() const noexcept { return path_.source(); }
-  path_type& path() noexcept { return path_; }
+  const Source& origin() const noexcept { return runs_.path.source(); }
+  runs_type& runs() noexcept { return runs_; }
+  path_type& path() noexcept { return runs_.path; }
+  const path_type& path() const noexcept { return runs_.path; }
   const slab_pool& pool() const noexcept { return *pool_; }
-  const byte_budget& budget() const noexcept { return budget_; }
+  const byte_budget& budget() const noexcept { return runs_.budget; }
   executor& on() noexcept { return on_; }
 
-  /// Batches come from (epoch, number) on. If that is what comes next anyway, nothing is lost.
-  void seek(std::uint64_t epoch, std::uint64_t number) {
+  /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
+  /// If that is what comes next anyway, nothing is lost.
+  void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
     if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
@@ -5860,10 +8189,11 @@ class feed<pipeline<Source, S...>> {
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
+      moved_ = moved;
       started_ = true;
     }
     current_epoch_ = epoch;
-    to_open_ = plan_.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
+    to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
     std::lock_guard lock(mutex_);
     open_more();
   }
@@ -5882,7 +8212,6 @@ class feed<pipeline<Source, S...>> {
   /// The batch was moved out of its job: its place in the ring is free.
   void release(job_type* j) {
     j->value.reset();
-    j->failures.clear();
     advance(next_out_);
     std::lock_guard lock(mutex_);
     open_more();
@@ -5896,12 +8225,14 @@ class feed<pipeline<Source, S...>> {
   /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
   bool short_samples() const noexcept { return pace_.short_samples(); }
 
-  /// The key of a position, for messages.
-  std::string key_at(const job_type& j, std::uint64_t position) const {
+  /// The stage for which a sample was put on the quarantine list; may be empty.
+  std::string known_stage_of(std::uint64_t index) const { return runs_.bad.stage_of(index); }
+  /// The key of a sample, for messages.
+  std::string key_at(std::uint64_t index) const {
     try {
-      return printable(key_of(path_.source(), plan_.index(j.order, position)));
+      return printable(key_of(runs_.path.source(), index));
     } catch (const std::exception&) {
-      return "position " + std::to_string(position);
+      return "sample " + std::to_string(index);
     }
   }
 
@@ -5919,7 +8250,7 @@ class feed<pipeline<Source, S...>> {
   // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
 
   void advance(cursor& c) const noexcept {
-    if (++c.number == plan_.batches()) c = {c.epoch + epoch_step_, 0};
+    if (++c.number == runs_.plan.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
   void open_more() {
@@ -5937,20 +8268,15 @@ class feed<pipeline<Source, S...>> {
   }
 
   void open(job_type& j, std::uint64_t sequence) {
-    const auto mine = plan_.slice(next_in_.number);
+    const auto mine = runs_.plan.slice(next_in_.number);
     j.sequence = sequence;
     j.number = next_in_.number;
     j.first = mine.first;
     j.count = mine.count;
-    if (sequence <= mask_ || j.epoch != next_in_.epoch) j.order = plan_.order(seed_, next_in_.epoch);
+    if (sequence <= mask_ || j.epoch != next_in_.epoch)
+      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
-    j.cancelled.store(false, std::memory_order_relaxed);
-    // Always of the full size, so that a short last batch uses the same memory as the others.
-    if constexpr (batched) {
-      j.columns.begin(plan_.slots(), path_.template stage<types::batching>().order(), pool_);
-    } else {
-      j.columns.begin(j.count, layout::channels_last, pool_);
-    }
+    finishing_.begin(j, std::exchange(moved_, std::nullopt));
     j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
     j.offer();
     finish_some(j, 1);
@@ -5999,7 +8325,7 @@ class feed<pipeline<Source, S...>> {
       opened = opened_.load(std::memory_order_relaxed);
     }
     if (done_.taken() == opened) return;
-    stop_->request_stop();
+    runs_.stop->request_stop();
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
       job_type& j = ring_[s & mask_];
       j.cancelled.store(true, std::memory_order_relaxed);
@@ -6008,12 +8334,11 @@ class feed<pipeline<Source, S...>> {
     while (done_.taken() < opened) {
       job_type* const j = done_.take();
       j->value.reset();
-      j->failures.clear();
       j->columns.drop();
     }
     // The callbacks and tokens of the old source are gone with the samples that had them.
     std::lock_guard lock(mutex_);
-    stop_ = std::make_unique<stop_source>();
+    runs_.stop = std::make_unique<stop_source>();
   }
 
   // ---- workers --------------------------------------------------------------------------------------------------
@@ -6053,7 +8378,7 @@ class feed<pipeline<Source, S...>> {
         return false;
       }
       job_type& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most);
+      const auto claimed = j.claim(s, most, types::samples_suspend ? most : pace::run_length_at_end(most));
       if (claimed.count != 0) {
         give_tokens(most - claimed.count);
         run(j, claimed.from, claimed.count);
@@ -6065,82 +8390,110 @@ class feed<pipeline<Source, S...>> {
   }
 
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clock* const clocks = path_.clocks().mine();
+    stage_clock* const clocks = runs_.path.clocks().mine();
     const std::uint64_t begun = now_ticks();
     std::uint64_t index[pace::max_run];
     // Samples are fetched into the cache some way ahead, and where they lie is computed a little at a time: the one goes on
     // during the other.
-    constexpr std::uint64_t ahead = 8, stride = 16;
-    std::uint64_t known = 0;
+    constexpr std::uint64_t ahead = 8, stride = 32;
+    std::uint64_t known = 0, print = 0;
     const auto foresee = [&](std::uint64_t end) {
       for (end = std::min(end, count); known < end; known += stride) {
-        plan_.indexes(j.order, j.first + from + known, std::min(stride, count - known), index + known);
+        const std::uint64_t n = std::min(stride, count - known);
+        runs_.plan.indexes(j.order, j.first + from + known, n, index + known);
+        if constexpr (batched) {
+          print += prints_of(j.first + from + known, index + known, n);
+          // A sample that may end while others are begun is counted before it is.
+          if constexpr (types::samples_suspend)
+            j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
+        }
       }
     };
     foresee(ahead);
-    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(path_.source(), index[i]);
+    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(runs_.path.source(), index[i]);
     const auto for_each = [&](auto&& one) {
       for (std::uint64_t next = 0; next < count;) {
         const std::uint64_t end = std::min(next + stride, count);
         foresee(end + ahead);
         for (; next < end; ++next) {
-          if (next + ahead < count) prefetch_sample(path_.source(), index[next + ahead]);
+          if (next + ahead < count) prefetch_sample(runs_.path.source(), index[next + ahead]);
           one(next);
         }
       }
     };
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i) {
-        resume(run_one(this, &j, from + i, place{seed_, j.epoch, j.first + from + i, index[i]}).handle);
+        resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index[i])).handle);
       });
       pace_.learn(count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
       // Clocks are read between stages for slow samples, and for a few of the fast ones.
       const bool timed = pace_.slow_samples() || (clocks[order_row].count() & 0x3F00) == 0;
-      context c({}, &on_, &budget_, stop_->token());
+      context c = runs_.context_at({});
+      std::vector<failure> failed;
+      const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index[i], c, ticks); });
+        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index[i], bad, c, ticks, failed); });
         path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
-        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index[i], c, nullptr); });
+        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index[i], bad, c, nullptr, failed); });
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
       clocks[order_row].ran(count);
       pace_.learn(count, now_ticks() - begun);
-      finish_some(j, count);
+      const std::uint64_t good = count - failed.size();
+      j.print.fetch_add(print, std::memory_order_relaxed);
+      if (!failed.empty()) settle_all(j, failed);
+      finish_some(j, good);
     }
   }
 
   template <bool Timed>
-  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, context& c, std::uint64_t* ticks) noexcept {
-    c.move_to({seed_, j.epoch, j.first + slot, index});
+  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
+                std::uint64_t* ticks, std::vector<failure>& failed) noexcept {
+    c.move_to(runs_.place_of(j, slot, index));
     try {
-      std::uint64_t last = Timed ? now_ticks() : 0;
-      path_.template pass<types::order_end, Timed>(path_.source().at(index), c, j, slot, ticks, last);
+      if (bad != nullptr && bad->has(index)) runs_.refuse(c);
+      runs_.template run<Timed>(j, slot, c, ticks);
     } catch (...) {
-      j.fail(slot, c.stage(), std::current_exception());
+      add_failed(failed, slot, c);
     }
+  }
+  [[gnu::noinline]] void add_failed(std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
+    to.push_back(runs_.failed(slot, c, std::current_exception()));
+  }
+  [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
+    for (failure& f : failed) resume(settle_one(this, &j, std::move(f)).handle);
+  }
+  /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
+  static detached settle_one(feed* self, job_type* j, failure f) {
+    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+    task<bool> settling = runs_type::settle(&self->runs_, j, &c, std::move(f));
+    co_await settling;
+    self->finish_some(*j, 1);
   }
 
   // ---- samples that suspend -------------------------------------------------------------------------------------
 
   static detached run_one(feed* self, job_type* j, std::uint64_t slot, place where) {
-    context c(where, &self->on_, &self->budget_, self->stop_->token());
+    context c = self->runs_.context_at(where);
+    failure f;
     try {
-      c.enter(static_cast<std::uint32_t>(types::order_end));
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      auto item = path_type::to_rvalue(self->path_.source().at(where.index));
-      task<void> rest = path_type::template pass_async<types::order_end, decltype(item)>(&self->path_, std::move(item), &c, j, slot);
-      co_await rest;
+      task<void> running = runs_type::run_async(&self->runs_, j, slot, &c);
+      co_await running;
     } catch (...) {
-      j->fail(slot, c.stage(), std::current_exception());
+      f = self->runs_.failed(slot, c, std::current_exception());
     }
     if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+    if (f.cause != nullptr) {
+      task<bool> settling = runs_type::settle(&self->runs_, j, &c, std::move(f));
+      co_await settling;
+    }
     // Before the sample counts as finished: afterwards the loader may be gone.
     self->give_tokens(1);
     self->finish_some(*j, 1);
@@ -6160,76 +8513,14 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  // ---- finishing a batch ----------------------------------------------------------------------------------------
-
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
   void finish_some(job_type& j, std::uint64_t count) noexcept {
     if (count == 0 || j.unfinished.fetch_sub(count, std::memory_order_acq_rel) != count) return;
-    if constexpr (types::batches_suspend) {
-      if (!j.cancelled.load(std::memory_order_relaxed) && j.failures.empty()) {
-        return resume(complete_async(this, &j).handle);
-      }
-    }
-    complete(j);
-    done_.publish(j.sequence, &j);
+    finishing_.run(j);
   }
 
-  context batch_context(const job_type& j) noexcept {
-    return context({seed_, j.epoch, j.first, j.number}, &on_, &budget_, stop_->token());
-  }
-
-  /// True when the batch may go on to the batch stages.
-  bool check(job_type& j) {
-    if (j.cancelled.load(std::memory_order_relaxed)) return false;
-    if constexpr (batched) {
-      std::vector<std::size_t> failed;
-      for (const failure& f : j.failures) failed.push_back(static_cast<std::size_t>(f.slot));
-      if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), failed)) {
-        j.fail(m->slot, static_cast<std::uint32_t>(types::batching), std::make_exception_ptr(error(m->text)));
-      }
-      return j.failures.empty();
-    }
-    return true;
-  }
-
-  void complete(job_type& j) noexcept {
-    context c = batch_context(j);
-    try {
-      if (!check(j)) return j.columns.drop();
-      if constexpr (types::batches_suspend) {
-        // complete_async does the rest; here come only batches that have failed
-      } else if constexpr (batched) {
-        j.value.emplace(path_.template pass_batch<types::batching + 1>(j.columns.finish(j.count), c));
-      } else {
-        j.value.emplace(j.columns.finish(j.count));
-      }
-    } catch (...) {
-      j.fail(whole_batch, c.stage(), std::current_exception());
-    }
-  }
-
-  static detached complete_async(feed* self, job_type* j) {
-    context c = self->batch_context(*j);
-    try {
-      if (self->check(*j)) {
-        auto batch = j->columns.finish(j->count);
-        task<value> rest = path_type::template pass_batch_async<types::batching + 1>(&self->path_, std::move(batch), &c);
-        value v = co_await rest;
-        j->value.emplace(std::move(v));
-      } else {
-        j->columns.drop();
-      }
-    } catch (...) {
-      j->fail(whole_batch, c.stage(), std::current_exception());
-    }
-    self->done_.publish(j->sequence, j);
-  }
-
-  path_type path_;
-  const epoch_plan<path_type> plan_{path_};
-  const std::uint64_t seed_;
+  runs_type runs_;
   executor& on_;
-  byte_budget budget_;
   const std::size_t window_;
   tokens tokens_;  // of samples that may be under way at a time
   const bool run_ahead_;
@@ -6238,12 +8529,15 @@ class feed<pipeline<Source, S...>> {
   bool started_ = false;
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
   std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ =
+      0;                       // before the batch that is opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;
   std::unique_ptr<job_type[]> ring_;
   const std::uint64_t mask_;
   std::shared_ptr<slab_pool> pool_;
+  finishing<runs_type> finishing_;
 
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
@@ -6251,184 +8545,9 @@ class feed<pipeline<Source, S...>> {
 
   std::mutex mutex_;
   pump_crew<feed> crew_;
-  std::unique_ptr<stop_source> stop_;
 };
 
 }  // namespace wick::detail
-
-// ==== wick/flow/ledger.hpp
-/// \file
-/// The account of samples that failed: none disappears silently.
-
-namespace wick {
-
-struct ledger_entry {
-  std::string key;
-  std::string stage;
-  std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  ///< in the epoch, over all ranks
-  std::string text;            ///< what was found and what to do
-};
-
-/// Failures in the order of delivery. Belongs to the loader; read it from the thread that takes the batches.
-class ledger {
- public:
-  static constexpr std::size_t max_kept = 10'000;
-
-  /// The first 10,000 entries; total() says how many there were.
-  const std::vector<ledger_entry>& entries() const noexcept { return entries_; }
-  std::uint64_t total() const noexcept { return total_; }
-  /// Failures of the training so far: total(), and those that a loaded state brought.
-  std::uint64_t of_training() const noexcept { return before_ + total_; }
-  /// For the loader: what was counted before the state that it goes on from.
-  void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
-  void add(ledger_entry e) {
-    ++total_;
-    if (entries_.size() < max_kept) entries_.push_back(std::move(e));
-  }
-
- private:
-  std::vector<ledger_entry> entries_;
-  std::uint64_t total_ = 0;
-  std::uint64_t before_ = 0;  // modulo 2^64: a state may be older than what this loader has counted
-};
-
-}  // namespace wick
-
-// ==== wick/observe/report.hpp
-/// \file
-/// Where the time went: a table of stages, the share of waiting, and what to change.
-
-namespace wick {
-
-struct stage_report {
-  std::string name;
-  std::uint64_t count = 0;  ///< samples, for stages behind batch() batches
-  double busy = 0;          ///< seconds of work, summed over workers
-  double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
-};
-
-/// What loader::report() gives: everything since the report before it. Print it.
-struct report {
-  double seconds = 0;
-  std::size_t workers = 0;
-  std::size_t cpus = 0;
-  std::uint64_t batches = 0;
-  std::uint64_t samples = 0;
-  double helped = 0;       ///< seconds in which the waiting training loop ran samples itself
-  double wait_mean = 0;    ///< share of the training loop's time spent waiting for data, 0 … 1
-  double wait_median = 0;  ///< the same of the median iteration
-  std::uint64_t iterations = 0;
-  std::uint64_t failures = 0;
-  std::vector<stage_report> stages;
-  std::vector<std::string> notes;
-
-  double busy() const noexcept {
-    double sum = 0;
-    for (const stage_report& s : stages) sum += s.busy;
-    return sum;
-  }
-  /// Share of the workers' time in which they worked, 0 … 1.
-  double utilisation() const noexcept {
-    if (seconds <= 0 || workers == 0) return 0;
-    return std::clamp((busy() - helped) / (seconds * static_cast<double>(workers)), 0.0, 1.0);
-  }
-  std::string advice() const;
-  std::string to_string() const;
-};
-
-namespace detail {
-/// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
-inline std::string format_duration(double seconds) {
-  char text[32];
-  if (seconds >= 99.995) std::snprintf(text, sizeof(text), "%.0f s", seconds);
-  else if (seconds >= 0.999995) std::snprintf(text, sizeof(text), "%.2f s", seconds);
-  else if (seconds >= 0.999995e-3) std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
-  else if (seconds >= 0.9995e-6) std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
-  else std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
-  return text;
-}
-/// "4.2 %", from a tenth on "42 %".
-inline std::string format_percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
-  return text;
-}
-}  // namespace detail
-
-/// One sentence: is the loop kept waiting, by which stage, and what would help.
-inline std::string report::advice() const {
-  if (iterations == 0) return "nothing was taken yet";
-  if (wait_mean < 0.01) return "the training loop hardly waits for data: the model sets the pace";
-  const auto slowest = std::max_element(stages.begin(), stages.end(),
-                                        [](const auto& a, const auto& b) { return a.busy < b.busy; });
-  const auto waiting = std::max_element(stages.begin(), stages.end(),
-                                        [](const auto& a, const auto& b) { return a.blocked < b.blocked; });
-  std::string text = "the training loop waits " + detail::format_percent(wait_mean) + " of its time; ";
-  if (utilisation() > 0.7 && slowest != stages.end()) {
-    text += "the workers are busy, with '" + slowest->name + "' for " +
-            detail::format_percent(busy() > 0 ? slowest->busy / busy() : 0) + " of their time: ";
-    if (workers < cpus) {
-      text += "use more workers (" + std::to_string(workers) + " now, " + std::to_string(cpus) + " processors)";
-    } else {
-      text += "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
-    }
-  } else if (waiting != stages.end() && waiting->blocked > 0) {
-    text += "the workers are idle and samples wait in '" + waiting->name +
-            "': raise io_threads and prefetch, or bring the data closer";
-  } else {
-    text += "the workers are idle: raise prefetch";
-  }
-  return text;
-}
-
-/// The table, one line a stage.
-inline std::string report::to_string() const {
-  char line[256];
-  std::string out;
-  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
-                static_cast<unsigned long long>(samples), detail::format_duration(seconds).c_str(),
-                seconds > 0 ? static_cast<double>(samples) / seconds : 0.0, static_cast<unsigned long long>(batches),
-                workers, workers == 1 ? "" : "s", detail::format_percent(utilisation()).c_str());
-  out += line;
-  if (seconds > 0 && helped / seconds > 0.005) {
-    out += ", the waiting loop helps " + detail::format_percent(helped / seconds) + " of its time";
-  }
-  out += '\n';
-  std::size_t width = 5;
-  for (const stage_report& s : stages) width = std::max(width, s.name.size());
-  const int w = static_cast<int>(std::min<std::size_t>(width, 40));
-  std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share", "each",
-                "blocked");
-  out += line;
-  const double all = busy();
-  for (const stage_report& s : stages) {
-    std::snprintf(line, sizeof(line), "  %-*.40s %10llu %10s %7s %10s %10s\n", w, s.name.c_str(),
-                  static_cast<unsigned long long>(s.count), detail::format_duration(s.busy).c_str(),
-                  detail::format_percent(all > 0 ? s.busy / all : 0).c_str(),
-                  s.count ? detail::format_duration(s.busy / static_cast<double>(s.count)).c_str() : "-",
-                  s.blocked > 0 ? detail::format_duration(s.blocked).c_str() : "-");
-    out += line;
-  }
-  std::snprintf(line, sizeof(line), "waiting for data: mean %s, median %s of %llu iterations\n",
-                detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
-                static_cast<unsigned long long>(iterations));
-  out += line;
-  if (failures != 0) {
-    out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed") + "; see loader.ledger()\n";
-  }
-  for (const std::string& n : notes) out += "note: " + n + "\n";
-  return out + advice() + "\n";
-}
-
-template <class Stream>
-  requires requires(Stream& s, const std::string& text) { s << text; }
-Stream& operator<<(Stream& to, const report& r) {
-  to << r.to_string();
-  return to;
-}
-
-}  // namespace wick
 
 // ==== wick/observe/stall_meter.hpp
 /// \file
@@ -6480,14 +8599,15 @@ namespace wick {
 template <class Pipeline>
 class loader;
 
-/// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn down between
-/// epochs, and the next epoch's first batches are made while the last of this one are consumed.
+/// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
+/// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on the
-/// data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing.
-/// A failing sample throws wick::sample_error when its batch is taken; taking goes on with the batch after it.
-/// Destroying a loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that
-/// waits in next_async() is using it, as a thread in next() is: let it go on first.
+/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on
+/// the data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing. What
+/// becomes of a failing sample is loader_options::on_error. Where that says nothing, wick::sample_error is
+/// thrown when its batch is taken; taking goes on with the batch after it. Destroying a loader in the middle
+/// of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that waits in next_async()
+/// is using it, as a thread in next() is: let it go on first.
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
@@ -6498,12 +8618,15 @@ class loader<pipeline<Source, S...>> {
   /// no batch().
   using value_type = typename feed_type::delivered;
 
-  /// \throws wick::error when an epoch would be empty
+  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, or a
+  ///   ledger or quarantine file can't be opened or is of another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(options.on != nullptr ? nullptr
                                    : std::make_unique<executor>(executor_options{
                                          .workers = options.workers, .io_threads = options.io_threads})),
-        feed_(std::make_unique<feed_type>(std::move(what), options, options.on != nullptr ? *options.on : *own_)) {}
+        feed_(std::make_unique<feed_type>(std::move(what), options,
+                                          options.on != nullptr ? *options.on : *own_)),
+        account_(options, feed_->runs().bad) {}
 
   class epoch_range;
 
@@ -6516,12 +8639,15 @@ class loader<pipeline<Source, S...>> {
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0, batches = feed_->plan().batches();
     skip_ = goes_on ? resume_->sample : 0;
+    moved_ = goes_on ? resume_->moved : 0;
     resume_.reset();
+    if (!goes_on) account_.begin(e);
+    prints_.begin(e);
     singles_.clear();
     single_ = 0;
     epoch_ = e;
     left_ = batches - number;
-    if (number < batches) feed_->seek(e, number);
+    if (number < batches) feed_->seek(e, number, moved_);
     return epoch_range(*this);
   }
 
@@ -6532,8 +8658,9 @@ class loader<pipeline<Source, S...>> {
   std::vector<std::byte> state() const {
     loader_state s;
     s.of = identity();
-    s.failures = ledger_.of_training();
+    account_.write(s);
     if (resume_) {
+      s.moved = resume_->moved;
       s.epoch = resume_->epoch;
       s.batch = resume_->batch;
       s.sample = resume_->sample;
@@ -6541,6 +8668,7 @@ class loader<pipeline<Source, S...>> {
       s.epoch = *epoch_;
       s.batch = feed_->plan().batches() - left_;
       s.sample = skip_;
+      s.moved = moved_;
       if (single_ < singles_.size()) {
         --s.batch;
         s.sample = single_;
@@ -6563,27 +8691,30 @@ class loader<pipeline<Source, S...>> {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
                   std::to_string(feed_->plan().batches()) + "; it was not written by wick");
     }
-    const std::uint64_t failures = s.failures;
+    if (s.moved != 0 && s.batch < feed_->plan().batches() && !feed_->runs().policy.options().compact) {
+      throw error("load_state: " + std::to_string(s.moved) +
+                  " samples of the rest of its epoch were delivered already, in the place of others; set "
+                  "error_options::compact as it was when the state was written, or begin the next epoch");
+    }
     resume_ = std::make_unique<const loader_state>(std::move(s));
-    ledger_.go_on_from(failures);
+    account_.read(*resume_);
   }
   /// The epoch being delivered, or of the state that was loaded: `for (auto e = train.current_epoch(); e <
   /// 90; ++e)`.
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
-  /// \throws wick::sample_error when a sample of it failed; the next call goes on behind it
+  /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
+  ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
   /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
   std::optional<value_type> next() {
     if (!begun()) return std::nullopt;
-    if constexpr (feed_type::batched) {
-      return deliver(wait());
-    } else {
-      while (single_ == singles_.size()) {  // a group may have no sample of this rank
-        if (left_ == 0) return std::nullopt;
-        deliver(wait());
+    for (;;) {
+      if constexpr (!feed_type::batched) {
+        if (std::optional<value_type> value = take_single()) return value;
       }
-      return take_single();
+      if (left_ == 0) return std::nullopt;
+      if (std::optional<value_type> batch = deliver(wait())) return batch;
     }
   }
 
@@ -6592,16 +8723,13 @@ class loader<pipeline<Source, S...>> {
     if (!begun()) co_return std::nullopt;
     for (;;) {
       if constexpr (!feed_type::batched) {
-        if (single_ != singles_.size()) co_return take_single();
-        if (left_ == 0) co_return std::nullopt;
+        if (std::optional<value_type> value = take_single()) co_return value;
       }
+      if (left_ == 0) co_return std::nullopt;
       const std::uint64_t begun_at = now_ticks();
       job_type* const job = co_await feed_->next_async();
       meter(begun_at);
-      if constexpr (feed_type::batched)
-        co_return deliver(job);
-      else
-        deliver(job);
+      if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
   }
 
@@ -6612,7 +8740,21 @@ class loader<pipeline<Source, S...>> {
   /// The source, as it was given.
   const Source& source() const noexcept { return feed_->origin(); }
   executor& on() noexcept { return feed_->on(); }
-  const wick::ledger& ledger() const noexcept { return ledger_; }
+  /// All failures that were told so far.
+  const wick::ledger& ledger() const noexcept { return account_.ledger(); }
+  /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
+  /// 64 epochs; zero for others.
+  epoch_fingerprint fingerprint(std::uint64_t epoch) const {
+    return prints_.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
+  }
+  /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, and of those
+  /// that this loader's own quarantine files name, for a later run's loader_options::quarantine. Failures for
+  /// want of memory, of shapes and of batch stages are not in it. \throws wick::error when it can't be
+  /// written
+  void write_quarantine(const std::filesystem::path& path) const {
+    wick::write_quarantine(path, feed_->origin(), std::span<const quarantine::entry>(account_.bad()),
+                           std::span<const std::string>(feed_->path().stage_names()));
+  }
   /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
   std::uint64_t slab_allocations() const noexcept { return feed_->pool().allocations(); }
   /// The most encoded bytes that were in flight at a time.
@@ -6698,9 +8840,12 @@ class loader<pipeline<Source, S...>> {
     last_taken_ = now;
   }
 
-  pipeline_identity identity() const {
+  std::uint64_t data() const {
     if (!data_) data_ = fingerprint_of(feed_->origin());
-    return {*data_,
+    return *data_;
+  }
+  pipeline_identity identity() const {
+    return {data(),
             feed_->origin().size(),
             feed_->seed(),
             feed_->plan().batch_size(),
@@ -6710,7 +8855,8 @@ class loader<pipeline<Source, S...>> {
 
   std::optional<value_type> deliver(job_type* job);
   std::optional<value_type> take_single();
-  sample_error describe(const job_type& job, const detail::failure& f) const;
+  void describe(const job_type& job);
+  void add_prints(const job_type& job);
 
   std::unique_ptr<executor> own_;
   std::unique_ptr<feed_type> feed_;
@@ -6720,13 +8866,17 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
-  // Of a pipeline without batch(): the group being handed out, and what was thrown in place of those that are missing.
+  // Of a pipeline without batch(): the group being handed out, and what is told of those that are missing.
   std::vector<std::optional<value_type>> singles_;
-  std::vector<std::pair<std::size_t, sample_error>> single_failures_;
-  std::size_t single_ = 0;
+  std::vector<std::uint64_t> single_prints_;
+  std::size_t single_ = 0, single_failure_ = 0;
+  std::uint64_t single_batch_ = 0, single_epoch_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
+  std::uint64_t moved_ = 0;  // by the batches that were handed over
 
-  wick::ledger ledger_;
+  detail::error_account account_;
+  detail::print_book prints_;
+  std::vector<detail::told_failure> told_;  // of what was taken last
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
   std::uint64_t helped_ticks_ = 0;  // in which the loop, while it waited, ran samples; since the last report
@@ -6736,6 +8886,7 @@ class loader<pipeline<Source, S...>> {
     std::vector<detail::books::sum> clocks;
     double time = 0;
     std::uint64_t taken = 0, samples = 0, failures = 0;
+    std::vector<error_count> outcomes;
   } reported_;
 };
 
@@ -6758,79 +8909,103 @@ loader(chain<S...>, loader_options) -> loader<chain<S...>>;
 template <class... S>
 loader(chain<S...>) -> loader<chain<S...>>;
 
+/// What there is to tell of a batch that was taken.
 template <class Source, class... S>
-sample_error loader<pipeline<Source, S...>>::describe(const job_type& job, const detail::failure& f) const {
-  const bool whole = f.slot == feed_type::whole_batch;
-  const std::uint64_t position = whole ? job.first : job.first + f.slot;
-  std::vector<std::string> names = feed_->path().stage_names();
-  std::string stage = f.stage < names.size() ? std::move(names[f.stage]) : "loader";
-  std::string text;
-  try {
-    std::rethrow_exception(f.cause);
-  } catch (const late_error& e) {
-    text = e.what();
-    stage = e.stage();
-  } catch (const std::exception& e) {
-    text = e.what();
-  } catch (...) {
-    text = "threw something that is no std::exception";
-  }
-  // A stage's own message may begin with its name: once is enough.
-  if (text.starts_with(stage + ": ")) text.erase(0, stage.size() + 2);
-  return sample_error(whole ? "batch " + std::to_string(job.number) : feed_->key_at(job, position), std::move(stage),
-                      job.epoch, position, text, f.cause);
+void loader<pipeline<Source, S...>>::describe(const job_type& job) {
+  told_.clear();
+  if (job.failures.empty()) return;
+  const std::vector<std::string> names = feed_->path().stage_names();
+  for (const detail::failure& f : job.failures) told_.push_back(detail::tell(f, job, names, *feed_));
+  std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
 }
 
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
   --left_;
   ++taken_;
-  samples_ += job->count;
-  std::sort(job->failures.begin(), job->failures.end(),
-            [](const auto& a, const auto& b) { return a.slot < b.slot; });
-  std::vector<sample_error> errors;
-  for (const detail::failure& f : job->failures) {
-    errors.push_back(describe(*job, f));
-    if (f.slot < skip_) continue;  // it was told before the state was written
-    const sample_error& e = errors.back();
-    std::string text = e.what();
-    text.erase(0, e.key().size() + e.stage().size() + 4);
-    ledger_.add({e.key(), e.stage(), e.epoch(), e.position(), std::move(text)});
-  }
+  describe(*job);
   if constexpr (feed_type::batched) {
-    if (!errors.empty()) {
+    moved_ = job->moved;
+    const epoch_fingerprint print{job->print.load(std::memory_order_relaxed), job->rows(), 1};
+    const auto leave = [this, epoch = job->epoch, number = job->number, count = job->count, job] {
       feed_->release(job);
-      throw errors.front();
+      const auto& plan = feed_->plan();
+      account_.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
+    };
+    if (!job->value) {  // it has failed, or is behind the end of an epoch that was compacted
+      leave();
+      for (const detail::told_failure& f : told_) {
+        if (f.entry.action == error_action::fail) throw detail::to_exception(f);
+      }
+      return std::nullopt;
     }
     value_type batch = std::move(*job->value);
-    feed_->release(job);
+    leave();
+    samples_ += print.samples;
+    prints_.add(print);
     feed_->path().for_each_batch_stage([&](auto& s) {
       if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
     });
     return batch;
   } else {
-    single_failures_.clear();
     single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-    singles_.swap(*job->value);
-    job->columns.reuse(std::move(*job->value));
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      single_failures_.emplace_back(static_cast<std::size_t>(job->failures[i].slot), std::move(errors[i]));
+    single_failure_ = 0;
+    single_batch_ = job->number;
+    single_epoch_ = job->epoch;
+    singles_.clear();
+    if (job->value) {
+      singles_.swap(*job->value);
+      job->columns.reuse(std::move(*job->value));
     }
-    single_ = std::min(single_, singles_.size());
+    singles_.resize(static_cast<std::size_t>(job->count));
+    add_prints(*job);
     feed_->release(job);
+    single_ = std::min(single_, singles_.size());
+    while (single_failure_ < told_.size() && told_[single_failure_].slot < single_) ++single_failure_;
     return std::nullopt;  // next() takes them one by one
   }
 }
 
+/// What each sample of a group counts as in the fingerprint.
+template <class Source, class... S>
+void loader<pipeline<Source, S...>>::add_prints(const job_type& job) {
+  single_prints_.resize(singles_.size());
+  feed_->plan().indexes(job.order, job.first, job.count, single_prints_.data());
+  for (const detail::failure& f : job.failures) {
+    std::uint64_t& index = single_prints_[static_cast<std::size_t>(f.slot)];
+    if (f.action == error_action::skip) index = detail::left_out;
+    if (f.action == error_action::replace) index = f.substitute;
+  }
+  for (std::size_t i = 0; i < singles_.size(); ++i)
+    single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
+}
+
+/// The next of the group that is being handed out; nothing when it has no more.
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> {
-  std::optional<value_type>& value = singles_[single_++];
-  if (!value) {
-    for (auto& [slot, failure] : single_failures_) {
-      if (slot == single_ - 1) throw std::move(failure);
+  const auto& plan = feed_->plan();
+  while (single_ < singles_.size()) {
+    if (single_failure_ < told_.size() && told_.front().slot == detail::failure::whole_batch) {
+      single_ = singles_.size();
+      account_.add(single_epoch_, 0, 0, plan.passed(single_batch_), plan.passed(plan.batches()), told_);
+      throw detail::to_exception(told_[single_failure_++]);
     }
+    const std::size_t slot = single_++;
+    std::vector<detail::told_failure> here;
+    while (single_failure_ < told_.size() && told_[single_failure_].slot == slot) {
+      here.push_back(std::move(told_[single_failure_++]));
+    }
+    account_.add(single_epoch_, slot, 1, plan.passed(single_batch_) + slot + 1, plan.passed(plan.batches()),
+                 here);
+    for (const detail::told_failure& f : here) {
+      if (f.entry.action == error_action::fail) throw detail::to_exception(f);
+    }
+    prints_.add({single_prints_[slot], singles_[slot] ? 1u : 0u, 0});
+    if (!singles_[slot]) continue;
+    ++samples_;
+    return std::exchange(singles_[slot], std::nullopt);
   }
-  return std::move(value);
+  return std::nullopt;
 }
 
 template <class Source, class... S>
@@ -6845,7 +9020,8 @@ report loader<pipeline<Source, S...>>::report() {
   r.cpus = available_cpus();
   r.batches = taken_ - reported_.taken;
   r.samples = samples_ - reported_.samples;
-  r.failures = ledger_.total() - reported_.failures;
+  r.failures = ledger().total() - reported_.failures;
+  r.outcomes = detail::outcomes_since(reported_.outcomes, ledger().counts());
   r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
   r.wait_mean = stalls_.mean();
   r.wait_median = stalls_.median();
@@ -6876,7 +9052,8 @@ report loader<pipeline<Source, S...>>::report() {
     if (s.count != 0) r.stages.push_back(std::move(s));
   }
   r.notes = feed_->path().notes();
-  reported_ = {totals, now, taken_, samples_, ledger_.total()};
+  if (std::string trouble = account_.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  reported_ = {totals, now, taken_, samples_, ledger().total(), ledger().counts()};
   stalls_.reset();
   return r;
 }
@@ -7232,6 +9409,11 @@ class per_worker_stage {
       : label_(other.label_), make_(other.make_), f_(other.f_) {}
   per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
+  std::uint64_t fingerprint() const
+    requires detail::has_parameters<F>
+  {
+    return f_.fingerprint();
+  }
 
   /// The loader says where it runs.
   void attach(executor& on) { states_ = std::make_unique<worker_local<state>>(on); }
@@ -7274,106 +9456,6 @@ template <class Make, class F>
 auto per_worker(std::string name, Make&& make, F&& f) {
   return per_worker_stage<std::decay_t<Make>, std::decay_t<F>>(std::move(name), std::forward<Make>(make),
                                                                std::forward<F>(f));
-}
-
-}  // namespace wick
-
-// ==== wick/flow/state_file.hpp
-/// \file
-/// A state in a file of its own, that is whole at any moment: the old one or the new one, whenever the
-/// machine stops.
-
-#include <cerrno>
-#include <fcntl.h>
-#include <filesystem>
-#include <unistd.h>
-
-namespace wick {
-
-namespace detail {
-
-[[noreturn]] inline void state_file_error(const char* what, const std::filesystem::path& path, int fault,
-                                          const char* advice) {
-  throw error(printable(path.native()) + ": state: " + what + ": " + std::generic_category().message(fault) +
-              "; " + advice);
-}
-
-/// A descriptor that is closed with its scope.
-class state_file {
- public:
-  explicit state_file(int file) noexcept : file_(file) {}
-  state_file(const state_file&) = delete;
-  state_file& operator=(const state_file&) = delete;
-  ~state_file() { close(); }
-  int get() const noexcept { return file_; }
-  bool close() noexcept {
-    const int file = file_;
-    file_ = -1;
-    return file < 0 || ::close(file) == 0;
-  }
-
- private:
-  int file_;
-};
-
-}  // namespace detail
-
-/// Replaces the file at `path` by these bytes: they are written to a neighbour, brought to the disk, and take
-/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Two
-/// that write the same path at once don't mix: the last one wins. Keeps no other bytes than those of a state:
-/// give it a training's whole checkpoint if that is small enough. \throws wick::error when a step fails; the
-/// old file is as it was
-inline void write_state(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
-  std::filesystem::path temporary = path;
-  temporary += ".writing-" + std::to_string(::getpid());
-  detail::state_file file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.get() < 0) detail::state_file_error("can't be created", temporary, errno, advice);
-  const auto give_up = [&](const char* what) {
-    const int fault = errno;
-    ::unlink(temporary.c_str());
-    detail::state_file_error(what, path, fault, advice);
-  };
-  for (std::span<const std::byte> left = bytes; !left.empty();) {
-    const ::ssize_t n = ::write(file.get(), left.data(), left.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) give_up("can't be written");
-    left = left.subspan(static_cast<std::size_t>(n));
-  }
-  if (::fsync(file.get()) != 0 || !file.close()) give_up("can't be brought to the disk");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up("can't take its name");
-  // The name lies in the folder: it is on the disk when the folder is.
-  const std::filesystem::path folder =
-      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  detail::state_file directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
-    detail::state_file_error("was written, but its folder can't be brought to the disk", path, errno,
-                             "after a power failure the old one may be back");
-  }
-}
-
-/// The bytes of a file that write_state() wrote, up to a state's size; load_state() checks them.
-/// \throws wick::error when the file can't be read, or is too large for a state
-inline std::vector<std::byte> read_state(const std::filesystem::path& path) {
-  detail::state_file file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0)
-    detail::state_file_error("can't be opened", path, errno, "begin a training without it, or give its path");
-  std::vector<std::byte> out(loader_state::max_bytes + 1);
-  std::size_t size = 0;
-  while (size < out.size()) {
-    const ::ssize_t n = ::read(file.get(), out.data() + size, out.size() - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) detail::state_file_error("can't be read", path, errno, "take an older one");
-    if (n == 0) break;
-    size += static_cast<std::size_t>(n);
-  }
-  if (size > loader_state::max_bytes) {
-    throw error(printable(path.native()) + ": state: has more than the " +
-                std::to_string(loader_state::max_bytes) +
-                " bytes that a state has at most; is it the right file?");
-  }
-  out.resize(size);
-  return out;
 }
 
 }  // namespace wick
@@ -7502,6 +9584,36 @@ class weighted_stage {
   };
   static constexpr std::size_t kept_lists = 4;
 
+  /// An exponential time by comparisons of whole numbers alone, so that it is the same on every machine; the last
+  /// digit of std::log is not. Von Neumann: "Various techniques used in connection with random digits", 1951.
+  static double exponential(random_stream& random) noexcept {
+    const auto draw = [&]() -> std::uint64_t {
+      const std::uint64_t high = random();
+      return (high << 32) | random();
+    };
+    for (double whole = 0;; ++whole) {
+      const std::uint64_t part = draw();
+      bool odd = true;  // the length of the run of falling numbers that `part` begins
+      for (std::uint64_t last = part, next; (next = draw()) < last; last = next) odd = !odd;
+      if (odd) return whole + static_cast<double>(part >> 11) * 0x1p-53;
+    }
+  }
+  /// time / weight, with an exponent that no two weights are too far apart for.
+  struct arrival {
+    int exponent;
+    double mantissa;
+    std::uint64_t index;
+    arrival(double time, double weight, std::uint64_t i) noexcept : index(i) {
+      int of_time = 0, of_weight = 0, of_both = 0;
+      const double t = std::frexp(time, &of_time), w = std::frexp(weight, &of_weight);
+      mantissa = std::frexp(t / w, &of_both);
+      exponent = time > 0 ? of_time - of_weight + of_both : std::numeric_limits<int>::min();
+    }
+    bool operator<(const arrival& other) const noexcept {
+      return std::tie(exponent, mantissa, index) < std::tie(other.exponent, other.mantissa, other.index);
+    }
+  };
+
   /// Each index waits an exponential time with its weight as the rate; who comes first is drawn first.
   /// Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006.
   list draw_all(key k) const {
@@ -7509,18 +9621,18 @@ class weighted_stage {
     for (const auto& [of, made] : table_->lists) {
       if (of == k) return made;
     }
-    std::vector<std::pair<double, std::uint64_t>> times;
+    std::vector<arrival> times;
     times.reserve(table_->drawable);
     for (std::uint64_t i = 0; i < table_->weights.size(); ++i) {
       if (table_->weights[i] == 0) continue;
       random_stream random(k.seed, k.epoch, i, k.stage);
-      times.emplace_back(-std::log(1 - random.uniform()) / table_->weights[i], i);
+      times.emplace_back(exponential(random), table_->weights[i], i);
     }
     const auto end = times.begin() + static_cast<std::ptrdiff_t>(table_->options.samples);
     std::partial_sort(times.begin(), end, times.end());
     auto made = std::make_shared<std::vector<std::uint64_t>>();
     made->reserve(table_->options.samples);
-    for (auto t = times.begin(); t != end; ++t) made->push_back(t->second);
+    for (auto t = times.begin(); t != end; ++t) made->push_back(t->index);
     if (table_->lists.size() == kept_lists) table_->lists.erase(table_->lists.begin());
     table_->lists.emplace_back(k, made);
     return made;
@@ -7797,8 +9909,9 @@ inline std::string describe_start(std::span<const std::byte> data) {
 
 [[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size,
                                          const std::string& where) {
-  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " +
-              where + "; fetch or write the file again, or add wick::on_error(wick::skip) to leave it out");
+  throw error(
+      "truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " + where +
+      "; fetch or write the file again, or set .on_error = wick::on_error(wick::skip) to leave it out");
 }
 
 }  // namespace wick::detail
@@ -8181,8 +10294,9 @@ class codec_list {
       }
       return info;
     }
-    throw error("not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
-                "); convert or remove it, or add wick::on_error(wick::skip) to leave such samples out");
+    throw error(
+        "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
+        "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
   }
 
  private:
@@ -8505,7 +10619,8 @@ class axis {
   static int fixed(double w) noexcept {
     return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
   }
-  void fill(int i, const axis_request& wanted);
+  void fill(int i, const axis_request& wanted, int left, int length);
+  void copy(const axis_request& wanted);
 
   std::vector<std::int32_t> first_, count_;
   std::vector<std::int16_t> weights_;
@@ -8516,6 +10631,7 @@ class axis {
 };
 
 inline void axis::build(const axis_request& wanted) {
+  if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
   const auto n = static_cast<std::size_t>(wanted.window_size);
@@ -8525,17 +10641,33 @@ inline void axis::build(const axis_request& wanted) {
   weights_.resize(n * taps_);
   exact_.resize(taps_);
   copies_ = true;
-  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted);
+  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
+  const int left = static_cast<int>(std::floor(wanted.low)),
+            length = static_cast<int>(std::ceil(wanted.high)) - left;
+  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted, left, length);
   low_ = *std::min_element(first_.begin(), first_.end());
   high_ = 0;
   most_taps_ = *std::max_element(count_.begin(), count_.end());
   for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
 }
 
-inline void axis::fill(int i, const axis_request& wanted) {
-  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
-  const int left = static_cast<int>(std::floor(wanted.low)),
-            length = static_cast<int>(std::ceil(wanted.high)) - left;
+/// Nothing is resized: each output is a source pixel, whatever the filter.
+inline void axis::copy(const axis_request& wanted) {
+  const int n = wanted.window_size;
+  taps_ = 1;
+  first_.resize(static_cast<std::size_t>(n));
+  count_.assign(static_cast<std::size_t>(n), 1);
+  weights_.assign(static_cast<std::size_t>(n), static_cast<std::int16_t>(weight_one));
+  low_ = static_cast<int>(wanted.low) + wanted.window_first;
+  high_ = low_ + n;
+  for (int i = 0; i < n; ++i)
+    first_[static_cast<std::size_t>(i)] = wanted.mirrored ? high_ - 1 - i : low_ + i;
+  most_taps_ = 1;
+  copies_ = true;
+}
+
+/// `length` source pixels from `left` on are the interval's.
+inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
   const double low = wanted.low - left;
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
@@ -8556,8 +10688,9 @@ inline void axis::fill(int i, const axis_request& wanted) {
   const double centre = low + ((reverse ? reflected : out) + 0.5) * scale;
   const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
-  int begin = std::max(0, static_cast<int>(std::floor(centre - reach + 0.5)));
-  int end = std::min(length, static_cast<int>(std::floor(centre + reach + 0.5)));
+  // A cast rounds towards 0, not down: the same where it counts, from 0 on.
+  int begin = std::max(0, static_cast<int>(centre - reach + 0.5));
+  int end = std::min(length, static_cast<int>(centre + reach + 0.5));
   begin = std::min(begin, length - 1);
   end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
   if (middle) begin = std::max(begin, length - end), end = length - begin;
@@ -8794,7 +10927,7 @@ class row_resampler final : public row_sink {
       most = std::max(most, to - scratch_.needed_from[index(e)]);
     }
     slots_ = most + static_cast<int>(together);
-    scratch_.ring.resize(static_cast<std::size_t>(slots_) * stride_);
+    scratch_.ring.resize(static_cast<std::size_t>(slots_) * stride_ + unaligned);
   }
 
   std::span<std::uint8_t* const> room() override {
@@ -8832,11 +10965,13 @@ class row_resampler final : public row_sink {
 
  private:
   static constexpr std::size_t together = 8;
+  /// libjpeg-turbo writes rows that are aligned around the cache (jdcolext's movntdq), and these are read at once.
+  static constexpr std::size_t unaligned = 8;
   static std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
   /// The e-th output row in the order of the source rows.
   int output(int e) const noexcept { return upwards_ ? scratch_.rows.size() - 1 - e : e; }
   std::uint8_t* slot(int row) const noexcept {
-    return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_;
+    return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_ + unaligned;
   }
 
   const plan& plan_;
@@ -9155,6 +11290,7 @@ class color_jitter_stage {
     }
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(amount_); }
 
  private:
   std::array<double, 4> amount_;
@@ -9183,6 +11319,7 @@ class grayscale_stage {
     picture.make_grey(channels_);
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(channels_); }
 
  private:
   int channels_;
@@ -9202,6 +11339,7 @@ class random_grayscale_stage {
     if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::grey});
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
 
  private:
   double p_;
@@ -9233,6 +11371,7 @@ struct edges {
   constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
   constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
   constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
   constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
 };
 
@@ -9350,6 +11489,9 @@ class pad_stage {
     if (by_.empty()) return picture;
     return pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode);
   }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.mode);
+  }
 
  private:
   edges by_;
@@ -9384,6 +11526,7 @@ class center_crop_stage {
     picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(height_, width_); }
 
  private:
   /// Half of n as torchvision rounds it: ties to even, Python's round().
@@ -9433,6 +11576,10 @@ class random_crop_stage {
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
     picture.crop(part);
     return picture;
+  }
+  std::uint64_t fingerprint() const noexcept {
+    const auto& [padding, pad_if_needed, fill, mode] = options_;
+    return fingerprint_of_parameters(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
   }
 
  private:
@@ -9510,6 +11657,9 @@ class random_resized_crop_stage {
     else if (ratio > options_.ratio[1])
       w = at_least_one(height * options_.ratio[1], width);
     return {(width - w) / 2, (height - h) / 2, w, h};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.filter);
   }
 
  private:
@@ -9654,6 +11804,11 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
     if (markers.payload_size() < 6) {
       throw error("damaged JPEG: its frame header is too short; write the file again or remove it");
     }
+    if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB || marker >= 0xCD) {
+      throw error(
+          "lossless or hierarchical JPEG, which no decoder here reads; convert it to a baseline JPEG or a "
+          "PNG");
+    }
     const std::size_t at = markers.payload();
     info.bits = static_cast<int>(byte_at(encoded, at));
     info.height = big16(encoded, at + 1);
@@ -9663,25 +11818,57 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
   }
 }
 
+/// A progressive JPEG has about ten scans; the standard's finest would be some hundreds.
+inline constexpr int most_jpeg_scans = 500;
+[[noreturn]] inline void throw_too_many_scans() {
+  throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
+              " scans (a decompression bomb?); write the file again, or add wick::on_error(wick::skip) to "
+              "leave it out");
+}
+
+/// Whether the scan whose parameters start at `at` has that many components, none of them twice.
+inline bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count) {
+  if (byte_at(encoded, at) != count) return false;
+  for (std::uint32_t a = 0; a < count; ++a) {
+    for (std::uint32_t b = 0; b < a; ++b) {
+      if (byte_at(encoded, at + 1 + 2 * a) == byte_at(encoded, at + 1 + 2 * b)) return false;
+    }
+  }
+  return true;
+}
+
 /// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes.
-/// \throws wick::error when one does, or when the file ends within such parameters
-inline void check_jpeg_tables(std::span<const std::byte> encoded) {
+/// \throws wick::error when one does, when there are too many scans, or when the file ends within such
+/// parameters. Answers whether every pixel is in one scan without restart markers, so that stb_image will
+/// write each, whatever the damage.
+inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
+  int scans = 0;
+  bool plain = false;
+  std::uint32_t components = 0;
   for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
        marker = markers.next()) {
+    if (marker == 0xC0 || marker == 0xC1) components = byte_at(encoded, markers.payload() + 5);
+    if (marker == 0xDD) components = 0;
+    if (marker == jpeg_markers::start_of_scan) {
+      if (++scans > most_jpeg_scans) throw_too_many_scans();
+      plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
+    }
     if (marker != 0xC4) continue;
     std::size_t at = markers.payload();
     for (const std::size_t end = at + markers.payload_size(); at < end;) {
       std::uint32_t codes = 0;
       for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
       if (codes > 256) {
-        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
-                    " codes; write the file again, or add wick::on_error(wick::skip) to leave it out");
+        throw error(
+            "damaged JPEG: a Huffman table of " + std::to_string(codes) +
+            " codes; write the file again, or set .on_error = wick::on_error(wick::skip) to leave it out");
       }
       at += 17 + codes;
     }
   }
   if (markers.ended_inside()) throw_truncated("JPEG", encoded.size(), "inside a header");
+  return plain;
 }
 
 /// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:
@@ -9919,9 +12106,10 @@ inline void check_png_complete(std::span<const std::byte> encoded) {
     const bool critical = (type & 0x20000000u) == 0;
     if (critical &&
         crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
-      throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
-                  " does not match; fetch or write the file again, or add wick::on_error(wick::skip) to "
-                  "leave it out");
+      throw error(
+          "damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
+          " does not match; fetch or write the file again, or set .on_error = wick::on_error(wick::skip) to "
+          "leave it out");
     }
     if (type == chunk_type("IEND")) return;
     at += std::size_t{12} + length;
@@ -9936,9 +12124,10 @@ namespace detail {
 
 // Defined in image/detail/stb_implementation.hpp.
 
-/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`.
+/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When `cleared`, all
+/// of stb's memory is zero at first: what it leaves out is the same each time.
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why) noexcept;
+                       const char*& why, bool cleared = false) noexcept;
 
 /// Pillow's convert("L"): ITU-R 601-2 luma, rounded.
 inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size_t pixels) noexcept {
@@ -9965,20 +12154,21 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
     throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
-  if (info.format == "JPEG") check_jpeg_tables(encoded);
+  const bool cleared = info.format == "JPEG" && !check_jpeg_tables(encoded);
   // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
   const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
   const int channels = to_grey ? 3 : request.channels;
   int width = 0, height = 0;
   const char* why = "";
   std::uint8_t* const pixels =
-      stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width, height, why);
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width, height, why, cleared);
   if (pixels == nullptr) {
     if (std::string_view(why) == "outofmem") throw std::bad_alloc();
     std::string kind(info.format);
     if (info.bits != 8) kind = std::to_string(info.bits) + "-bit " + kind;
-    throw error("damaged " + kind + ", or of a kind that stb_image does not read (it says: " + why +
-                "); write the file again, convert it, or add wick::on_error(wick::skip) to leave it out");
+    throw error(
+        "damaged " + kind + ", or of a kind that stb_image does not read (it says: " + why +
+        "); write the file again, convert it, or set .on_error = wick::on_error(wick::skip) to leave it out");
   }
   decoded_picture out;
   out.pixels = image::adopt(pixels, width, height, channels);
@@ -10021,9 +12211,10 @@ struct decode_options {
   std::int64_t max_pixels =
       178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
   bool allow_truncated =
-      false;  ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
-  bool exact = false;   ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
-  bool orient = false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
+      false;           ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+  bool exact = false;  ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
+  bool orient =
+      false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
 };
 
 class decode_stage {
@@ -10054,6 +12245,10 @@ class decode_stage {
     const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
     lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
     return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
+  }
+  /// Not of max_pixels and allow_truncated: a training may go on with those that let it.
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient);
   }
 
  private:
@@ -10134,6 +12329,7 @@ class random_horizontal_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_x();
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
 
  private:
   double p_;
@@ -10150,6 +12346,7 @@ class random_vertical_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_y();
     return picture;
   }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
 
  private:
   double p_;
@@ -10228,6 +12425,9 @@ class normalize_stage {
   const std::array<float, 4>& mean() const noexcept { return by_.mean; }
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(by_.mean, by_.deviation, by_.count);
+  }
 
  private:
   normalization by_;
@@ -10292,6 +12492,9 @@ class resize_stage {
     }
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
   }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.filter);
+  }
 
  private:
   int shorter_ = 0, height_ = 0, width_ = 0;
@@ -10321,7 +12524,8 @@ inline resize_stage resize(int shorter_edge, const resize_options& options = {})
 namespace wick {
 
 /// Baseline and progressive JPEG of 8 bits: grey, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
-/// as Pillow converts them). Upsampling is libjpeg's smooth one, pixels are those of Pillow. Colour profiles
+/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is libjpeg's
+/// smooth one, pixels are those of Pillow; grey is the JPEG's own, as Pillow's draft("L") gives it. Colour profiles
 /// (ICC) are not applied, nor are they by Pillow or torchvision.
 ///
 /// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
@@ -12674,52 +14878,6 @@ inline tar_records tar(shard_list shards, const std::vector<std::string>& member
 /// \file
 /// Waiting in line: what async_mutex, async_semaphore and channel have in common.
 
-// ==== wick/run/environment.hpp
-/// \file
-/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
-
-namespace wick {
-
-class executor;
-
-/// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
-/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
-/// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
-/// executor and the token's source must outlive the wait.
-///
-/// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
-/// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
-class environment {
- public:
-  environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
-  /// \throws std::logic_error for a context that was made by hand, without an executor
-  template <class From>
-  requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
-    from.on();
-    { from.stop() } -> std::convertible_to<stop_token>;
-  }
-  environment(From& from) : stop_(from.stop()) {
-    if constexpr (std::is_pointer_v<decltype(from.on())>)
-      on_ = from.on();
-    else
-      on_ = &from.on();
-    if (on_ == nullptr) {
-      throw std::logic_error(
-          "wick: this context has no executor to continue on; a wait needs one: give the context a "
-          "wick::executor, or run the stage in a loader");
-    }
-  }
-
-  executor& on() const noexcept { return *on_; }
-  const stop_token& stop() const noexcept { return stop_; }
-
- private:
-  executor* on_;
-  stop_token stop_;
-};
-
-}  // namespace wick
-
 namespace wick::detail {
 
 /// One coroutine that waits; lies in its frame. The links and `stage` belong to who owns the line and are
@@ -13521,76 +15679,6 @@ class scope : detail::task_owner {
 
 }  // namespace wick
 
-// ==== wick/run/sleep.hpp
-/// \file
-/// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
-
-namespace wick {
-
-/// What sleep_for and sleep_until give; to be awaited, once.
-class [[nodiscard]] sleep_awaiter : job, timer {
- public:
-  sleep_awaiter(environment env, clock::time_point until) noexcept : env_(env) { due = until; }
-  /// Before it is awaited: it may be handed to when_any.
-  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.env_, other.due) {}
-  sleep_awaiter& operator=(sleep_awaiter&&) = delete;
-
-  bool await_ready() noexcept {
-    called_off_ = env_.stop().stop_requested();
-    return called_off_ || due <= clock::now();
-  }
-  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> h) {
-    handle_ = h;
-    execute = [](job* j) noexcept { detail::resume(static_cast<sleep_awaiter*>(j)->handle_); };
-    expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
-    // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
-    if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
-    called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
-    return env_.on().timers().add(*this);
-  }
-  void await_resume() {
-    calling_off_.reset();
-    if (called_off_) throw cancelled();
-  }
-
- private:
-  struct on_stop {
-    sleep_awaiter* self;
-    void operator()() const noexcept {
-      if (self->env_.on().timers().cancel(*self)) self->wake(false);
-    }
-  };
-  void wake(bool on_time) noexcept {
-    called_off_ = !on_time;
-    env_.on().post(this);
-  }
-
-  environment env_;
-  std::coroutine_handle<> handle_;
-  bool called_off_ = false;
-  std::optional<stop_callback<on_stop>> calling_off_;
-};
-
-/// `co_await wick::sleep_until(t, c);` suspends until then and continues on the executor; at once when it has
-/// passed. `c` is the stage's context, a scope, or {executor, token}. \throws wick::cancelled promptly when a
-/// stop is requested, or the executor is being destroyed
-inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
-
-/// The same for a while from now. What is longer than a hundred years is a hundred years, less than nothing
-/// (and a duration that is not a number) is nothing.
-template <class Rep, class Period>
-sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, environment env) noexcept {
-  using seconds = std::chrono::duration<double>;
-  constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
-  const auto now = timer::clock::now();
-  const seconds wanted = std::chrono::duration_cast<seconds>(d);
-  if (!(wanted > seconds::zero())) return {env, now};
-  if (wanted >= longest) return {env, now + std::chrono::duration_cast<timer::clock::duration>(longest)};
-  return {env, now + std::chrono::ceil<timer::clock::duration>(d)};
-}
-
-}  // namespace wick
-
 // ==== wick/run/sync_wait.hpp
 /// \file
 /// From ordinary code into coroutines: start a task and sleep until it is done.
@@ -13945,12 +16033,13 @@ inline constexpr const char* version = "0.1.0";
 
 }  // namespace wick
 
-// ==== wick/torch/batch.hpp
+// ==== wick/torch/archive.hpp
 /// \file
-/// batch(n) with tensors: the memory that the decoder wrote becomes a tensor, without a copy.
+/// A loader's state inside a torch archive: one checkpoint file for model, optimizer and data.
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
+#include <c10/util/Exception.h>
 
 // ==== wick/torch/tensor.hpp
 /// \file
@@ -14047,6 +16136,68 @@ void for_each_tensor(Batch& batch, F&& f) {
 
 }  // namespace detail
 }  // namespace wick
+
+namespace wick {
+
+namespace detail {
+// torch::serialize::OutputArchive and InputArchive, without their headers: who has an archive has included
+// them.
+template <class A>
+concept output_archive = requires(A& a, const std::string& key, const at::Tensor& t) {
+  a.write(key, t, true);
+};
+template <class A>
+concept input_archive = requires(A& a, const std::string& key, at::Tensor& t) {
+  { a.try_read(key, t, true) } -> std::convertible_to<bool>;
+};
+}  // namespace detail
+
+/// Puts a state into an archive, as a buffer of bytes named `key`:
+/// `wick::write_state(archive, train.state()); archive.save_to("checkpoint.pt");`
+template <detail::output_archive Archive>
+void write_state(Archive& to, std::span<const std::byte> state, const std::string& key = "wick") {
+  const at::Tensor view =
+      at::from_blob(const_cast<std::byte*>(state.data()), {static_cast<std::int64_t>(state.size())},
+                    at::TensorOptions().dtype(at::kByte));
+  to.write(key, view.clone(), /*is_buffer=*/true);
+}
+
+/// What write_state() put there: `train.load_state(wick::read_state(archive))`, which checks it. The archive
+/// may have been loaded to a device. \throws wick::error when there is none under `key`, or what is there
+/// can't be a state
+template <detail::input_archive Archive>
+std::vector<std::byte> read_state(Archive& from, const std::string& key = "wick") {
+  at::Tensor saved;
+  bool found = false;
+  try {
+    found = from.try_read(key, saved, /*is_buffer=*/true);
+  } catch (const c10::Error&) {  // of something else; some releases throw, some say that there is none
+  }
+  const std::string where = "read_state: the archive's \"" + printable(key) + "\" ";
+  if (!found || !saved.defined()) {
+    throw error("read_state: the archive has no tensor \"" + printable(key) +
+                "\"; give the key that it was written with, or begin the training without a state");
+  }
+  if (saved.scalar_type() != at::kByte || saved.dim() != 1) {
+    throw error(where + "is a tensor of " + std::string(c10::toString(saved.scalar_type())) + " " +
+                to_string(shape_of(saved)) +
+                ", and a state is a row of bytes; give the key that it was written with");
+  }
+  if (saved.numel() > static_cast<std::int64_t>(loader_state::max_bytes)) {
+    throw error(where + "has " + std::to_string(saved.numel()) + " bytes, and a state has at most " +
+                std::to_string(loader_state::max_bytes) + "; give the key that it was written with");
+  }
+  const at::Tensor row = saved.cpu().contiguous();
+  std::vector<std::byte> out(static_cast<std::size_t>(row.numel()));
+  if (!out.empty()) std::memcpy(out.data(), row.data_ptr(), out.size());
+  return out;
+}
+
+}  // namespace wick
+
+// ==== wick/torch/batch.hpp
+/// \file
+/// batch(n) with tensors: the memory that the decoder wrote becomes a tensor, without a copy.
 
 namespace wick {
 
@@ -14952,6 +17103,19 @@ const resample_kernels& best_kernels() noexcept {
 #pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
 #endif
 
+namespace wick::detail {
+
+inline thread_local bool stb_memory_is_cleared = false;
+
+/// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
+inline void* stb_memory(std::size_t size) noexcept {
+  void* const out = allocate_block(size);
+  if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
+  return out;
+}
+
+}  // namespace wick::detail
+
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_ONLY_JPEG
@@ -14961,17 +17125,23 @@ const resample_kernels& best_kernels() noexcept {
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
 #define STBI_ASSERT(x) ((void)0)  // damaged files reach them
-#define STBI_MALLOC(size) ::wick::detail::allocate_block(size)
+#define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
 #define STBI_REALLOC(data, size) ::wick::detail::resize_block(data, size)
 #define STBI_FREE(data) ::wick::detail::release_block(data)
 #if defined(__ARM_NEON) || defined(__aarch64__)
 #define STBI_NEON
 #endif
+// Empty chunks are copied from and to null, which memcpy does not take.
+#include <string.h>
+#pragma push_macro("memcpy")
+#undef memcpy
+#define memcpy(to, from, size) ((size) == 0 ? (to) : memcpy(to, from, size))
 #if __has_include(<stb_image.h>)
 #include <stb_image.h>
 #else
 #include <stb/stb_image.h>
 #endif
+#pragma pop_macro("memcpy")
 #ifndef STBI_THREAD_LOCAL
 #error "wick: stb_image before 2.26 keeps its failure reason in a plain global; install a newer libstb-dev"
 #endif
@@ -14981,8 +17151,9 @@ const resample_kernels& best_kernels() noexcept {
 namespace wick::detail {
 
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why) noexcept {
+                       const char*& why, bool cleared) noexcept {
   int stored = 0;
+  stb_memory_is_cleared = cleared;
   stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
                                                 &height, &stored, channels);
   if (pixels == nullptr) {
@@ -15018,11 +17189,13 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
 
 namespace wick::detail {
 
-/// A jpeg_memory_mgr. What lives as long as the decompressor still comes from libjpeg's own; what lives as long as a
-/// picture comes from a block that is kept, and grows to the most that a picture has asked for. Under AddressSanitizer
-/// each request is a block of its own, freed with the picture, so that a use after it is found.
+/// A jpeg_memory_mgr. What a decompressor is made of still comes from libjpeg's own; all that a picture asks
+/// for, its tables too, which libjpeg would keep, comes from a block that is kept, and grows to the most that
+/// a picture has asked for. Under AddressSanitizer each request is a block of its own, freed with the
+/// picture, so that a use after it is found.
 ///
-/// The functions run below libjpeg's, and leave them by error_exit, a longjmp: they have no destructors to run.
+/// The functions run below libjpeg's, and leave them by error_exit, a longjmp: they have no destructors to
+/// run.
 struct jpeg_memory {
   jpeg_memory_mgr mgr;  // first: libjpeg knows this by it
   jpeg_memory_mgr* own;
@@ -15084,14 +17257,8 @@ struct jpeg_memory {
     std::abort();  // error_exit does not return
   }
 
-  static void* allocate(j_common_ptr info, int pool, std::size_t size) {
+  static void* allocate(j_common_ptr info, int, std::size_t size) {
     jpeg_memory& self = of(info);
-    if (pool == JPOOL_PERMANENT) {  // libjpeg's functions find their state by info->mem
-      info->mem = self.own;
-      void* const out = (*self.own->alloc_small)(info, pool, size);
-      info->mem = &self.mgr;
-      return out;
-    }
     if (size > static_cast<std::size_t>(-1) / 4) fail(info, JERR_OUT_OF_MEMORY);
     size = (size + unit - 1) / unit * unit;
     chunk* block = self.chunks;
@@ -15173,7 +17340,7 @@ struct jpeg_memory {
 }  // namespace wick::detail
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
-#error "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg62-turbo-dev (Debian) or libjpeg-turbo (vcpkg)"
+#error "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
 #endif
 
 namespace wick::detail {
@@ -15193,6 +17360,8 @@ class jpeg_decompressor {
     if (!guarded([this] { jpeg_create_decompress(&info_); })) throw std::bad_alloc();
     memory_.install(reinterpret_cast<j_common_ptr>(&info_));
     info_.src = &source_;
+    info_.progress = &progress_;
+    progress_.progress_monitor = &count_scans;
     source_.init_source = [](j_decompress_ptr) {};
     source_.term_source = [](j_decompress_ptr) {};
     source_.resync_to_restart = &jpeg_resync_to_restart;
@@ -15208,14 +17377,17 @@ class jpeg_decompressor {
               row_sink& sink) {
     struct at_end {
       jpeg_decompressor& self;
-      ~at_end() { self.guarded([this] { jpeg_abort_decompress(&self.info_); }); }
+      ~at_end() {
+        self.guarded([this] { jpeg_abort_decompress(&self.info_); });
+        self.forget_tables();
+      }
     } whatever_happens{*this};
     begin(encoded, about, request);
     const rect part = choose_part(request.wanted);
     sink.begin({static_cast<int>(info_.output_width), part.height, request.channels, part.x * 8 / scale_,
                 part.y * 8 / scale_, scale_ / 8.0});
     if (part.y != 0) check(guarded([&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(part.y)); }));
-    const bool convert = info_.out_color_components != request.channels;
+    const bool convert = info_.out_color_space == JCS_CMYK || info_.out_color_components != request.channels;
     if (convert) line_.resize(static_cast<std::size_t>(info_.output_width) * static_cast<std::size_t>(info_.out_color_components));
     for (int y = 0; y < part.height;) {
       const std::span<std::uint8_t* const> room = sink.room();
@@ -15234,14 +17406,16 @@ class jpeg_decompressor {
   }
 
  private:
+  static constexpr int too_many_scans = -1;  // none of libjpeg's codes
   struct error_state {
     jpeg_error_mgr mgr;  // first: libjpeg knows this by it
     std::jmp_buf back;
   };
 
-  /// `call` calls libjpeg and nothing else. False when that has failed.
+  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of what was captured just
+  /// now would wait until all stores before are done, those of the pixels too.
   template <class F>
-  [[gnu::noinline]] bool guarded(F call) noexcept {
+  [[gnu::noinline]] bool guarded(const F& call) noexcept {
     static_assert(std::is_trivially_destructible_v<F>);
     if (setjmp(errors_.back) != 0) return false;
     call();
@@ -15261,14 +17435,22 @@ class jpeg_decompressor {
     info->src->next_input_byte += n;
     info->src->bytes_in_buffer -= n;
   }
+  /// Each scan goes through the whole picture, and may take ten bytes: a file of a megabyte would keep a worker for days.
+  static void count_scans(j_common_ptr info) {
+    if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= most_jpeg_scans) return;
+    info->err->msg_code = too_many_scans;
+    (*info->err->error_exit)(info);
+  }
   void check(bool good) {
     if (good) return;
+    if (errors_.mgr.msg_code == too_many_scans) throw_too_many_scans();
     if (errors_.mgr.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
     if (errors_.mgr.msg_code == JERR_INPUT_EOF) throw_truncated("JPEG", size_, "in the middle");
     char text[JMSG_LENGTH_MAX];
     (*errors_.mgr.format_message)(reinterpret_cast<j_common_ptr>(&info_), text);
-    throw error(std::string("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: ") + text +
-                "); write the file again, convert it, or add wick::on_error(wick::skip) to leave it out");
+    throw error(
+        std::string("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: ") + text +
+        "); write the file again, convert it, or set .on_error = wick::on_error(wick::skip) to leave it out");
   }
 
   void begin(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request) {
@@ -15290,7 +17472,7 @@ class jpeg_decompressor {
     }
     // The sizes that have SIMD code; those between are often slower than the next larger one.
     scale_ = 8;
-    while (scale_ > 1 && scale_ / 2 >= request.scale * 8) scale_ /= 2;
+    while (scale_ > 1 && scale_ / 2 >= request.scale * 8 && keeps_colors(scale_ / 2)) scale_ /= 2;
     info_.scale_num = static_cast<unsigned>(scale_);
     info_.scale_denom = 8;
     info_.dct_method = JDCT_ISLOW;
@@ -15298,14 +17480,52 @@ class jpeg_decompressor {
     check(guarded([&] { (void)jpeg_start_decompress(&info_); }));
   }
 
+  /// libjpeg lets a decompressor's tables live on, for files that have none and are meant to share. What a picture looks
+  /// like must not depend on the one before.
+  void forget_tables() noexcept {
+    std::fill(std::begin(info_.quant_tbl_ptrs), std::end(info_.quant_tbl_ptrs), nullptr);
+    std::fill(std::begin(info_.dc_huff_tbl_ptrs), std::end(info_.dc_huff_tbl_ptrs), nullptr);
+    std::fill(std::begin(info_.ac_huff_tbl_ptrs), std::end(info_.ac_huff_tbl_ptrs), nullptr);
+  }
+
+  std::span<const jpeg_component_info> components() const noexcept {
+    return {info_.comp_info, static_cast<std::size_t>(info_.num_components)};
+  }
+  /// To how many pixels a side libjpeg makes the component's blocks of 8 x 8, when the picture's become `scale`: up to
+  /// twice as many again and again, as long as that is a whole part of what the picture gets (jdmaster.c).
+  int block_side(const jpeg_component_info& c, int scale) const noexcept {
+    const int across = info_.max_h_samp_factor * scale, down = info_.max_v_samp_factor * scale;
+    int side = scale;
+    while (side < 8 && across % (c.h_samp_factor * side * 2) == 0 && down % (c.v_samp_factor * side * 2) == 0) side *= 2;
+    return side;
+  }
+  /// Whether each component is left as it is stored, or has half the picture's pixels along each side: 4:1:1 scaled to an
+  /// eighth would have no more than a quarter.
+  bool keeps_colors(int scale) const noexcept {
+    return std::ranges::all_of(components(), [&](const jpeg_component_info& c) {
+      const int side = block_side(c, scale);
+      return side == 8 || (info_.max_h_samp_factor * scale <= c.h_samp_factor * side * 2 &&
+                           info_.max_v_samp_factor * scale <= c.v_samp_factor * side * 2);
+    });
+  }
+
   /// The part that is decoded, in scaled pixels. Smooth upsampling looks at one column on each side: with these
   /// decoded too, what is wanted is as in the whole picture.
   rect choose_part(const rect& wanted) {
     const double s = scale_ / 8.0;
     const int width = static_cast<int>(info_.output_width), height = static_cast<int>(info_.output_height);
-    const int margin = info_.max_h_samp_factor > 1 && (scale_ == 8 || info_.max_h_samp_factor > 2) ? 1 : 0;
-    const int left = std::max(0, static_cast<int>(wanted.x * s) - margin);
-    const int right = std::min(width, ceiling((wanted.x + wanted.width) * s) + margin);
+    int margin = 0;
+    bool cuts = true;
+    for (const jpeg_component_info& c : components()) {
+      const int side = block_side(c, scale_);
+      const bool across = c.h_samp_factor * side != info_.max_h_samp_factor * scale_;
+      const bool down = c.v_samp_factor * side != info_.max_v_samp_factor * scale_;
+      if (across) margin = 1;
+      // jpeg_crop_scanline miscounts what is scaled otherwise than the picture and yet upsampled.
+      cuts = cuts && (side == scale_ || !(across || down));
+    }
+    const int left = cuts ? std::max(0, static_cast<int>(wanted.x * s) - margin) : 0;
+    const int right = cuts ? std::min(width, ceiling((wanted.x + wanted.width) * s) + margin) : width;
     const int top = std::clamp(static_cast<int>(wanted.y * s), 0, height - 1);
     const int bottom = std::min(height, ceiling((wanted.y + wanted.height) * s));
     rect part{0, top, width, bottom - top};
@@ -15349,6 +17569,7 @@ class jpeg_decompressor {
   jpeg_decompress_struct info_{};
   error_state errors_{};
   jpeg_source_mgr source_{};
+  jpeg_progress_mgr progress_{};
   jpeg_memory memory_{};
   std::vector<std::uint8_t> line_;
   std::size_t size_ = 0;
@@ -15374,8 +17595,9 @@ class jpeg_lease {
   std::unique_ptr<jpeg_decompressor> mine_;
 };
 
+/// The few pixels above libjpeg's limit are left to the next decoder.
 inline bool turbojpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
-  return probe_jpeg(encoded, info);
+  return probe_jpeg(encoded, info) && info.width <= JPEG_MAX_DIMENSION && info.height <= JPEG_MAX_DIMENSION;
 }
 
 /// An end-of-image marker at the end can't be pixels, in which FF is always followed by 0 or a restart marker.

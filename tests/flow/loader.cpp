@@ -265,6 +265,11 @@ TEST_CASE("who comes for a batch whose place in the ring another has got finds n
   job.offer();
   CHECK(job.claim(7, 1).count == 1);
   CHECK(job.claim_rest() == 9);
+  job.offer();
+  CHECK(job.claim(7, 4, 6).count == 4);
+  const auto rest = job.claim(7, 4, 6);  // two fewer would be left to somebody else
+  CHECK(rest.from == 4);
+  CHECK(rest.count == 6);
   CHECK(job.unclaimed() == 0);
 }
 

@@ -290,7 +290,7 @@ class feed<pipeline<Source, S...>> {
         return false;
       }
       job_type& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most);
+      const auto claimed = j.claim(s, most, types::samples_suspend ? most : pace::run_length_at_end(most));
       if (claimed.count != 0) {
         give_tokens(most - claimed.count);
         run(j, claimed.from, claimed.count);
@@ -307,7 +307,7 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t index[pace::max_run];
     // Samples are fetched into the cache some way ahead, and where they lie is computed a little at a time: the one goes on
     // during the other.
-    constexpr std::uint64_t ahead = 8, stride = 16;
+    constexpr std::uint64_t ahead = 8, stride = 32;
     std::uint64_t known = 0, print = 0;
     const auto foresee = [&](std::uint64_t end) {
       for (end = std::min(end, count); known < end; known += stride) {

@@ -30,6 +30,10 @@ class pace {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
   }
+  /// So many are claimed at the end of a batch: a short rest would send another worker to the same memory.
+  static std::uint64_t run_length_at_end(std::uint64_t run_length) noexcept {
+    return std::min(run_length + run_length / 2, max_run);
+  }
   /// A thread that waits for its batch may take part when samples take less than about 40 µs, and none 10 times that: it
   /// must not be late when it is ready, nor be one thread too many while it is in a long one.
   bool short_samples() const noexcept {
