@@ -58,11 +58,8 @@ class loader<pipeline<Source, S...>> {
   /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, or a
   ///   ledger or quarantine file can't be opened or is of another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
-      : own_(options.on != nullptr ? nullptr
-                                   : std::make_unique<executor>(executor_options{
-                                         .workers = options.workers, .io_threads = options.io_threads})),
-        feed_(std::make_unique<feed_type>(std::move(what), options,
-                                          options.on != nullptr ? *options.on : *own_)),
+      : own_(options.on ? nullptr : std::make_unique<executor>(executor_options{options.workers, options.io_threads})),
+        feed_(std::make_unique<feed_type>(std::move(what), options, options.on ? *options.on : *own_)),
         account_(options, feed_->runs().bad) {}
 
   class epoch_range;
@@ -184,10 +181,9 @@ class loader<pipeline<Source, S...>> {
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
     return prints_.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
   }
-  /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, and of those
-  /// that this loader's own quarantine files name, for a later run's loader_options::quarantine. Failures for
-  /// want of memory, of shapes and of batch stages are not in it. \throws wick::error when it can't be
-  /// written
+  /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the loader's
+  /// quarantine files name, for a later run's loader_options::quarantine. Failures for want of memory, of shapes and
+  /// of batch stages are not in it. \throws wick::error when it can't be written
   void write_quarantine(const std::filesystem::path& path) const {
     wick::write_quarantine(path, feed_->origin(), std::span<const quarantine::entry>(account_.bad()),
                            std::span<const std::string>(feed_->path().stage_names()));
@@ -292,6 +288,7 @@ class loader<pipeline<Source, S...>> {
 
   std::optional<value_type> deliver(job_type* job);
   std::optional<value_type> take_single();
+  void tell_of(std::size_t slot);
   void describe(const job_type& job);
   void add_prints(const job_type& job);
 
@@ -396,6 +393,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     }
     singles_.resize(static_cast<std::size_t>(job->count));
     add_prints(*job);
+    if (told_.empty()) account_.add(job->epoch, 0, job->count, 0, 0, told_);
     feed_->release(job);
     single_ = std::min(single_, singles_.size());
     while (single_failure_ < told_.size() && told_[single_failure_].slot < single_) ++single_failure_;
@@ -413,30 +411,34 @@ void loader<pipeline<Source, S...>>::add_prints(const job_type& job) {
     if (f.action == error_action::skip) index = detail::left_out;
     if (f.action == error_action::replace) index = f.substitute;
   }
-  for (std::size_t i = 0; i < singles_.size(); ++i)
-    single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
+  for (std::size_t i = 0; i < singles_.size(); ++i) single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
+}
+
+/// Counts a sample of a group in which some failed. \throws what is told in its place
+template <class Source, class... S>
+void loader<pipeline<Source, S...>>::tell_of(std::size_t slot) {
+  const std::uint64_t before = feed_->plan().passed(single_batch_), all = feed_->plan().passed(batches());
+  if (single_failure_ < told_.size() && told_.front().slot == detail::failure::whole_batch) {
+    single_ = singles_.size();
+    account_.add(single_epoch_, 0, 0, before, all, told_);
+    throw detail::to_exception(told_[single_failure_++]);
+  }
+  std::vector<detail::told_failure> here;
+  for (; single_failure_ < told_.size() && told_[single_failure_].slot == slot; ++single_failure_) {
+    here.push_back(std::move(told_[single_failure_]));
+  }
+  account_.add(single_epoch_, slot, 1, before + slot + 1, all, here);
+  for (const detail::told_failure& f : here) {
+    if (f.entry.action == error_action::fail) throw detail::to_exception(f);
+  }
 }
 
 /// The next of the group that is being handed out; nothing when it has no more.
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> {
-  const auto& plan = feed_->plan();
   while (single_ < singles_.size()) {
-    if (single_failure_ < told_.size() && told_.front().slot == detail::failure::whole_batch) {
-      single_ = singles_.size();
-      account_.add(single_epoch_, 0, 0, plan.passed(single_batch_), plan.passed(plan.batches()), told_);
-      throw detail::to_exception(told_[single_failure_++]);
-    }
     const std::size_t slot = single_++;
-    std::vector<detail::told_failure> here;
-    while (single_failure_ < told_.size() && told_[single_failure_].slot == slot) {
-      here.push_back(std::move(told_[single_failure_++]));
-    }
-    account_.add(single_epoch_, slot, 1, plan.passed(single_batch_) + slot + 1, plan.passed(plan.batches()),
-                 here);
-    for (const detail::told_failure& f : here) {
-      if (f.entry.action == error_action::fail) throw detail::to_exception(f);
-    }
+    if (!told_.empty()) tell_of(slot);  // else deliver() has counted all of them
     prints_.add({single_prints_[slot], singles_[slot] ? 1u : 0u, 0});
     if (!singles_[slot]) continue;
     ++samples_;

@@ -31,7 +31,7 @@ namespace wick {
 struct executor_options {
   std::size_t workers = 0;         ///< 0: available_cpus()
   std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
-  std::size_t queue_capacity = 1024; ///< of each worker's own queue; more goes to the shared one
+  std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";       ///< of the threads, as top shows them
   std::vector<int> pin_to = {};    ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
 };
