@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/bare_decode.hpp"
+#include "support/epochs.hpp"
 #include "support/jpeg_folder.hpp"
 #include "support/options.hpp"
 #include "support/temp_folder.hpp"
@@ -92,20 +93,8 @@ int run(const wick_bench::options& o) {
     if (name.starts_with(o.only)) all.push_back({std::move(name), units, std::move(work)});
   };
   std::string report;
-  // From the last batch of an epoch to the last of another: no batch that was made in another's turn is
-  // counted, and none that is made for the epoch after. So each round has a loader of its own, gone when its
-  // turn is over.
   add("wick, " + std::to_string(o.workers) + " workers", [&] {
-    auto loader = make_loader(folder, o.workers);
-    for (auto& batch : loader.epoch(0)) (void)batch;
-    (void)loader.report();
-    const stopwatch watch;
-    for (int e = 1; e <= epochs; ++e) {
-      for (auto& batch : loader.epoch(static_cast<std::uint64_t>(e))) (void)batch;
-    }
-    const lap took = watch.read();
-    report = loader.report().to_string();
-    return took;
+    return wick_bench::epochs_of([&] { return make_loader(folder, o.workers); }, epochs, &report);
   });
   const auto bare_lap = [&](auto decode) {
     return [&, decode] {

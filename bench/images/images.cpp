@@ -23,6 +23,7 @@
 #include "images/torch_data.hpp"
 #include "images/workloads.hpp"
 #include "support/bare_decode.hpp"
+#include "support/epochs.hpp"
 #include "support/options.hpp"
 #include "support/timing.hpp"
 #include <wick/core.hpp>
@@ -31,7 +32,8 @@
 namespace {
 
 namespace fs = std::filesystem;
-using images::job, images::settings, wick_bench::contestant, wick_bench::lap, wick_bench::stopwatch;
+using images::job, images::settings, wick_bench::contestant, wick_bench::epochs_of, wick_bench::lap,
+    wick_bench::stopwatch;
 
 struct pictures {
   std::vector<std::string> files;
@@ -50,22 +52,6 @@ pictures list(const fs::path& folder) {
   }
   out.kb /= static_cast<double>(out.files.size());
   return out;
-}
-
-/// Some epochs of a fresh loader that is warm: from the last batch of one epoch to the last of another, so no
-/// batch that was made in another's turn is counted.
-template <class Make>
-lap epochs_of(const Make& make, int epochs, std::string* report) {
-  auto loader = make();
-  for (auto& batch : loader.epoch(0)) (void)batch;
-  (void)loader.report();
-  const stopwatch watch;
-  for (int e = 1; e <= epochs; ++e) {
-    for (auto& batch : loader.epoch(static_cast<std::uint64_t>(e))) (void)batch;
-  }
-  const lap took = watch.read();
-  if (report != nullptr) *report = loader.report().to_string();
-  return took;
 }
 
 struct workload {

@@ -310,6 +310,13 @@ inline std::string printable(std::string_view text) {
   return out;
 }
 
+namespace detail {
+
+/// How a message about a bad sample ends, behind what else can be done.
+inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_error(wick::skip) to leave it out";
+
+}  // namespace detail
+
 }  // namespace wick
 
 // ==== wick/flow/fields.hpp
@@ -1119,8 +1126,8 @@ class basic_run_queues {
     if (!own || !workers_[from]->queue.push(j)) injector_.push(j);
     if (!own) {
       idle_.notify();
-    } else if (workers_.size() >
-               1) {  // the only worker there is is awake, and looks once more before it sleeps
+    } else if (workers_.size() > 1) {
+      // The only worker there is would be awake, and would look once more before it sleeps.
       if (idle_.notify_unless_napping()) sharing_.woke(Atomics::now());
     }
   }
@@ -1892,7 +1899,7 @@ inline constexpr bool frames_from_heap = false;
 /// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
 /// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
 /// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
-/// size, the depot at most 1 MiB; the rest goes to the heap, and so does all that finds the depot in use, so
+/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in use, so
 /// that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for heap
 /// profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
 class frame_pool {
@@ -9913,7 +9920,7 @@ inline std::string describe_start(std::span<const std::byte> data) {
                                          const std::string& where) {
   throw error(
       "truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " + where +
-      "; fetch or write the file again, or set .on_error = wick::on_error(wick::skip) to leave it out");
+      "; fetch or write the file again" + or_leave_it_out);
 }
 
 }  // namespace wick::detail
@@ -11824,8 +11831,7 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
 inline constexpr int most_jpeg_scans = 500;
 [[noreturn]] inline void throw_too_many_scans() {
   throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
-              " scans (a decompression bomb?); write the file again, or add wick::on_error(wick::skip) to "
-              "leave it out");
+              " scans (a decompression bomb?); write the file again" + or_leave_it_out);
 }
 
 /// Whether the scan whose parameters start at `at` has that many components, none of them twice.
@@ -11864,7 +11870,7 @@ inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
       if (codes > 256) {
         throw error(
             "damaged JPEG: a Huffman table of " + std::to_string(codes) +
-            " codes; write the file again, or set .on_error = wick::on_error(wick::skip) to leave it out");
+            " codes; write the file again" + or_leave_it_out);
       }
       at += 17 + codes;
     }
@@ -12110,8 +12116,7 @@ inline void check_png_complete(std::span<const std::byte> encoded) {
         crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
       throw error(
           "damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
-          " does not match; fetch or write the file again, or set .on_error = wick::on_error(wick::skip) to "
-          "leave it out");
+          " does not match; fetch or write the file again" + or_leave_it_out);
     }
     if (type == chunk_type("IEND")) return;
     at += std::size_t{12} + length;
@@ -12170,7 +12175,7 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
     if (info.bits != 8) kind = std::to_string(info.bits) + "-bit " + kind;
     throw error(
         "damaged " + kind + ", or of a kind that stb_image does not read (it says: " + why +
-        "); write the file again, convert it, or set .on_error = wick::on_error(wick::skip) to leave it out");
+        "); write the file again, convert it" + or_leave_it_out);
   }
   decoded_picture out;
   out.pixels = image::adopt(pixels, width, height, channels);
@@ -17452,7 +17457,7 @@ class jpeg_decompressor {
     (*errors_.mgr.format_message)(reinterpret_cast<j_common_ptr>(&info_), text);
     throw error(
         std::string("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: ") + text +
-        "); write the file again, convert it, or set .on_error = wick::on_error(wick::skip) to leave it out");
+        "); write the file again, convert it" + or_leave_it_out);
   }
 
   void begin(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request) {

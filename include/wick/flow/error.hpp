@@ -68,4 +68,11 @@ inline std::string printable(std::string_view text) {
   return out;
 }
 
+namespace detail {
+
+/// How a message about a bad sample ends, behind what else can be done.
+inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_error(wick::skip) to leave it out";
+
+}  // namespace detail
+
 }  // namespace wick

@@ -66,7 +66,7 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
     if (info.bits != 8) kind = std::to_string(info.bits) + "-bit " + kind;
     throw error(
         "damaged " + kind + ", or of a kind that stb_image does not read (it says: " + why +
-        "); write the file again, convert it, or set .on_error = wick::on_error(wick::skip) to leave it out");
+        "); write the file again, convert it" + or_leave_it_out);
   }
   decoded_picture out;
   out.pixels = image::adopt(pixels, width, height, channels);

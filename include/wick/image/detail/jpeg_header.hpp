@@ -112,8 +112,7 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
 inline constexpr int most_jpeg_scans = 500;
 [[noreturn]] inline void throw_too_many_scans() {
   throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
-              " scans (a decompression bomb?); write the file again, or add wick::on_error(wick::skip) to "
-              "leave it out");
+              " scans (a decompression bomb?); write the file again" + or_leave_it_out);
 }
 
 /// Whether the scan whose parameters start at `at` has that many components, none of them twice.
@@ -152,7 +151,7 @@ inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
       if (codes > 256) {
         throw error(
             "damaged JPEG: a Huffman table of " + std::to_string(codes) +
-            " codes; write the file again, or set .on_error = wick::on_error(wick::skip) to leave it out");
+            " codes; write the file again" + or_leave_it_out);
       }
       at += 17 + codes;
     }

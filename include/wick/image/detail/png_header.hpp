@@ -94,8 +94,7 @@ inline void check_png_complete(std::span<const std::byte> encoded) {
         crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
       throw error(
           "damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
-          " does not match; fetch or write the file again, or set .on_error = wick::on_error(wick::skip) to "
-          "leave it out");
+          " does not match; fetch or write the file again" + or_leave_it_out);
     }
     if (type == chunk_type("IEND")) return;
     at += std::size_t{12} + length;

@@ -100,7 +100,7 @@ inline std::string describe_start(std::span<const std::byte> data) {
                                          const std::string& where) {
   throw error(
       "truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " + where +
-      "; fetch or write the file again, or set .on_error = wick::on_error(wick::skip) to leave it out");
+      "; fetch or write the file again" + or_leave_it_out);
 }
 
 }  // namespace wick::detail

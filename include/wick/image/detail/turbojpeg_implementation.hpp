@@ -139,7 +139,7 @@ class jpeg_decompressor {
     (*errors_.mgr.format_message)(reinterpret_cast<j_common_ptr>(&info_), text);
     throw error(
         std::string("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: ") + text +
-        "); write the file again, convert it, or set .on_error = wick::on_error(wick::skip) to leave it out");
+        "); write the file again, convert it" + or_leave_it_out);
   }
 
   void begin(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request) {

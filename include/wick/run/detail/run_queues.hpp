@@ -46,8 +46,8 @@ class basic_run_queues {
     if (!own || !workers_[from]->queue.push(j)) injector_.push(j);
     if (!own) {
       idle_.notify();
-    } else if (workers_.size() >
-               1) {  // the only worker there is is awake, and looks once more before it sleeps
+    } else if (workers_.size() > 1) {
+      // The only worker there is would be awake, and would look once more before it sleeps.
       if (idle_.notify_unless_napping()) sharing_.woke(Atomics::now());
     }
   }
