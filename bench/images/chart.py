@@ -13,11 +13,12 @@ TITLES = {
     "large": "2000 × 1500 px → RandomResizedCrop 224, flip",
     "full": "500 × 375 px, only decoded",
 }
-# By key: what is written beside the bar, and its colour. `limit` resizes nothing; grey ones don't antialias.
+# By key: what is written beside the bar, and its colour. The grey ones resize nothing; pale ones don't antialias.
 OURS, LIMIT, PEER, ALIASED = "#d9480f", "#868e96", "#4c6ef5", "#bac8ff"
 SIDES = {
     "wick": ("wick", OURS),
-    "limit": ("limit: libjpeg-turbo, no resize", LIMIT),
+    "wick_api": ("wick, Huffman by libjpeg-turbo", OURS),
+    "limit": ("libjpeg-turbo alone, no resize", LIMIT),
     "limit_batches": ("libjpeg-turbo, into batches", LIMIT),
     "torch_data": ("torch::data, with wick’s codec", PEER),
     "wick_stb": ("wick, stb_image", OURS),

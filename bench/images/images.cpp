@@ -3,7 +3,8 @@
 //
 // Four workloads: rrc (500 x 375 px, RandomResizedCrop 224 and a flip), val (Resize 256, CenterCrop 224),
 // large (2000 x 1500 px, as rrc) and full (only decoded). The limit decodes just the rectangle that is
-// needed, at the cheapest scale that covers the output, and resizes nothing.
+// needed, at the cheapest scale that covers the output, and resizes nothing. wick_api is wick with
+// libjpeg-turbo by its interface alone, which reads the Huffman codes itself, as it does in the limit.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -34,6 +35,16 @@ namespace {
 namespace fs = std::filesystem;
 using images::job, images::settings, wick_bench::contestant, wick_bench::epochs_of, wick_bench::lap,
     wick_bench::stopwatch;
+
+bool by_api_alone = false;
+/// libjpeg-turbo, with Huffman codes read by wick or by libjpeg.
+const wick::codec decoder{"libjpeg-turbo", wick::turbojpeg_codec.probe, wick::turbojpeg_codec.check_complete,
+                          wick::turbojpeg_codec.decode,
+                          [](std::span<const std::byte> encoded, const wick::picture_info& info,
+                             const wick::decode_request& request, wick::row_sink& sink) {
+                            (by_api_alone ? wick::turbojpeg_api_codec : wick::turbojpeg_codec)
+                                .decode_rows(encoded, info, request, sink);
+                          }};
 
 struct pictures {
   std::vector<std::string> files;
@@ -173,6 +184,12 @@ void measure(workload& w, const pictures& from, const wick_bench::options& o, co
   if (w.work == images::work::whole) batches.reset(new unsigned char[images::batch_bytes()]());
   add("wick",
       [&] { return with_loader(w, [&](const auto& make) { return epochs_of(make, epochs, &report); }); });
+  add("wick_api", [&] {
+    by_api_alone = true;
+    const lap out = with_loader(w, [&](const auto& make) { return epochs_of(make, epochs, nullptr); });
+    by_api_alone = false;
+    return out;
+  });
   add("limit", [&] {
     std::vector<std::vector<job>> jobs;
     for (int e = 1; e <= epochs; ++e)
@@ -235,6 +252,8 @@ void measure(workload& w, const pictures& from, const wick_bench::options& o, co
                   c.units_per_second(), key_of(c.name).c_str(), c.cpu_per_unit() * 1e3);
     line += text;
   }
+  std::snprintf(text, sizeof text, " api_ratio_limit=%.3f", ratio(find("wick_api"), find("limit")));
+  line += text;
   for (const contestant& c : all) {
     if (&c == &ours) continue;
     const contestant& side = c.name == "stb" ? find("wick_stb") : ours;
@@ -255,7 +274,7 @@ int run(const wick_bench::options& o, const fs::path& scripts) {
                  "images: --folder DIR with small/ and large/, as bench/images/make_set.py makes it\n");
     return 2;
   }
-  wick::codecs().add(wick::turbojpeg_codec);
+  wick::codecs().add(decoder);
   const fs::path root = o.folder, pixels = o.more_or_empty("--pixels");
   const auto at = [&](const char* name) { return settings{root / name, o.workers, {}}; };
   std::vector<workload> all;

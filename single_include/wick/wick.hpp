@@ -12531,9 +12531,9 @@ inline resize_stage resize(int shorter_edge, const resize_options& options = {})
 namespace wick {
 
 /// Baseline and progressive JPEG of 8 bits: grey, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
-/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is libjpeg's
-/// smooth one, pixels are those of Pillow; grey is the JPEG's own, as Pillow's draft("L") gives it. Colour profiles
-/// (ICC) are not applied, nor are they by Pillow or torchvision.
+/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is
+/// libjpeg's smooth one, pixels are those of Pillow; grey is the JPEG's own, as Pillow's draft("L") gives it.
+/// Colour profiles (ICC) are not applied, nor are they by Pillow or torchvision.
 ///
 /// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
 /// grey; a file that breaks off is an error (see decode_options::allow_truncated).
@@ -12541,7 +12541,14 @@ namespace wick {
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
 /// more. Defined in image/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
 /// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg.
+///
+/// The Huffman codes of baseline files are read by wick's own decoder, which takes about half the time of
+/// libjpeg's; all else is libjpeg's work, and so is every file with something unusual in it.
 extern const codec turbojpeg_codec;
+
+/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
+/// libjpeg-turbo, and to compare.
+extern const codec turbojpeg_api_codec;
 
 }  // namespace wick
 
@@ -17184,10 +17191,8 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
 /// elsewhere in the one that defines WICK_TURBOJPEG_IMPLEMENTATION.
 
 #include <csetjmp>
-
-#include <jpeglib.h>
-
 #include <jerror.h>
+#include <jpeglib.h>
 
 // ==== wick/image/detail/jpeg_memory_implementation.hpp
 /// \file
@@ -17346,6 +17351,453 @@ struct jpeg_memory {
 
 }  // namespace wick::detail
 
+// ==== wick/image/detail/jpeg_scan_implementation.hpp
+/// \file
+/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for turbojpeg_implementation.hpp, which
+/// includes jpeglib.h before this.
+
+// ==== wick/image/detail/jpeg_scan.hpp
+/// \file
+/// The entropy-coded pixels of a baseline JPEG: bits, Huffman tables, blocks of coefficients. ITU-T T.81,
+/// annex F.2.
+///
+/// What makes it fast: a look at the next bits gives a whole symbol with its value; bits come eight bytes at
+/// a time as long as no FF is near; and blocks that nobody wants are stepped over two symbols and more at a
+/// time.
+
+namespace wick::detail {
+
+/// The bits of a scan without the zeros that follow each FF. Past a marker, or the end, they are zeros.
+struct jpeg_bits {
+  std::uint64_t next =
+      0;  // from the top; below the first `count` may stand what the byte at `at` begins with
+  int count = 0;
+  int made_up = 0;  // bits from past the marker, which come after all others
+  const std::uint8_t* at = nullptr;
+  const std::uint8_t* ff = nullptr;  // the first FF from `at` on, or the end
+  const std::uint8_t* end = nullptr;
+
+  void begin(const std::uint8_t* from, const std::uint8_t* to) noexcept {
+    *this = {};
+    at = from;
+    end = to;
+    ff = next_ff(from, to);
+  }
+  /// At least 56 bits.
+  [[gnu::always_inline]] void refill() noexcept {
+    if (ff - at >= 8) [[likely]] {
+      next |= big64(at) >> count;
+      at += (63 - count) >> 3;
+      count |= 56;
+    } else {
+      *this = refilled(*this);
+    }
+  }
+  [[gnu::always_inline]] std::uint32_t peek(int bits) const noexcept {
+    return static_cast<std::uint32_t>(next >> (64 - bits));
+  }
+  [[gnu::always_inline]] void drop(int bits) noexcept {
+    next <<= bits;
+    count -= bits;
+  }
+  bool overdrawn() const noexcept { return made_up > count; }
+  /// Whether the data, without a marker that ends the scan, may be over for a reader that looks ahead.
+  bool near_end() const noexcept { return ff - at < 16 && (end - ff < 2 || ff[1] == 0xFF); }
+  /// Whether fewer than 8 bits, which fill up the last byte, are left before the marker.
+  bool at_marker() const noexcept { return at == ff && count - made_up < 8; }
+
+ private:
+  static std::uint64_t big64(const std::uint8_t* from) noexcept {
+    std::uint8_t b[8];
+    std::memcpy(b, from, 8);
+    return std::uint64_t{b[0]} << 56 | std::uint64_t{b[1]} << 48 | std::uint64_t{b[2]} << 40 |
+           std::uint64_t{b[3]} << 32 | std::uint64_t{b[4]} << 24 | std::uint64_t{b[5]} << 16 |
+           std::uint64_t{b[6]} << 8 | std::uint64_t{b[7]};
+  }
+  static const std::uint8_t* next_ff(const std::uint8_t* from, const std::uint8_t* to) noexcept {
+    const void* const found =
+        from == to ? nullptr : std::memchr(from, 0xFF, static_cast<std::size_t>(to - from));
+    return found == nullptr ? to : static_cast<const std::uint8_t*>(found);
+  }
+  /// By value, so that the reader itself can stay in registers.
+  [[gnu::noinline]] static jpeg_bits refilled(jpeg_bits b) noexcept {
+    while (b.count < 56) {
+      std::uint64_t byte = 0;
+      if (b.at != b.ff) {
+        byte = *b.at++;
+      } else if (b.end - b.at >= 2 && b.at[1] == 0) {
+        byte = 0xFF;
+        b.at += 2;
+        b.ff = next_ff(b.at, b.end);
+      } else {
+        b.made_up += 8;
+      }
+      b.next |= byte << (56 - b.count);
+      b.count += 8;
+    }
+    return b;
+  }
+};
+
+/// A Huffman table, by what the next bits are.
+class jpeg_huffman {
+ public:
+  /// What a symbol is: by how many coefficients it goes on, and the value of the last of them; taken from the
+  /// bits.
+  struct symbol {
+    unsigned step;
+    std::int16_t value;
+  };
+  /// In `step`: the block ends here; the code is none.
+  static constexpr unsigned end_of_block = 128, bad = 64;
+
+  /// `counts[l - 1]` codes of each length l, for the symbols in `values`, of which 256 must be there. False
+  /// when that is no table.
+  bool build(const std::uint8_t* counts, const std::uint8_t* values, bool ac) {
+    if (built_ && ac == ac_ && std::equal(counts, counts + 16, counts_.begin()) &&
+        std::equal(values, values + total(counts), values_.begin())) {
+      return true;
+    }
+    built_ = steps_built_ = false;
+    ac_ = ac;
+    const unsigned n = total(counts);
+    if (n > 256) return false;
+    std::copy_n(counts, 16, counts_.begin());
+    std::copy_n(values, n, values_.begin());
+    std::uint32_t code = 0;
+    unsigned first = 0;
+    look_.fill(0);
+    for (unsigned length = 1; length <= 16; ++length, code <<= 1) {
+      const unsigned these = counts_[length - 1];
+      if (code + these > (1u << length)) return false;
+      offset_[length] = static_cast<std::int32_t>(first) - static_cast<std::int32_t>(code);
+      for (unsigned i = 0; i < these; ++i) {
+        if (!ac && values_[first + i] > 15) return false;
+        if (length <= look_bits) fill(code + i, length, values_[first + i]);
+      }
+      code += these;
+      first += these;
+      limit_[length] = code << (16 - length);
+    }
+    return built_ = true;
+  }
+  /// Makes what `step_over` needs, once.
+  void prepare_steps() {
+    if (steps_built_) return;
+    for (std::uint32_t i = 0; i < steps_.size(); ++i) steps_[i] = steps_of(i);
+    steps_built_ = true;
+  }
+
+  /// The next symbol. `whole` says whether it took no more than look_bits; otherwise `in` was refilled before
+  /// it.
+  [[gnu::always_inline]] symbol read(jpeg_bits& in, bool& whole) const noexcept {
+    const std::uint32_t e = look_[in.peek(look_bits)];
+    whole = (e & whole_mask) != 0;
+    if (whole) [[likely]] {
+      in.drop(static_cast<int>(e & whole_mask));
+      return {e >> 8 & 0xFF, static_cast<std::int16_t>(e >> 16)};
+    }
+    in.refill();
+    const std::uint32_t coded = e != 0 ? e : find(in.peek(16));
+    in.drop(static_cast<int>(coded >> 16 & 0xFF));
+    const int size = static_cast<int>(coded >> 24);
+    const std::int32_t value = extend(in.next, size);
+    in.drop(size);
+    return {coded >> 8 & 0xFF, static_cast<std::int16_t>(value)};
+  }
+
+  /// The coefficients 1 to 63 of a block, in natural order, into zeros. False when that is not what the
+  /// standard allows.
+  [[gnu::always_inline]] bool read_block(jpeg_bits& in, std::int16_t* block) const noexcept {
+    for (unsigned k = 0;;) {
+      in.refill();
+      bool whole = true;
+      for (int i = 0; i < looks_per_refill && whole; ++i) {
+        const symbol s = read(in, whole);
+        k += s.step;
+        if (k >= 63) {
+          if (k == 63) block[63] = s.value;
+          return k == 63 || k >= end_of_block;
+        }
+        block[natural_order[k]] = s.value;
+      }
+    }
+  }
+
+  /// The same, for nobody. Only after prepare_steps().
+  [[gnu::always_inline]] bool step_over(jpeg_bits& in) const noexcept {
+    for (unsigned k = 0;;) {
+      in.refill();
+      for (int i = 0; i < 2; ++i) {
+        const std::uint32_t e = steps_[in.peek(step_bits)];
+        const unsigned to = k + (e >> 8);
+        // 63 by coefficients alone, or an end before that; anything else is looked at symbol by symbol.
+        if (to > 63 && (to < end_of_block || to > end_of_block + 62)) {
+          const stepped rest = step_over_singly(in, k);
+          in = rest.in;
+          return rest.good;
+        }
+        in.drop(static_cast<int>(e & 0xFF));
+        if (to >= 63) return true;
+        k = to;
+      }
+    }
+  }
+
+ private:
+  static constexpr int look_bits = 10, step_bits = 11, looks_per_refill = 5;
+  static constexpr std::uint32_t whole_mask = 15;
+  static_assert(look_bits <= static_cast<int>(whole_mask));
+  static_assert(56 - (looks_per_refill - 1) * look_bits >= look_bits);
+  static constexpr std::array<std::uint8_t, 64> natural_order{
+      0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+      41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+      30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
+  static unsigned total(const std::uint8_t* counts) noexcept {
+    unsigned n = 0;
+    for (int i = 0; i < 16; ++i) n += counts[i];
+    return n;
+  }
+  static unsigned step_of(unsigned value) noexcept {
+    return (value & 15) == 0 && value != 0xF0 ? end_of_block : (value >> 4) + 1;
+  }
+  /// The number that the first `size` of the bits are (T.81, figure F.12).
+  [[gnu::always_inline]] static std::int32_t extend(std::uint64_t bits, int size) noexcept {
+    const auto plain = static_cast<std::int32_t>(bits >> 1 >> (63 - size));
+    const auto positive = static_cast<std::int32_t>(static_cast<std::int64_t>(bits) >> 63);
+    return plain + (~positive & (1 - (1 << size)));
+  }
+  static std::uint32_t coded(unsigned step, unsigned length, unsigned size) noexcept {
+    return size << 24 | length << 16 | step << 8;
+  }
+  /// All looks that begin with the code: the bits of code and value, and of the value alone, four bits each,
+  /// both 0 when a look is too short for them; the step, a byte; then the value, or the code's length and the
+  /// value's, a byte each.
+  void fill(std::uint32_t code, unsigned length, unsigned value) noexcept {
+    const unsigned size = value & 15, step = step_of(value), rest = look_bits - length;
+    for (std::uint32_t i = 0; i < 1u << rest; ++i) {
+      std::uint32_t& e = look_[code << rest | i];
+      if (size > rest) {
+        e = coded(step, length, size);
+      } else {
+        const std::int32_t v = extend(std::uint64_t{i} << (64 - rest) % 64, static_cast<int>(size));
+        e = static_cast<std::uint32_t>(v) << 16 | step << 8 | size << 4 | (length + size);
+      }
+    }
+  }
+  /// A code longer than a look, from the next 16 bits.
+  [[gnu::noinline]] std::uint32_t find(std::uint32_t bits) const noexcept {
+    for (unsigned length = look_bits + 1; length <= 16; ++length) {
+      if (bits >= limit_[length]) continue;
+      const auto at = static_cast<std::int32_t>(bits >> (16 - length)) + offset_[length];
+      const unsigned value = values_[static_cast<std::size_t>(at) & 255];
+      return coded(step_of(value), length, value & 15);
+    }
+    return coded(bad, 0, 0);
+  }
+  /// As many symbols as have their codes within the look. Low byte: their bits; then their steps, with
+  /// end_of_block.
+  std::uint16_t steps_of(std::uint32_t look) const noexcept {
+    unsigned used = 0, steps = 0;
+    while (used < step_bits) {
+      const std::uint32_t rest = look << used & ((1u << step_bits) - 1);  // zeros behind what is left
+      const std::uint32_t e = look_[rest >> (step_bits - look_bits)];
+      const bool whole = (e & whole_mask) != 0;
+      const unsigned size = whole ? e >> 4 & 15 : e >> 24;
+      const unsigned code = whole ? (e & whole_mask) - size : e >> 16 & 0xFF;
+      const unsigned step = e >> 8 & 0xFF;
+      if (e == 0 || used + code > step_bits || (step != end_of_block && steps + step > 63)) break;
+      used += code + size;
+      steps += step;
+      if (step == end_of_block) break;
+    }
+    // Without a symbol: a step that no block has, so that one is read singly.
+    return static_cast<std::uint16_t>(used == 0 ? 64u << 8 : steps << 8 | used);
+  }
+  struct stepped {
+    jpeg_bits in;
+    bool good;
+  };
+  [[gnu::noinline]] stepped step_over_singly(jpeg_bits in, unsigned k) const noexcept {
+    while (k < 63) {
+      in.refill();
+      bool whole;
+      k += read(in, whole).step;
+    }
+    return {in, k == 63 || k >= end_of_block};
+  }
+
+  std::array<std::uint32_t, 1u << look_bits> look_;
+  std::array<std::uint16_t, 1u << step_bits> steps_;
+  std::array<std::uint32_t, 17> limit_;
+  std::array<std::int32_t, 17> offset_;
+  std::array<std::uint8_t, 16> counts_;
+  std::array<std::uint8_t, 256> values_;
+  bool built_ = false, steps_built_ = false, ac_ = false;
+};
+
+/// The one scan of a baseline JPEG, MCU by MCU.
+class jpeg_scan {
+ public:
+  struct block {
+    const jpeg_huffman* dc;
+    const jpeg_huffman* ac;
+    unsigned component;
+    bool coefficients;  // whether those after the first are wanted
+  };
+  static constexpr std::size_t most_blocks = 10;  // of an MCU
+
+  /// From the first byte after the scan's header. `restart_interval` MCUs are between two restart markers, 0:
+  /// none.
+  void begin(std::span<const std::uint8_t> data, std::span<const block> blocks,
+             unsigned restart_interval) noexcept {
+    in_.begin(data.data(), data.data() + data.size());
+    blocks_ = std::min(blocks.size(), most_blocks);
+    std::copy_n(blocks.begin(), blocks_, block_.begin());
+    last_dc_ = {};
+    interval_ = to_restart_ = restart_interval;
+    restart_ = 0;
+  }
+
+  /// The next MCU: block i into `*to[i]`, which must be zeros; without `to` it is stepped over. False at
+  /// anything that is not as the standard has it, and near the end of data that no marker ends, with what is
+  /// in `*to[i]` unspecified; then there is no next one.
+  bool next(std::int16_t (*const* to)[64]) noexcept {
+    if (interval_ != 0 && to_restart_-- == 0 && !restart()) return false;
+    jpeg_bits in = in_;
+    for (std::size_t i = 0; i < blocks_; ++i) {
+      const block& b = block_[i];
+      in.refill();
+      bool whole;
+      const jpeg_huffman::symbol difference = b.dc->read(in, whole);
+      if (difference.step == jpeg_huffman::bad) return false;
+      last_dc_[b.component] += static_cast<std::uint32_t>(difference.value);
+      if (to == nullptr || !b.coefficients) {
+        if (to != nullptr) (*to[i])[0] = static_cast<std::int16_t>(last_dc_[b.component]);
+        if (!b.ac->step_over(in)) return false;
+      } else {
+        std::int16_t* const out = *to[i];
+        out[0] = static_cast<std::int16_t>(last_dc_[b.component]);
+        if (!b.ac->read_block(in, out)) return false;
+      }
+    }
+    in_ = in;
+    return !in.overdrawn() && !in.near_end();
+  }
+
+ private:
+  bool restart() noexcept {
+    if (!in_.at_marker() || in_.end - in_.at < 2 || in_.at[1] != 0xD0 + restart_) return false;
+    restart_ = (restart_ + 1) % 8;
+    to_restart_ = interval_ - 1;
+    last_dc_ = {};
+    in_.begin(in_.at + 2, in_.end);
+    return true;
+  }
+
+  jpeg_bits in_;
+  std::array<block, most_blocks> block_{};
+  std::size_t blocks_ = 0;
+  std::array<std::uint32_t, 4> last_dc_{};
+  unsigned interval_ = 0, to_restart_ = 0, restart_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Takes the blocks of a baseline JPEG's one scan out of the data itself, so that libjpeg has the rest to do:
+/// half of a decode is Huffman codes, and libjpeg's reader doesn't know which blocks of a row are wanted.
+///
+/// libjpeg has no call for this. It asks its entropy decoder for each MCU through a pointer to a function,
+/// which is here set to another: the second member of the structure that `entropy` points to, in every
+/// libjpeg since 1994. That is all that is known of it. libjpeg's own decoder stays where it is, at the start
+/// of the scan. At anything in the data that is not as it should be it is brought to the same MCU and goes on
+/// from there, so that damage is what it is without this.
+class jpeg_scan_reader {
+ public:
+  /// To be called between jpeg_start_decompress and the first row. The picture may be of any kind; those that
+  /// this reads not are left to libjpeg. `data` is what follows the scan's header.
+  void install(j_decompress_ptr info, std::span<const std::uint8_t> data) {
+    if (info->arith_code || info->progressive_mode || info->data_precision != 8 ||
+        jpeg_has_multiple_scans(info))
+      return;
+    const auto count = static_cast<std::size_t>(info->blocks_in_MCU);
+    std::array<jpeg_scan::block, jpeg_scan::most_blocks> blocks{};
+    if (count > blocks.size()) return;
+    for (std::size_t i = 0; i < count; ++i) {
+      const int component = info->MCU_membership[i];
+      const jpeg_component_info& c = *info->cur_comp_info[component];
+      jpeg_huffman* const dc = table(0, c.dc_tbl_no, info->dc_huff_tbl_ptrs);
+      jpeg_huffman* const ac = table(1, c.ac_tbl_no, info->ac_huff_tbl_ptrs);
+      if (dc == nullptr || ac == nullptr) return;
+      ac->prepare_steps();
+      blocks[i] = {dc, ac, static_cast<unsigned>(component), c.component_needed && block_side(c) > 1};
+    }
+    scan_.begin(data, {blocks.data(), count}, info->restart_interval);
+    done_ = column_ = 0;
+    columns_ = info->MCUs_per_row;
+    want(0, columns_ - 1);
+    auto* const decoder = reinterpret_cast<entropy_decoder*>(info->entropy);
+    own_ = decoder->decode_mcu;
+    info->client_data = this;
+    decoder->decode_mcu = &decode;
+  }
+  /// Of each row, which MCUs are wanted.
+  void want(JDIMENSION first, JDIMENSION last) noexcept {
+    first_ = first;
+    last_ = last;
+  }
+
+ private:
+  struct entropy_decoder {
+    void (*start_pass)(j_decompress_ptr);
+    boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW*);
+  };
+  static_assert(sizeof(JCOEF) == sizeof(std::int16_t) && sizeof(JBLOCK) == 64 * sizeof(JCOEF));
+
+  static int block_side(const jpeg_component_info& c) noexcept {
+#if JPEG_LIB_VERSION >= 70
+    return c.DCT_h_scaled_size;
+#else
+    return c.DCT_scaled_size;
+#endif
+  }
+  jpeg_huffman* table(std::size_t kind, int number, JHUFF_TBL* const* from) {
+    if (number < 0 || number >= NUM_HUFF_TBLS || from[number] == nullptr) return nullptr;
+    std::unique_ptr<jpeg_huffman>& made = tables_[kind][static_cast<std::size_t>(number)];
+    if (made == nullptr) made = std::make_unique<jpeg_huffman>();
+    return made->build(from[number]->bits + 1, from[number]->huffval, kind == 1) ? made.get() : nullptr;
+  }
+
+  /// \param out null: the MCU is not wanted
+  static boolean decode(j_decompress_ptr info, JBLOCKROW* out) {
+    auto& self = *static_cast<jpeg_scan_reader*>(info->client_data);
+    const bool wanted = out != nullptr && self.column_ >= self.first_ && self.column_ <= self.last_;
+    if (!self.scan_.next(wanted ? out : nullptr)) return self.give_back(info, out);
+    ++self.done_;
+    if (++self.column_ == self.columns_) self.column_ = 0;
+    return TRUE;
+  }
+  boolean give_back(j_decompress_ptr info, JBLOCKROW* out) {
+    reinterpret_cast<entropy_decoder*>(info->entropy)->decode_mcu = own_;
+    if (out != nullptr) {
+      for (int i = 0; i < info->blocks_in_MCU; ++i) std::memset(out[i], 0, sizeof(JBLOCK));
+    }
+    for (std::size_t i = 0; i < done_; ++i) (void)own_(info, nullptr);
+    return own_(info, out);
+  }
+
+  std::array<std::array<std::unique_ptr<jpeg_huffman>, NUM_HUFF_TBLS>, 2> tables_;
+  jpeg_scan scan_;
+  boolean (*own_)(j_decompress_ptr, JBLOCKROW*) = nullptr;
+  std::size_t done_ = 0;
+  JDIMENSION column_ = 0, columns_ = 0, first_ = 0, last_ = 0;
+};
+
+}  // namespace wick::detail
+
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
 #error "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
 #endif
@@ -17379,9 +17831,10 @@ class jpeg_decompressor {
   jpeg_decompressor& operator=(const jpeg_decompressor&) = delete;
   ~jpeg_decompressor() { jpeg_destroy_decompress(&info_); }
 
+  /// \param own_scan whether Huffman codes are read here, where they can be, rather than by libjpeg
   /// \throws wick::error for damaged data; what the sink throws
   void decode(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request,
-              row_sink& sink) {
+              row_sink& sink, bool own_scan) {
     struct at_end {
       jpeg_decompressor& self;
       ~at_end() {
@@ -17390,6 +17843,7 @@ class jpeg_decompressor {
       }
     } whatever_happens{*this};
     begin(encoded, about, request);
+    if (own_scan) scan_.install(&info_, {source_.next_input_byte, source_.bytes_in_buffer});
     const rect part = choose_part(request.wanted);
     sink.begin({static_cast<int>(info_.output_width), part.height, request.channels, part.x * 8 / scale_,
                 part.y * 8 / scale_, scale_ / 8.0});
@@ -17541,6 +17995,8 @@ class jpeg_decompressor {
       check(guarded([&] { jpeg_crop_scanline(&info_, &x, &w); }));
       part.x = static_cast<int>(x);
       part.width = static_cast<int>(w);
+      const int across = info_.num_components == 1 ? scale_ : scale_ * info_.max_h_samp_factor;  // of an MCU
+      scan_.want(x / static_cast<JDIMENSION>(across), (x + w - 1) / static_cast<JDIMENSION>(across));
     }
     return part;
   }
@@ -17578,6 +18034,7 @@ class jpeg_decompressor {
   jpeg_source_mgr source_{};
   jpeg_progress_mgr progress_{};
   jpeg_memory memory_{};
+  jpeg_scan_reader scan_;
   std::vector<std::uint8_t> line_;
   std::size_t size_ = 0;
   int scale_ = 8;
@@ -17613,10 +18070,11 @@ inline void turbojpeg_check_complete(std::span<const std::byte> encoded, const p
   check_jpeg_complete(encoded);
 }
 
+template <bool OwnScan>
 inline void turbojpeg_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
                                   const decode_request& request, row_sink& sink) {
   jpeg_lease decompressor;
-  (*decompressor).decode(encoded, info, request, sink);
+  (*decompressor).decode(encoded, info, request, sink, OwnScan);
 }
 
 /// Rows into a picture of their own.
@@ -17639,10 +18097,11 @@ class image_sink final : public row_sink {
   int done_ = 0;
 };
 
+template <bool OwnScan>
 inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, const picture_info& info,
                                         const decode_request& request) {
   image_sink sink;
-  turbojpeg_decode_rows(encoded, info, request, sink);
+  turbojpeg_decode_rows<OwnScan>(encoded, info, request, sink);
   return std::move(sink.picture);
 }
 
@@ -17650,8 +18109,12 @@ inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, cons
 
 namespace wick {
 
-constinit const codec turbojpeg_codec{"libjpeg-turbo", &detail::turbojpeg_probe, &detail::turbojpeg_check_complete,
-                                      &detail::turbojpeg_decode, &detail::turbojpeg_decode_rows};
+constinit const codec turbojpeg_codec{"libjpeg-turbo", &detail::turbojpeg_probe,
+                                      &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<true>,
+                                      &detail::turbojpeg_decode_rows<true>};
+constinit const codec turbojpeg_api_codec{"libjpeg-turbo, by its interface alone", &detail::turbojpeg_probe,
+                                          &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<false>,
+                                          &detail::turbojpeg_decode_rows<false>};
 
 }  // namespace wick
 

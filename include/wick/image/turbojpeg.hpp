@@ -11,9 +11,9 @@
 namespace wick {
 
 /// Baseline and progressive JPEG of 8 bits: grey, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
-/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is libjpeg's
-/// smooth one, pixels are those of Pillow; grey is the JPEG's own, as Pillow's draft("L") gives it. Colour profiles
-/// (ICC) are not applied, nor are they by Pillow or torchvision.
+/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is
+/// libjpeg's smooth one, pixels are those of Pillow; grey is the JPEG's own, as Pillow's draft("L") gives it.
+/// Colour profiles (ICC) are not applied, nor are they by Pillow or torchvision.
 ///
 /// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
 /// grey; a file that breaks off is an error (see decode_options::allow_truncated).
@@ -21,6 +21,13 @@ namespace wick {
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
 /// more. Defined in image/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
 /// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg.
+///
+/// The Huffman codes of baseline files are read by wick's own decoder, which takes about half the time of
+/// libjpeg's; all else is libjpeg's work, and so is every file with something unusual in it.
 extern const codec turbojpeg_codec;
+
+/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
+/// libjpeg-turbo, and to compare.
+extern const codec turbojpeg_api_codec;
 
 }  // namespace wick

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <jerror.h>
+#include <jpeglib.h>
 #include <memory>
 #include <new>
 #include <span>
@@ -18,14 +20,11 @@
 #include <utility>
 #include <vector>
 
-#include <jpeglib.h>
-
-#include <jerror.h>
-
 #include <wick/flow/error.hpp>
 #include <wick/image/codec.hpp>
 #include <wick/image/detail/jpeg_header.hpp>
 #include <wick/image/detail/jpeg_memory_implementation.hpp>
+#include <wick/image/detail/jpeg_scan_implementation.hpp>
 #include <wick/image/turbojpeg.hpp>
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
@@ -61,9 +60,10 @@ class jpeg_decompressor {
   jpeg_decompressor& operator=(const jpeg_decompressor&) = delete;
   ~jpeg_decompressor() { jpeg_destroy_decompress(&info_); }
 
+  /// \param own_scan whether Huffman codes are read here, where they can be, rather than by libjpeg
   /// \throws wick::error for damaged data; what the sink throws
   void decode(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request,
-              row_sink& sink) {
+              row_sink& sink, bool own_scan) {
     struct at_end {
       jpeg_decompressor& self;
       ~at_end() {
@@ -72,6 +72,7 @@ class jpeg_decompressor {
       }
     } whatever_happens{*this};
     begin(encoded, about, request);
+    if (own_scan) scan_.install(&info_, {source_.next_input_byte, source_.bytes_in_buffer});
     const rect part = choose_part(request.wanted);
     sink.begin({static_cast<int>(info_.output_width), part.height, request.channels, part.x * 8 / scale_,
                 part.y * 8 / scale_, scale_ / 8.0});
@@ -223,6 +224,8 @@ class jpeg_decompressor {
       check(guarded([&] { jpeg_crop_scanline(&info_, &x, &w); }));
       part.x = static_cast<int>(x);
       part.width = static_cast<int>(w);
+      const int across = info_.num_components == 1 ? scale_ : scale_ * info_.max_h_samp_factor;  // of an MCU
+      scan_.want(x / static_cast<JDIMENSION>(across), (x + w - 1) / static_cast<JDIMENSION>(across));
     }
     return part;
   }
@@ -260,6 +263,7 @@ class jpeg_decompressor {
   jpeg_source_mgr source_{};
   jpeg_progress_mgr progress_{};
   jpeg_memory memory_{};
+  jpeg_scan_reader scan_;
   std::vector<std::uint8_t> line_;
   std::size_t size_ = 0;
   int scale_ = 8;
@@ -295,10 +299,11 @@ inline void turbojpeg_check_complete(std::span<const std::byte> encoded, const p
   check_jpeg_complete(encoded);
 }
 
+template <bool OwnScan>
 inline void turbojpeg_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
                                   const decode_request& request, row_sink& sink) {
   jpeg_lease decompressor;
-  (*decompressor).decode(encoded, info, request, sink);
+  (*decompressor).decode(encoded, info, request, sink, OwnScan);
 }
 
 /// Rows into a picture of their own.
@@ -321,10 +326,11 @@ class image_sink final : public row_sink {
   int done_ = 0;
 };
 
+template <bool OwnScan>
 inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, const picture_info& info,
                                         const decode_request& request) {
   image_sink sink;
-  turbojpeg_decode_rows(encoded, info, request, sink);
+  turbojpeg_decode_rows<OwnScan>(encoded, info, request, sink);
   return std::move(sink.picture);
 }
 
@@ -332,7 +338,11 @@ inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, cons
 
 namespace wick {
 
-constinit const codec turbojpeg_codec{"libjpeg-turbo", &detail::turbojpeg_probe, &detail::turbojpeg_check_complete,
-                                      &detail::turbojpeg_decode, &detail::turbojpeg_decode_rows};
+constinit const codec turbojpeg_codec{"libjpeg-turbo", &detail::turbojpeg_probe,
+                                      &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<true>,
+                                      &detail::turbojpeg_decode_rows<true>};
+constinit const codec turbojpeg_api_codec{"libjpeg-turbo, by its interface alone", &detail::turbojpeg_probe,
+                                          &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<false>,
+                                          &detail::turbojpeg_decode_rows<false>};
 
 }  // namespace wick
