@@ -504,6 +504,34 @@ TEST_CASE("limits throw in place of always the same batch, at any number of work
   CHECK_THROWS_AS(l.next(), wick::too_many_errors);
 }
 
+TEST_CASE("a state goes on under another policy: the rest is as the new one has it") {
+  const wick::error_policy policies[] = {on_error(skip), on_error(replace), on_error(fail)};
+  for (const auto& before : policies) {
+    for (const auto& after : policies) {
+      const seen whole = run(straight(300, 16), {.seed = 5, .workers = 2, .on_error = after});
+      for (const std::size_t taken : {0u, 1u, 7u, 18u}) {
+        seen first, rest;
+        wick::loader a(straight(300, 16), {.seed = 5, .workers = 3, .on_error = before});
+        a.epoch(1);
+        take(a, first, taken);
+        wick::loader b(straight(300, 16), {.seed = 5, .workers = 1, .on_error = after});
+        b.load_state(a.state());
+        take(b, rest);
+        REQUIRE(rest.batches.size() == whole.batches.size() - taken);
+        CHECK(std::equal(rest.batches.begin(), rest.batches.end(),
+                         whole.batches.begin() + static_cast<std::ptrdiff_t>(taken)));
+      }
+    }
+  }
+  // Where samples were moved to batches before, only the same policy knows which ones are left.
+  wick::loader a(straight(300, 16), {.seed = 5, .workers = 2, .on_error = on_error(skip, {.compact = true})});
+  seen s;
+  a.epoch(1);
+  take(a, s, 7);
+  wick::loader b(straight(300, 16), {.seed = 5, .workers = 2, .on_error = on_error(skip)});
+  CHECK(contains(message_of([&] { return b.load_state(a.state()), 0; }), "compact"));
+}
+
 TEST_CASE(
     "an early failure is no reason to stop: the first 1,000 samples count as 1,000, a small epoch as a "
     "whole") {

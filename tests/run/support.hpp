@@ -14,23 +14,13 @@
 
 #include <wick/run/job.hpp>
 
+#include "../support/sanitized.hpp"
 #include "../support/stack_span.hpp"
 
 namespace wick_test {
 
 /// How long a test waits for what must happen. Only a failing test ever waits so long.
 inline constexpr std::chrono::seconds patience{60};
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool sanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool sanitized = __has_feature(thread_sanitizer) || __has_feature(address_sanitizer);
-#else
-inline constexpr bool sanitized = false;
-#endif
-
-/// Fewer rounds under a sanitizer, which makes each ten times dearer.
-inline constexpr int rounds(int plain, int under_sanitizer) { return sanitized ? under_sanitizer : plain; }
 
 /// A job that calls a callable each time it is run.
 class call : public wick::job {
