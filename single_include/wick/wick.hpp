@@ -7966,14 +7966,14 @@ class pace {
   static constexpr std::uint64_t max_run = 256;
   static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
 
-  /// What a run took: a moving mean a sample, and the longest that one of the last few hundred samples may have taken.
+  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
   void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
     const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
     each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
-    const std::uint64_t longest = longest_.load(std::memory_order_relaxed);
-    const std::uint64_t forgotten = longest - longest * std::min<std::uint64_t>(count, 64) / 128;
-    const std::uint64_t next = std::max(std::min(ticks, 4 * long_ticks), forgotten);
-    if (next != longest) longest_.store(next, std::memory_order_relaxed);
+    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
+    const std::uint64_t next = ticks > long_ticks + 16 * before ? std::min(long_ones + a_long_one, 4 * a_long_one)
+                                                                : long_ones - std::min(long_ones, count);
+    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
   }
 
   /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody waits long
@@ -7986,10 +7986,11 @@ class pace {
   static std::uint64_t run_length_at_end(std::uint64_t run_length) noexcept {
     return std::min(run_length + run_length / 2, max_run);
   }
-  /// A thread that waits for its batch may take part when samples take less than about 40 µs, and none 10 times that: it
-  /// must not be late when it is ready, nor be one thread too many while it is in a long one.
+  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being woken for each
+  /// batch would cost something, and none much longer than the others: it must not be late when its batch is ready, nor be
+  /// one thread too many on the processors while it is in a long one.
   bool short_samples() const noexcept {
-    return each_.load(std::memory_order_relaxed) < 100'000 && longest_.load(std::memory_order_relaxed) < long_ticks;
+    return each_.load(std::memory_order_relaxed) < 25'000 && long_ones_.load(std::memory_order_relaxed) <= a_long_one;
   }
   /// So few that waking somebody takes longer than running them.
   bool not_worth_a_wake(std::uint64_t samples) const noexcept {
@@ -8000,10 +8001,13 @@ class pace {
   bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
 
  private:
-  static constexpr std::uint64_t long_ticks = 800'000;
+  // More than an interrupt, and than a run of many. One alone is forgotten: its thread may have been without a processor.
+  static constexpr std::uint64_t long_ticks = 100'000;
+  // A second one counts when it comes within so many samples; after four, it takes three times as many without any.
+  static constexpr std::uint64_t a_long_one = 400;
 
-  std::atomic<std::uint64_t> each_{0};     // ticks a sample
-  std::atomic<std::uint64_t> longest_{0};  // ticks
+  std::atomic<std::uint64_t> each_{0};       // ticks a sample
+  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
 };
 
 }  // namespace wick::detail

@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <cstring>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -104,6 +105,31 @@ TEST_CASE("two samples that change places change the fingerprint") {
     std::swap(order[a], order[b]);
   }
   CHECK(print() == before);
+}
+
+TEST_CASE("which samples were left out, or drawn for others, is in the fingerprint") {
+  const auto print = [](auto batched, std::int64_t bad, wick::error_policy policy) {
+    return of(numbers{100} | wick::map("check",
+                                       [bad](cell c) {
+                                         if (c.target == bad) throw std::runtime_error("bad");
+                                         return c;
+                                       }) |
+                  batched,
+              0, {.seed = 3, .workers = 2, .on_error = policy});
+  };
+  const auto identity = wick::map("as it is", [](cell c) { return c; });
+  std::set<std::uint64_t> all;
+  for (const std::int64_t bad : {40, 41}) {
+    for (const auto& policy : {wick::on_error(wick::skip), wick::on_error(wick::replace)}) {
+      const std::uint64_t left = policy.ever(wick::error_action::skip) ? 99 : 100;
+      const epoch_fingerprint batched = print(wick::array_batch(10), bad, policy), single = print(identity, bad, policy);
+      CHECK(batched.samples == left);
+      CHECK(single.samples == left);
+      all.insert(batched.value);
+      all.insert(single.value);
+    }
+  }
+  CHECK(all.size() == 8);
 }
 
 TEST_CASE("the ranks' fingerprints add up to that of one rank") {

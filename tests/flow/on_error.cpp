@@ -504,6 +504,33 @@ TEST_CASE("limits throw in place of always the same batch, at any number of work
   CHECK_THROWS_AS(l.next(), wick::too_many_errors);
 }
 
+TEST_CASE("failures one after another are those without a good sample between them, whatever batches they are in") {
+  const auto survives = [](auto bad, auto... batched) {
+    const auto some = [bad](cell c) {
+      if (bad(c.target)) throw std::runtime_error("bad");
+      return c;
+    };
+    wick::loader l(((numbers{3000} | wick::map("some", some)) | ... | batched),
+                   {.workers = 2, .on_error = on_error(skip, {.consecutive = 1})});
+    return message_of([&] {
+             while (l.next()) {
+             }
+             return 0;
+           })
+        .empty();
+  };
+  const auto batch = wick::array_batch(32);
+  CHECK(survives([](std::int64_t i) { return i % 32 == 0; }, batch));  // the first of each batch
+  CHECK(survives([](std::int64_t i) { return i % 2 == 0; }, batch));
+  CHECK(!survives([](std::int64_t i) { return i == 31 || i == 32; }, batch));
+  CHECK(survives([](std::int64_t i) { return i % 2 == 0; }));
+  for (const std::int64_t n : {16, 32, 64, 128, 256, 512}) {
+    // Without batch(), samples come in groups: the last of one, none of the next, the first of the one behind.
+    CHECK(survives([n](std::int64_t i) { return i % (3 * n) == n - 1 || i % (3 * n) == 2 * n; }));
+    CHECK(!survives([n](std::int64_t i) { return i == n - 1 || i == n; }));
+  }
+}
+
 TEST_CASE("a state goes on under another policy: the rest is as the new one has it") {
   const wick::error_policy policies[] = {on_error(skip), on_error(replace), on_error(fail)};
   for (const auto& before : policies) {

@@ -1,5 +1,6 @@
 #include "support/doctest.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,11 @@
 #include <set>
 #include <thread>
 #include <vector>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#include <unistd.h>
+#endif
 
 #include <wick/flow/slab.hpp>
 #include <wick/run/cpus.hpp>
@@ -59,6 +65,24 @@ TEST_CASE("a block has the size asked for and is aligned to cache lines") {
   }
   CHECK(r.pool->acquire(0).data() != nullptr);
 }
+
+#ifdef __linux__
+TEST_CASE("a new block's pages get their place, on a machine with several memories, from the worker that writes first") {
+  constexpr std::size_t bytes = 64 << 20;
+  const auto pool = std::make_shared<slab_pool>(std::make_shared<wick::host_slab_memory>(), 4, 2);
+  const slab block = pool->acquire(bytes);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::byte* const from = block.data() + (page - reinterpret_cast<std::uintptr_t>(block.data()) % page) % page;
+  std::vector<unsigned char> there(bytes / page - 1);
+  const auto present = [&] {
+    REQUIRE(::mincore(from, there.size() * page, there.data()) == 0);
+    return std::count_if(there.begin(), there.end(), [](unsigned char c) { return (c & 1) != 0; });
+  };
+  CHECK(present() < static_cast<std::ptrdiff_t>(there.size() / 8));
+  std::memset(from, 1, there.size() * page);
+  CHECK(present() == static_cast<std::ptrdiff_t>(there.size()));
+}
+#endif
 
 TEST_CASE("a block that is given back is used again, the last one first") {
   rig r(4);

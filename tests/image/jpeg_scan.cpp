@@ -339,6 +339,7 @@ TEST_CASE("what is no Huffman table is refused, and a table that was built is re
   t.values[0] = 16;  // a difference of 16 bits
   CHECK(!table.build(t.counts.data(), t.values.data(), false));
   CHECK(table.build(t.counts.data(), t.values.data(), true));
+  CHECK(!table.build(t.counts.data(), t.values.data(), false));
 
   for (int round = 0; round < 20; ++round) {
     const code_table ac = random_ac(r), dc = random_dc(r);

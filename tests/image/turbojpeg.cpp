@@ -212,4 +212,24 @@ TEST_CASE("reading the Huffman codes here or leaving them to libjpeg makes no di
   CHECK(failed < damaged / 2);  // most of them are read to the end
 }
 
+TEST_CASE("a JPEG that ends without a marker ends at the same byte for both readers") {
+  const std::string file = encode_jpeg(photo(40, 30), jpeg_kind{});
+  const wick::rect all{0, 0, 40, 30}, top{3, 0, 20, 16};
+  int read = 0;
+  for (std::size_t size = file.size() - 60; size < file.size(); ++size) {
+    CAPTURE(size);
+    for (const std::string& more : {std::string(), std::string("\xFF"), std::string("\xFF\xFF"), std::string(3, '\0')}) {
+      const std::string cut = file.substr(0, size) + more;
+      for (const wick::rect& part : {all, top}) {
+        const auto here = outcome(cut, part), there = outcome(cut, part, 1, 3, wick::turbojpeg_api_codec);
+        CHECK(here.second == there.second);
+        CHECK(here.first == there.first);
+        if (here.second.empty()) ++read;
+      }
+    }
+  }
+  CHECK(read > 0);
+  CHECK(read < 480);
+}
+
 #endif
