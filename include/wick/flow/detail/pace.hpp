@@ -49,8 +49,8 @@ class pace {
   bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
 
  private:
-  // More than an interrupt, and than a run of many. One alone is forgotten: its thread may have been without a processor.
-  static constexpr std::uint64_t long_ticks = 100'000;
+  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been without a processor.
+  static constexpr std::uint64_t long_ticks = 200'000;
   // A second one counts when it comes within so many samples; after four, it takes three times as many without any.
   static constexpr std::uint64_t a_long_one = 400;
 
