@@ -12,6 +12,7 @@
 #include "world.hpp"
 #include <wick/run/async_mutex.hpp>
 #include <wick/run/async_semaphore.hpp>
+#include <wick/run/budget.hpp>
 #include <wick/run/channel.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/future.hpp>
@@ -180,6 +181,59 @@ void locks(world& w) {
   w.expect(static_cast<bool>(s.mutex.try_lock()), "the mutex is free in the end");
 }
 
+struct larder {
+  world* w;
+  wick::executor* ex;
+  std::size_t limit;
+  wick::byte_budget budget{limit};
+  std::atomic<long> out{0}, holders{0}, served{0};
+
+  static task<void> eat(larder* s, live, dice d, std::uint64_t position) {
+    // Now and then more than there is, which is let through alone.
+    const std::size_t n = d.one_in(5) ? s->limit + d.below(100) + 1 : d.below(s->limit) + 1;
+    wick::byte_charge held = co_await s->budget.acquire(*s->ex, n, position);
+    s->w->expect(held.bytes() == n, "a charge of another size than was asked for", held.bytes(), n);
+    const long now = s->out.fetch_add(static_cast<long>(n)) + static_cast<long>(n);
+    const long others = s->holders.fetch_add(1);
+    s->w->expect(now <= static_cast<long>(s->limit) || (n > s->limit && others == 0),
+                 "more is out than there is", now, n, others);
+    if (d.one_in(3)) co_await s->ex->schedule();
+    std::optional<wick::byte_charge> part;
+    if (d.one_in(3)) part = held.split(d.below(n));
+    s->holders.fetch_sub(1);
+    s->out.fetch_sub(static_cast<long>(n));
+    s->served.fetch_add(1);
+    if (d.one_in(4)) {  // given back by a thread that is no worker
+      std::thread([gone = std::move(held)]() mutable { gone.reset(); }).join();
+    }
+  }
+};
+
+void budgets(world& w) {
+  wick::executor ex(w.engine());
+  larder s{&w, &ex, w.random.below(1000) + 1};
+  const long n = static_cast<long>(w.random.below(200)) + 2;
+  {
+    wick::scope eaters(ex);
+    for (long i = 0; i < n; ++i) {
+      eaters.spawn(larder::eat(&s, live(w.alive), w.random.fork(), w.random.below(1000)));
+      if (w.random.one_in(5)) {
+        if (wick::byte_charge taken = s.budget.try_acquire(w.random.below(s.limit) + 1)) {
+          const auto bytes = static_cast<long>(taken.bytes());
+          s.holders.fetch_add(1);
+          w.expect(s.out.fetch_add(bytes) + bytes <= static_cast<long>(s.limit),
+                   "more was taken at once than there was");
+          s.holders.fetch_sub(1);
+          s.out.fetch_sub(bytes);
+        }
+      }
+    }
+    eaters.wait();
+  }
+  w.expect(s.served == n, "each gets its bytes once", s.served.load(), n);
+  w.expect(s.budget.used() == 0, "all bytes are back", s.budget.used());
+}
+
 struct bedroom {
   world* w;
   std::atomic<int> woke{0}, called_off{0};
@@ -263,11 +317,13 @@ void races(world& w) {
 }  // namespace
 
 std::vector<scenario> waiting_scenarios() {
-  return {{"channels", "senders and receivers that are stopped, or whose channel is closed, at any moment",
-           channels},
-          {"locks", "async_mutex and async_semaphore held over hops, waits called off", locks},
-          {"sleepers", "sleep_for that expires, is stopped, or whose executor is destroyed", sleepers},
-          {"races", "a permit and a stop that come at the same time", races}};
+  return {
+      {"channels", "senders and receivers that are stopped, or whose channel is closed, at any moment",
+       channels},
+      {"locks", "async_mutex and async_semaphore held over hops, waits called off", locks},
+      {"budgets", "bytes of a byte_budget, too many at once among them, held over hops and split", budgets},
+      {"sleepers", "sleep_for that expires, is stopped, or whose executor is destroyed", sleepers},
+      {"races", "a permit and a stop that come at the same time", races}};
 }
 
 }  // namespace wick_stress
