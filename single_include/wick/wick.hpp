@@ -12546,8 +12546,8 @@ namespace wick {
 /// more. Defined in image/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
 /// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg.
 ///
-/// The Huffman codes of baseline files are read by wick's own decoder, which takes about half the time of
-/// libjpeg's; all else is libjpeg's work, and so is every file with something unusual in it.
+/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most of all
+/// where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in it.
 extern const codec turbojpeg_codec;
 
 /// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
@@ -17203,8 +17203,12 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
 /// elsewhere in the one that defines WICK_TURBOJPEG_IMPLEMENTATION.
 
 #include <csetjmp>
-#include <jerror.h>
+
 #include <jpeglib.h>
+#ifndef JPEG_LIB_VERSION
+#error "wick: jerror.h numbers its messages by JPEG_LIB_VERSION, so jpeglib.h has to come first"
+#endif
+#include <jerror.h>
 
 // ==== wick/image/detail/jpeg_memory_implementation.hpp
 /// \file
@@ -17494,7 +17498,7 @@ class jpeg_huffman {
     return built_ = true;
   }
   /// Makes what `step_over` needs, once.
-  void prepare_steps() {
+  void prepare_steps() noexcept {
     if (steps_built_) return;
     for (std::uint32_t i = 0; i < steps_.size(); ++i) steps_[i] = steps_of(i);
     steps_built_ = true;
@@ -17654,7 +17658,7 @@ class jpeg_scan {
  public:
   struct block {
     const jpeg_huffman* dc;
-    const jpeg_huffman* ac;
+    jpeg_huffman* ac;
     unsigned component;
     bool coefficients;  // whether those after the first are wanted
   };
@@ -17667,6 +17671,7 @@ class jpeg_scan {
     in_.begin(data.data(), data.data() + data.size());
     blocks_ = std::min(blocks.size(), most_blocks);
     std::copy_n(blocks.begin(), blocks_, block_.begin());
+    steps_over_ = false;
     last_dc_ = {};
     interval_ = to_restart_ = restart_interval;
     restart_ = 0;
@@ -17687,6 +17692,7 @@ class jpeg_scan {
       last_dc_[b.component] += static_cast<std::uint32_t>(difference.value);
       if (to == nullptr || !b.coefficients) {
         if (to != nullptr) (*to[i])[0] = static_cast<std::int16_t>(last_dc_[b.component]);
+        if (!steps_over_) [[unlikely]] prepare_steps();
         if (!b.ac->step_over(in)) return false;
       } else {
         std::int16_t* const out = *to[i];
@@ -17699,6 +17705,11 @@ class jpeg_scan {
   }
 
  private:
+  /// A picture that is wanted whole never needs it.
+  [[gnu::noinline]] void prepare_steps() noexcept {
+    for (std::size_t i = 0; i < blocks_; ++i) block_[i].ac->prepare_steps();
+    steps_over_ = true;
+  }
   bool restart() noexcept {
     if (!in_.at_marker() || in_.end - in_.at < 2 || in_.at[1] != 0xD0 + restart_) return false;
     restart_ = (restart_ + 1) % 8;
@@ -17711,6 +17722,7 @@ class jpeg_scan {
   jpeg_bits in_;
   std::array<block, most_blocks> block_{};
   std::size_t blocks_ = 0;
+  bool steps_over_ = false;  // the tables can
   std::array<std::uint32_t, 4> last_dc_{};
   unsigned interval_ = 0, to_restart_ = 0, restart_ = 0;
 };
@@ -17744,7 +17756,6 @@ class jpeg_scan_reader {
       jpeg_huffman* const dc = table(0, c.dc_tbl_no, info->dc_huff_tbl_ptrs);
       jpeg_huffman* const ac = table(1, c.ac_tbl_no, info->ac_huff_tbl_ptrs);
       if (dc == nullptr || ac == nullptr) return;
-      ac->prepare_steps();
       blocks[i] = {dc, ac, static_cast<unsigned>(component), c.component_needed && block_side(c) > 1};
     }
     scan_.begin(data, {blocks.data(), count}, info->restart_interval);

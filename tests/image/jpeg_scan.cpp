@@ -178,7 +178,6 @@ picture random_picture(generator& r, unsigned mcus, unsigned restart) {
       p.tables.push_back(std::make_unique<jpeg_huffman>());
       REQUIRE(p.tables.back()->build(t.counts.data(), t.values.data(), is_ac));
     }
-    p.tables.back()->prepare_steps();
   }
   std::vector<unsigned> of;
   for (unsigned c = 0; c < components; ++c) {
@@ -281,7 +280,6 @@ TEST_CASE("codes that are none, blocks of more than 64, and markers out of turn 
   jpeg_huffman dc_table, ac_table;
   REQUIRE(dc_table.build(dc.counts.data(), dc.values.data(), false));
   REQUIRE(ac_table.build(ac.counts.data(), ac.values.data(), true));
-  ac_table.prepare_steps();
   const jpeg_scan::block one{&dc_table, &ac_table, 0, true};
   // Whether the second MCU is refused, read and stepped over alike.
   const auto refused = [&](const auto& write, unsigned restart) {
@@ -346,7 +344,6 @@ TEST_CASE("what is no Huffman table is refused, and a table that was built is re
     REQUIRE(table.build(ac.counts.data(), ac.values.data(), true));
     jpeg_huffman dc_table;
     REQUIRE(dc_table.build(dc.counts.data(), dc.values.data(), false));
-    table.prepare_steps();
     const jpeg_scan::block one{&dc_table, &table, 0, true};
     bit_writer w;
     int last = 0;

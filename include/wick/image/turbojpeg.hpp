@@ -22,8 +22,8 @@ namespace wick {
 /// more. Defined in image/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
 /// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg.
 ///
-/// The Huffman codes of baseline files are read by wick's own decoder, which takes about half the time of
-/// libjpeg's; all else is libjpeg's work, and so is every file with something unusual in it.
+/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most of all
+/// where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in it.
 extern const codec turbojpeg_codec;
 
 /// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite

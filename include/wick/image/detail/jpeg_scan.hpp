@@ -131,7 +131,7 @@ class jpeg_huffman {
     return built_ = true;
   }
   /// Makes what `step_over` needs, once.
-  void prepare_steps() {
+  void prepare_steps() noexcept {
     if (steps_built_) return;
     for (std::uint32_t i = 0; i < steps_.size(); ++i) steps_[i] = steps_of(i);
     steps_built_ = true;
@@ -291,7 +291,7 @@ class jpeg_scan {
  public:
   struct block {
     const jpeg_huffman* dc;
-    const jpeg_huffman* ac;
+    jpeg_huffman* ac;
     unsigned component;
     bool coefficients;  // whether those after the first are wanted
   };
@@ -304,6 +304,7 @@ class jpeg_scan {
     in_.begin(data.data(), data.data() + data.size());
     blocks_ = std::min(blocks.size(), most_blocks);
     std::copy_n(blocks.begin(), blocks_, block_.begin());
+    steps_over_ = false;
     last_dc_ = {};
     interval_ = to_restart_ = restart_interval;
     restart_ = 0;
@@ -324,6 +325,7 @@ class jpeg_scan {
       last_dc_[b.component] += static_cast<std::uint32_t>(difference.value);
       if (to == nullptr || !b.coefficients) {
         if (to != nullptr) (*to[i])[0] = static_cast<std::int16_t>(last_dc_[b.component]);
+        if (!steps_over_) [[unlikely]] prepare_steps();
         if (!b.ac->step_over(in)) return false;
       } else {
         std::int16_t* const out = *to[i];
@@ -336,6 +338,11 @@ class jpeg_scan {
   }
 
  private:
+  /// A picture that is wanted whole never needs it.
+  [[gnu::noinline]] void prepare_steps() noexcept {
+    for (std::size_t i = 0; i < blocks_; ++i) block_[i].ac->prepare_steps();
+    steps_over_ = true;
+  }
   bool restart() noexcept {
     if (!in_.at_marker() || in_.end - in_.at < 2 || in_.at[1] != 0xD0 + restart_) return false;
     restart_ = (restart_ + 1) % 8;
@@ -348,6 +355,7 @@ class jpeg_scan {
   jpeg_bits in_;
   std::array<block, most_blocks> block_{};
   std::size_t blocks_ = 0;
+  bool steps_over_ = false;  // the tables can
   std::array<std::uint32_t, 4> last_dc_{};
   unsigned interval_ = 0, to_restart_ = 0, restart_ = 0;
 };

@@ -39,7 +39,6 @@ class jpeg_scan_reader {
       jpeg_huffman* const dc = table(0, c.dc_tbl_no, info->dc_huff_tbl_ptrs);
       jpeg_huffman* const ac = table(1, c.ac_tbl_no, info->ac_huff_tbl_ptrs);
       if (dc == nullptr || ac == nullptr) return;
-      ac->prepare_steps();
       blocks[i] = {dc, ac, static_cast<unsigned>(component), c.component_needed && block_side(c) > 1};
     }
     scan_.begin(data, {blocks.data(), count}, info->restart_interval);

@@ -10,8 +10,6 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
-#include <jerror.h>
-#include <jpeglib.h>
 #include <memory>
 #include <new>
 #include <span>
@@ -19,6 +17,12 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <jpeglib.h>
+#ifndef JPEG_LIB_VERSION
+#error "wick: jerror.h numbers its messages by JPEG_LIB_VERSION, so jpeglib.h has to come first"
+#endif
+#include <jerror.h>
 
 #include <wick/flow/error.hpp>
 #include <wick/image/codec.hpp>
