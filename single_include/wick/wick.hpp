@@ -4660,8 +4660,9 @@ namespace wick {
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
-/// name in error messages; `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon; `std::uint64_t
-/// fingerprint() const`, which differs when the data does (a resume onto other data is refused).
+/// name in error messages; `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon, which calls
+/// prefetch_bytes; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
+/// data is refused).
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -4682,6 +4683,17 @@ std::string key_of(const S& from, std::uint64_t i) {
   } else {
     return "sample " + std::to_string(i);
   }
+}
+
+/// Fetches into all levels of the cache what is soon read: the first KiB of it at most. For a source's
+/// prefetch().
+inline void prefetch_bytes(const void* at, std::size_t bytes) noexcept {
+  const auto* p = static_cast<const char*>(at);
+  const std::size_t near = bytes < 1024 ? bytes : 1024;
+  for (std::size_t offset = 0; offset < near; offset += 64) __builtin_prefetch(p + offset, 0, 3);
+  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // it need not begin where a cache line does
+  // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
+  asm volatile("");
 }
 
 /// Asks the source to bring sample i closer, if it can.
@@ -13316,18 +13328,6 @@ struct row_format {
   std::size_t bytes;  ///< of one row
 };
 
-namespace detail {
-
-/// Fetches the first KiB of a row into all levels of the cache; it is soon read.
-inline void prefetch_row(const void* row, std::size_t bytes) noexcept {
-  const auto* p = static_cast<const char*>(row);
-  const std::size_t near = bytes < 1024 ? bytes : 1024;
-  for (std::size_t at = 0; at < near; at += 64) __builtin_prefetch(p + at, 0, 3);
-  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // a row need not begin where a cache line does
-}
-
-}  // namespace detail
-
 /// One row of an array in memory. Two pointers, both into its source, which outlives it.
 class memory_view {
  public:
@@ -13380,7 +13380,7 @@ class memory_items {
       return static_cast<const T&>(first_[i]);
     }
   }
-  void prefetch(std::uint64_t i) const noexcept { detail::prefetch_row(first_ + i, sizeof(T)); }
+  void prefetch(std::uint64_t i) const noexcept { prefetch_bytes(first_ + i, sizeof(T)); }
   /// Of the items where their bytes or characters can be hashed, else of their number.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
@@ -13419,8 +13419,8 @@ class memory_rows {
     return {memory_view(data_ + i * stride_, *format_), targets_[i]};
   }
   void prefetch(std::uint64_t i) const noexcept {
-    __builtin_prefetch(targets_ + i);
-    detail::prefetch_row(data_ + i * stride_, stride_);
+    prefetch_bytes(targets_ + i, sizeof(*targets_));
+    prefetch_bytes(data_ + i * stride_, stride_);
   }
   const row_format& format() const noexcept { return *format_; }
   const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
@@ -16377,7 +16377,7 @@ class tensor_rows {
   std::uint64_t size() const noexcept { return count_; }
   memory_view at(std::uint64_t i) const noexcept { return {data_ + i * bytes_, *format_}; }
   void prefetch(std::uint64_t i) const noexcept {
-    prefetch_row(data_ + i * bytes_, bytes_);
+    prefetch_bytes(data_ + i * bytes_, bytes_);
   }
   const std::int64_t* integers() const noexcept { return reinterpret_cast<const std::int64_t*>(data_); }
   std::uint64_t fingerprint() const {
@@ -16414,7 +16414,7 @@ class labelled_tensors {
   }
   void prefetch(std::uint64_t i) const noexcept {
     data_.prefetch(i);
-    __builtin_prefetch(targets_.integers() + i);
+    prefetch_bytes(targets_.integers() + i, sizeof(std::int64_t));
   }
   std::uint64_t fingerprint() const {
     return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();

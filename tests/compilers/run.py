@@ -5,11 +5,12 @@ run.py SOURCE [--arguments "…"] -- PREFIX… COMPILER FLAG…
 
 What stands before the compiler (setarch …) is put before the program as well. A source that has `#ifdef PITFALL` holds
 code that some compilers don't even compile: it is compiled and run once more with PITFALL defined, and how that goes is
-told, but is no failure.
+told, but is no failure. A source with a line `// Assembly: REGEX` has to be compiled to assembly that matches it, too.
 """
 
 import argparse
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -33,6 +34,13 @@ def run(command: list, limit: int):
         return -1, f"not done after {limit} seconds"
 
 
+def in_assembly(wanted: str, command: list, source: Path, folder: str) -> bool:
+    out = Path(folder) / "assembly.s"
+    run([*command, "-S", str(source), "-o", str(out)], 300)
+    code = (line.split("#")[0] for line in out.read_text().splitlines())
+    return any(re.match(rf"\s+({wanted})", line) for line in code)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
@@ -43,12 +51,14 @@ def main() -> int:
     if not command:
         parser.error("no compiler behind --")
     prefix = []
+    text = options.source.read_text()
+    wanted = re.search(r"^// Assembly: (.+)$", text, re.MULTILINE)
     while command and Path(command[0]).name in ("setarch",):
         prefix, command = command[:3], command[3:]
 
     with tempfile.TemporaryDirectory() as folder:
         program = str(Path(folder) / options.source.stem)
-        for line in options.source.read_text().splitlines():
+        for line in text.splitlines():
             if not line.startswith("//"):
                 break
             print(line.removeprefix("//").strip())
@@ -59,12 +69,15 @@ def main() -> int:
         if status != 0:
             print(f"FAILED: it does not compile ({status})")
             return 1
+        if wanted and not in_assembly(wanted[1], command, options.source, folder):
+            print(f"FAILED: no {wanted[1]} in the assembly")
+            return 1
         status, said = run([*prefix, program, *shlex.split(options.arguments)], 300)
         print(said)
         if status != 0:
             print(f"FAILED: exit status {status}")
             return 1
-        if "#ifdef PITFALL" in options.source.read_text():
+        if "#ifdef PITFALL" in text:
             status, said = run([*command, "-DPITFALL", str(options.source), "-o", program], 300)
             if status != 0:
                 first = next((l for l in said.splitlines() if "error" in l or "internal" in l), said[:200])
@@ -74,6 +87,8 @@ def main() -> int:
                 print(said)
                 if status != 0:
                     print(f"this compiler HAS the pitfall: the program ends with {status}")
+                if wanted and not in_assembly(wanted[1], [*command, "-DPITFALL"], options.source, folder):
+                    print(f"this compiler HAS the pitfall: no {wanted[1]} in the assembly")
     return 0
 
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -15,8 +16,9 @@ namespace wick {
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
-/// name in error messages; `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon; `std::uint64_t
-/// fingerprint() const`, which differs when the data does (a resume onto other data is refused).
+/// name in error messages; `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon, which calls
+/// prefetch_bytes; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
+/// data is refused).
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -37,6 +39,17 @@ std::string key_of(const S& from, std::uint64_t i) {
   } else {
     return "sample " + std::to_string(i);
   }
+}
+
+/// Fetches into all levels of the cache what is soon read: the first KiB of it at most. For a source's
+/// prefetch().
+inline void prefetch_bytes(const void* at, std::size_t bytes) noexcept {
+  const auto* p = static_cast<const char*>(at);
+  const std::size_t near = bytes < 1024 ? bytes : 1024;
+  for (std::size_t offset = 0; offset < near; offset += 64) __builtin_prefetch(p + offset, 0, 3);
+  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // it need not begin where a cache line does
+  // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
+  asm volatile("");
 }
 
 /// Asks the source to bring sample i closer, if it can.

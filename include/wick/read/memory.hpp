@@ -42,7 +42,7 @@ class memory_items {
       return static_cast<const T&>(first_[i]);
     }
   }
-  void prefetch(std::uint64_t i) const noexcept { detail::prefetch_row(first_ + i, sizeof(T)); }
+  void prefetch(std::uint64_t i) const noexcept { prefetch_bytes(first_ + i, sizeof(T)); }
   /// Of the items where their bytes or characters can be hashed, else of their number.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
@@ -81,8 +81,8 @@ class memory_rows {
     return {memory_view(data_ + i * stride_, *format_), targets_[i]};
   }
   void prefetch(std::uint64_t i) const noexcept {
-    __builtin_prefetch(targets_ + i);
-    detail::prefetch_row(data_ + i * stride_, stride_);
+    prefetch_bytes(targets_ + i, sizeof(*targets_));
+    prefetch_bytes(data_ + i * stride_, stride_);
   }
   const row_format& format() const noexcept { return *format_; }
   const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }

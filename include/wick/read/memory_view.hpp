@@ -27,18 +27,6 @@ struct row_format {
   std::size_t bytes;  ///< of one row
 };
 
-namespace detail {
-
-/// Fetches the first KiB of a row into all levels of the cache; it is soon read.
-inline void prefetch_row(const void* row, std::size_t bytes) noexcept {
-  const auto* p = static_cast<const char*>(row);
-  const std::size_t near = bytes < 1024 ? bytes : 1024;
-  for (std::size_t at = 0; at < near; at += 64) __builtin_prefetch(p + at, 0, 3);
-  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // a row need not begin where a cache line does
-}
-
-}  // namespace detail
-
 /// One row of an array in memory. Two pointers, both into its source, which outlives it.
 class memory_view {
  public:

@@ -42,7 +42,7 @@ class tensor_rows {
   std::uint64_t size() const noexcept { return count_; }
   memory_view at(std::uint64_t i) const noexcept { return {data_ + i * bytes_, *format_}; }
   void prefetch(std::uint64_t i) const noexcept {
-    prefetch_row(data_ + i * bytes_, bytes_);
+    prefetch_bytes(data_ + i * bytes_, bytes_);
   }
   const std::int64_t* integers() const noexcept { return reinterpret_cast<const std::int64_t*>(data_); }
   std::uint64_t fingerprint() const {
@@ -79,7 +79,7 @@ class labelled_tensors {
   }
   void prefetch(std::uint64_t i) const noexcept {
     data_.prefetch(i);
-    __builtin_prefetch(targets_.integers() + i);
+    prefetch_bytes(targets_.integers() + i, sizeof(std::int64_t));
   }
   std::uint64_t fingerprint() const {
     return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
