@@ -2841,15 +2841,21 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// \param keep how many free blocks are kept at most
   /// \param ahead how many blocks are allocated when a user asks for a size for the first time: as many as it will have
   ///   out at a time, so that nothing is allocated later
-  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1)
-      : memory_(std::move(memory)), keep_(keep), ahead_(ahead) {
+  /// \param most the same where they are small: see cheap_blocks()
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1, std::size_t most = 1)
+      : memory_(std::move(memory)), keep_(keep), ahead_(ahead), most_(std::max(ahead, most)) {
     free_.reserve(keep_);
   }
   slab_pool(const slab_pool&) = delete;
   slab_pool& operator=(const slab_pool&) = delete;
   inline ~slab_pool();
 
-  /// `user` tells apart who asks (the columns of a batch), since each will have as many blocks out.
+  /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
+  static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
+    return std::clamp((std::size_t{16} << 20) / std::max(bytes, std::size_t{1}), least, most);
+  }
+
+  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many blocks out.
   /// \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm.
@@ -2857,6 +2863,8 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     std::lock_guard lock(mutex_);
     return allocations_;
   }
+  /// Bytes of the largest block that each user has asked for, together.
+  std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
   /// Bytes of all blocks there are, in use or kept.
   std::size_t bytes() const noexcept {
     std::lock_guard lock(mutex_);
@@ -2879,10 +2887,12 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   inline void destroy(slab::block* b) noexcept;
 
   const std::shared_ptr<slab_memory> memory_;
-  const std::size_t keep_, ahead_;
+  const std::size_t keep_, ahead_, most_;
   mutable std::mutex mutex_;
   std::vector<slab::block*> free_;
   std::vector<std::pair<std::size_t, std::size_t>> asked_;  // bytes, user
+  std::vector<std::size_t> largest_;  // bytes, of each user
+  std::atomic<std::size_t> bytes_asked_{0};
   std::uint64_t allocations_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -2930,10 +2940,14 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   std::size_t wanted = 1;
   {
     std::lock_guard lock(mutex_);
+    if (user >= largest_.size()) largest_.resize(user + 1);
+    if (bytes > largest_[user]) {
+      bytes_asked_.fetch_add(bytes - std::exchange(largest_[user], bytes), std::memory_order_relaxed);
+    }
     const std::pair<std::size_t, std::size_t> asked{bytes, user};
     if (std::find(asked_.begin(), asked_.end(), asked) == asked_.end() && asked_.size() < max_asked) {
       asked_.push_back(asked);
-      wanted = ahead_;
+      wanted = cheap_blocks(bytes, ahead_, most_);
     }
     if (wanted == 1) {
       if (slab::block* const b = find(bytes)) {
@@ -4685,11 +4699,11 @@ std::string key_of(const S& from, std::uint64_t i) {
   }
 }
 
-/// Fetches into all levels of the cache what is soon read: the first KiB of it at most. For a source's
-/// prefetch().
+/// Fetches into all levels of the cache what is soon read: the first 512 bytes of it, behind which the processor
+/// looks ahead by itself. For a source's prefetch().
 inline void prefetch_bytes(const void* at, std::size_t bytes) noexcept {
   const auto* p = static_cast<const char*>(at);
-  const std::size_t near = bytes < 1024 ? bytes : 1024;
+  const std::size_t near = bytes < 512 ? bytes : 512;
   for (std::size_t offset = 0; offset < near; offset += 64) __builtin_prefetch(p + offset, 0, 3);
   if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // it need not begin where a cache line does
   // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
@@ -5319,7 +5333,8 @@ struct loader_options {
   std::size_t workers = 0;
   /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
   std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 4, from 8 workers on 8.
+  /// Batches ready or in the making ahead of the training loop; 0: 4, or 8 with 8 workers or more and where 9 batches take
+  /// no more than 16 MiB.
   std::size_t prefetch = 0;
   /// Bound on encoded bytes in flight (what read() has read and decode() has not yet consumed), in bytes.
   std::size_t memory = std::size_t{512} << 20;
@@ -7975,7 +7990,7 @@ namespace wick::detail {
 /// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of them said.
 class pace {
  public:
-  static constexpr std::uint64_t max_run = 256;
+  static constexpr std::uint64_t max_run = 4096;
   static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
 
   /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
@@ -7994,9 +8009,12 @@ class pace {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
   }
-  /// So many are claimed at the end of a batch: a short rest would send another worker to the same memory.
-  static std::uint64_t run_length_at_end(std::uint64_t run_length) noexcept {
-    return std::min(run_length + run_length / 2, max_run);
+  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the same memory. When
+  /// others have batches to go to, a whole one is no more than a rest: where two write one, its lines go from core to core,
+  /// now and each time its memory is used again.
+  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
+    const std::uint64_t n = run_length();
+    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
   }
   /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being woken for each
   /// batch would cost something, and none much longer than the others: it must not be late when its batch is ready, nor be
@@ -8150,7 +8168,7 @@ class feed;
 
 /// One consumer. Everything public is called by it, except where it says "worker".
 ///
-/// The ring holds `window` batches. The control mutex guards opening batches and starting pumps and is taken about
+/// The ring holds the batches that are ahead. The control mutex guards opening batches and starting pumps and is taken about
 /// once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor that claims runs of
 /// positions from the oldest batch that has any, until there are none; there are at most as many as workers.
 template <class Source, class... S>
@@ -8171,13 +8189,14 @@ class feed<pipeline<Source, S...>> {
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : runs_(std::move(what), options, on),
         on_(on),
-        window_(choose_window(options, on)),
+        few_(options.prefetch != 0 ? options.prefetch : on.workers() < 8 ? 4 : 8),
+        most_(options.prefetch != 0 ? options.prefetch : 8),
         tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
-        done_(window_),
-        ring_(new job_type[std::bit_ceil(window_)]),
-        mask_(std::bit_ceil(window_) - 1),
-        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (window_ + 2) * 8, window_ + 1)),
+        done_(most_),
+        ring_(new job_type[std::bit_ceil(most_)]),
+        mask_(std::bit_ceil(most_) - 1),
+        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
         crew_(*this, on) {}
   feed(const feed&) = delete;
@@ -8193,7 +8212,6 @@ class feed<pipeline<Source, S...>> {
 
   const auto& plan() const noexcept { return runs_.plan; }
   std::uint64_t seed() const noexcept { return runs_.seed; }
-  std::size_t window() const noexcept { return window_; }
   const Source& origin() const noexcept { return runs_.path.source(); }
   runs_type& runs() noexcept { return runs_; }
   path_type& path() noexcept { return runs_.path; }
@@ -8266,19 +8284,23 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t epoch = 0, number = 0;
   };
 
-  static std::size_t choose_window(const loader_options& options, const executor& on) {
-    if (options.prefetch != 0) return options.prefetch;
-    return static_cast<std::size_t>(on.workers() < 8 ? 4 : 8);
-  }
   // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
 
   void advance(cursor& c) const noexcept {
     if (++c.number == runs_.plan.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
+  /// Batches ahead. Four small ones are made in no time, and used up while a thread is interrupted for less than a
+  /// millisecond: there are more where that costs little memory.
+  std::size_t window() const noexcept {
+    const std::size_t bytes = pool_->bytes_asked();
+    return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
+  }
+
   void open_more() {
     std::uint64_t opened = opened_.load(std::memory_order_relaxed);
-    while (opened < done_.taken() + window_) {
+    const std::uint64_t end = done_.taken() + window();
+    while (opened < end) {
       if (!run_ahead_ && to_open_-- == 0) {
         to_open_ = 0;
         break;
@@ -8396,12 +8418,14 @@ class feed<pipeline<Source, S...>> {
     if (most == 0) return false;
     for (;;) {
       const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      if (s >= opened_.load(std::memory_order_acquire)) {
+      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+      if (s >= opened) {
         give_tokens(most);
         return false;
       }
       job_type& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most, types::samples_suspend ? most : pace::run_length_at_end(most));
+      const std::uint64_t at_end = types::samples_suspend ? most : pace_.run_length_at_end(s + 1 < opened);
+      const auto claimed = j.claim(s, most, at_end);
       if (claimed.count != 0) {
         give_tokens(most - claimed.count);
         run(j, claimed.from, claimed.count);
@@ -8415,17 +8439,18 @@ class feed<pipeline<Source, S...>> {
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
     stage_clock* const clocks = runs_.path.clocks().mine();
     const std::uint64_t begun = now_ticks();
-    std::uint64_t index[pace::max_run];
     // Samples are fetched into the cache some way ahead, and where they lie is computed a little at a time: the one goes on
     // during the other.
-    constexpr std::uint64_t ahead = 8, stride = 32;
+    constexpr std::uint64_t ahead = 4, stride = 32;
+    std::uint64_t indexes[2 * stride];
+    const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
     std::uint64_t known = 0, print = 0;
     const auto foresee = [&](std::uint64_t end) {
       for (end = std::min(end, count); known < end; known += stride) {
         const std::uint64_t n = std::min(stride, count - known);
-        runs_.plan.indexes(j.order, j.first + from + known, n, index + known);
+        runs_.plan.indexes(j.order, j.first + from + known, n, &index(known));
         if constexpr (batched) {
-          print += prints_of(j.first + from + known, index + known, n);
+          print += prints_of(j.first + from + known, &index(known), n);
           // A sample that may end while others are begun is counted before it is.
           if constexpr (types::samples_suspend)
             j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
@@ -8433,37 +8458,37 @@ class feed<pipeline<Source, S...>> {
       }
     };
     foresee(ahead);
-    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(runs_.path.source(), index[i]);
+    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(runs_.path.source(), index(i));
     const auto for_each = [&](auto&& one) {
       for (std::uint64_t next = 0; next < count;) {
         const std::uint64_t end = std::min(next + stride, count);
         foresee(end + ahead);
         for (; next < end; ++next) {
-          if (next + ahead < count) prefetch_sample(runs_.path.source(), index[next + ahead]);
+          if (next + ahead < count) prefetch_sample(runs_.path.source(), index(next + ahead));
           one(next);
         }
       }
     };
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i) {
-        resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index[i])).handle);
+        resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index(i))).handle);
       });
       pace_.learn(count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
       // Clocks are read between stages for slow samples, and for a few of the fast ones.
-      const bool timed = pace_.slow_samples() || (clocks[order_row].count() & 0x3F00) == 0;
+      const bool timed = pace_.slow_samples() || clocks[order_row].count() % (64 * count) < count;
       context c = runs_.context_at({});
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index[i], bad, c, ticks, failed); });
+        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index(i), bad, c, ticks, failed); });
         path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
-        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index[i], bad, c, nullptr, failed); });
+        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index(i), bad, c, nullptr, failed); });
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
@@ -8544,7 +8569,7 @@ class feed<pipeline<Source, S...>> {
 
   runs_type runs_;
   executor& on_;
-  const std::size_t window_;
+  const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;  // of samples that may be under way at a time
   const bool run_ahead_;
 
@@ -16116,7 +16141,7 @@ struct field_access<at::Tensor> {
                   "behind batch()");
     }
     const at::Tensor packed = t.resolve_neg().contiguous();  // the view at::imag gives of a conjugate is to be negated
-    std::memcpy(where.data, packed.data_ptr(), static_cast<std::size_t>(packed.numel()) * packed.element_size());
+    std::memcpy(where.data, packed.data_ptr(), static_cast<std::size_t>(packed.nbytes()));
   }
 };
 static_assert(batchable<at::Tensor>);
@@ -16217,16 +16242,28 @@ std::vector<std::byte> read_state(Archive& from, const std::string& key = "wick"
 /// \file
 /// batch(n) with tensors: the memory that the decoder wrote becomes a tensor, without a copy.
 
+#include <c10/core/Allocator.h>
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/Storage.h>
+#include <c10/core/TensorImpl.h>
+
 namespace wick {
 
 struct tensor_output {
+  /// What at::from_blob() does, with less to allocate here and free in the loop's thread: batches of small samples are
+  /// made in microseconds.
   static at::Tensor make(slab memory, const column_description& about) {
     const shape sizes = about.extents(), strides = about.strides();
+    const std::size_t bytes = static_cast<std::size_t>(sizes.count()) * size_of(about.type);
     std::byte* const data = memory.data();
-    slab::block* const block = memory.release();
-    return at::from_blob(
-        data, at::IntArrayRef(sizes.begin(), sizes.rank()), at::IntArrayRef(strides.begin(), strides.rank()),
-        [block](void*) { slab::give_back(block); }, at::TensorOptions().dtype(scalar_type_of(about.type)));
+    c10::DataPtr owner(
+        data, memory.release(), [](void* block) { slab::give_back(static_cast<slab::block*>(block)); }, at::kCPU);
+    at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(
+        c10::Storage(c10::Storage::use_byte_size_t(), bytes, std::move(owner)),
+        c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(scalar_type_of(about.type)));
+    made.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef(sizes.begin(), sizes.rank()),
+                                                      at::IntArrayRef(strides.begin(), strides.rank()));
+    return made;
   }
 };
 

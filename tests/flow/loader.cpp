@@ -124,6 +124,30 @@ TEST_CASE("ranks share each global batch without gap or overlap, and another num
   }
 }
 
+TEST_CASE("four batches are ahead of the loop, eight where that takes little memory, or what the user says") {
+  const auto made_ahead = [](std::int64_t floats, std::size_t prefetch, std::uint64_t expected) {
+    std::atomic<std::uint64_t> made{0};
+    struct block {
+      std::int64_t floats;
+      wick::shape extents() const { return {floats}; }
+      wick::dtype type() const noexcept { return wick::dtype::float32; }
+      void write_to(wick::slot) const noexcept {}
+    };
+    const auto widen = [&](const cell&) {
+      made.fetch_add(1);
+      return block{floats};
+    };
+    wick::loader l(numbers{1000} | wick::map("widen", widen) | wick::array_batch(4), {.workers = 2, .prefetch = prefetch});
+    const auto first = l.next();
+    while (made < (1 + expected) * 4) std::this_thread::yield();
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    return made.load() / 4 - 1;
+  };
+  CHECK(made_ahead(16, 0, 8) == 8);
+  CHECK(made_ahead(1 << 18, 0, 4) == 4);  // 4 MiB a batch
+  CHECK(made_ahead(16, 3, 3) == 3);
+}
+
 TEST_CASE("over 5 epochs no thread is started, no source copied, no block of memory allocated after the first") {
   struct counted : numbers {
     std::shared_ptr<std::atomic<int>> copies = std::make_shared<std::atomic<int>>(0);

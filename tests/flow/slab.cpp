@@ -125,6 +125,24 @@ TEST_CASE("a processor gets back the block that it had last, also when another's
   }
 }
 
+TEST_CASE("of small blocks more are made ahead, and the pool knows what one batch asks for") {
+  constexpr std::size_t mib = std::size_t{1} << 20;
+  CHECK(slab_pool::cheap_blocks(1, 5, 9) == 9);
+  CHECK(slab_pool::cheap_blocks(2 * mib, 5, 9) == 8);
+  CHECK(slab_pool::cheap_blocks(100 * mib, 5, 9) == 5);
+  const auto pool = std::make_shared<slab_pool>(std::make_shared<counted_memory>(), 40, 2, 4);
+  CHECK(pool->bytes_asked() == 0);
+  pool->acquire(1000, 0).reset();
+  CHECK(pool->allocations() == 4);
+  pool->acquire(10, 1).reset();
+  pool->acquire(1500, 0).reset();
+  pool->acquire(500, 0).reset();
+  CHECK(pool->bytes_asked() == 1510);
+  const std::uint64_t before = pool->allocations();
+  pool->acquire(16 * mib, 2).reset();
+  CHECK(pool->allocations() == before + 2);
+}
+
 TEST_CASE("a kept block serves what fits it, and is not spent on what needs less than half of it") {
   rig r(4);
   r.pool->acquire(1000).reset();

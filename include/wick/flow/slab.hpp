@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -73,15 +74,21 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// \param keep how many free blocks are kept at most
   /// \param ahead how many blocks are allocated when a user asks for a size for the first time: as many as it will have
   ///   out at a time, so that nothing is allocated later
-  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1)
-      : memory_(std::move(memory)), keep_(keep), ahead_(ahead) {
+  /// \param most the same where they are small: see cheap_blocks()
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1, std::size_t most = 1)
+      : memory_(std::move(memory)), keep_(keep), ahead_(ahead), most_(std::max(ahead, most)) {
     free_.reserve(keep_);
   }
   slab_pool(const slab_pool&) = delete;
   slab_pool& operator=(const slab_pool&) = delete;
   inline ~slab_pool();
 
-  /// `user` tells apart who asks (the columns of a batch), since each will have as many blocks out.
+  /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
+  static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
+    return std::clamp((std::size_t{16} << 20) / std::max(bytes, std::size_t{1}), least, most);
+  }
+
+  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many blocks out.
   /// \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm.
@@ -89,6 +96,8 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     std::lock_guard lock(mutex_);
     return allocations_;
   }
+  /// Bytes of the largest block that each user has asked for, together.
+  std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
   /// Bytes of all blocks there are, in use or kept.
   std::size_t bytes() const noexcept {
     std::lock_guard lock(mutex_);
@@ -111,10 +120,12 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   inline void destroy(slab::block* b) noexcept;
 
   const std::shared_ptr<slab_memory> memory_;
-  const std::size_t keep_, ahead_;
+  const std::size_t keep_, ahead_, most_;
   mutable std::mutex mutex_;
   std::vector<slab::block*> free_;
   std::vector<std::pair<std::size_t, std::size_t>> asked_;  // bytes, user
+  std::vector<std::size_t> largest_;  // bytes, of each user
+  std::atomic<std::size_t> bytes_asked_{0};
   std::uint64_t allocations_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -162,10 +173,14 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   std::size_t wanted = 1;
   {
     std::lock_guard lock(mutex_);
+    if (user >= largest_.size()) largest_.resize(user + 1);
+    if (bytes > largest_[user]) {
+      bytes_asked_.fetch_add(bytes - std::exchange(largest_[user], bytes), std::memory_order_relaxed);
+    }
     const std::pair<std::size_t, std::size_t> asked{bytes, user};
     if (std::find(asked_.begin(), asked_.end(), asked) == asked_.end() && asked_.size() < max_asked) {
       asked_.push_back(asked);
-      wanted = ahead_;
+      wanted = cheap_blocks(bytes, ahead_, most_);
     }
     if (wanted == 1) {
       if (slab::block* const b = find(bytes)) {

@@ -68,7 +68,7 @@ struct field_access<at::Tensor> {
                   "behind batch()");
     }
     const at::Tensor packed = t.resolve_neg().contiguous();  // the view at::imag gives of a conjugate is to be negated
-    std::memcpy(where.data, packed.data_ptr(), static_cast<std::size_t>(packed.numel()) * packed.element_size());
+    std::memcpy(where.data, packed.data_ptr(), static_cast<std::size_t>(packed.nbytes()));
   }
 };
 static_assert(batchable<at::Tensor>);

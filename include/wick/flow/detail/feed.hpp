@@ -39,7 +39,7 @@ class feed;
 
 /// One consumer. Everything public is called by it, except where it says "worker".
 ///
-/// The ring holds `window` batches. The control mutex guards opening batches and starting pumps and is taken about
+/// The ring holds the batches that are ahead. The control mutex guards opening batches and starting pumps and is taken about
 /// once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor that claims runs of
 /// positions from the oldest batch that has any, until there are none; there are at most as many as workers.
 template <class Source, class... S>
@@ -60,13 +60,14 @@ class feed<pipeline<Source, S...>> {
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : runs_(std::move(what), options, on),
         on_(on),
-        window_(choose_window(options, on)),
+        few_(options.prefetch != 0 ? options.prefetch : on.workers() < 8 ? 4 : 8),
+        most_(options.prefetch != 0 ? options.prefetch : 8),
         tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
-        done_(window_),
-        ring_(new job_type[std::bit_ceil(window_)]),
-        mask_(std::bit_ceil(window_) - 1),
-        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (window_ + 2) * 8, window_ + 1)),
+        done_(most_),
+        ring_(new job_type[std::bit_ceil(most_)]),
+        mask_(std::bit_ceil(most_) - 1),
+        pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
         crew_(*this, on) {}
   feed(const feed&) = delete;
@@ -82,7 +83,6 @@ class feed<pipeline<Source, S...>> {
 
   const auto& plan() const noexcept { return runs_.plan; }
   std::uint64_t seed() const noexcept { return runs_.seed; }
-  std::size_t window() const noexcept { return window_; }
   const Source& origin() const noexcept { return runs_.path.source(); }
   runs_type& runs() noexcept { return runs_; }
   path_type& path() noexcept { return runs_.path; }
@@ -155,19 +155,23 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t epoch = 0, number = 0;
   };
 
-  static std::size_t choose_window(const loader_options& options, const executor& on) {
-    if (options.prefetch != 0) return options.prefetch;
-    return static_cast<std::size_t>(on.workers() < 8 ? 4 : 8);
-  }
   // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
 
   void advance(cursor& c) const noexcept {
     if (++c.number == runs_.plan.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
+  /// Batches ahead. Four small ones are made in no time, and used up while a thread is interrupted for less than a
+  /// millisecond: there are more where that costs little memory.
+  std::size_t window() const noexcept {
+    const std::size_t bytes = pool_->bytes_asked();
+    return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
+  }
+
   void open_more() {
     std::uint64_t opened = opened_.load(std::memory_order_relaxed);
-    while (opened < done_.taken() + window_) {
+    const std::uint64_t end = done_.taken() + window();
+    while (opened < end) {
       if (!run_ahead_ && to_open_-- == 0) {
         to_open_ = 0;
         break;
@@ -285,12 +289,14 @@ class feed<pipeline<Source, S...>> {
     if (most == 0) return false;
     for (;;) {
       const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      if (s >= opened_.load(std::memory_order_acquire)) {
+      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+      if (s >= opened) {
         give_tokens(most);
         return false;
       }
       job_type& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most, types::samples_suspend ? most : pace::run_length_at_end(most));
+      const std::uint64_t at_end = types::samples_suspend ? most : pace_.run_length_at_end(s + 1 < opened);
+      const auto claimed = j.claim(s, most, at_end);
       if (claimed.count != 0) {
         give_tokens(most - claimed.count);
         run(j, claimed.from, claimed.count);
@@ -304,17 +310,18 @@ class feed<pipeline<Source, S...>> {
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
     stage_clock* const clocks = runs_.path.clocks().mine();
     const std::uint64_t begun = now_ticks();
-    std::uint64_t index[pace::max_run];
     // Samples are fetched into the cache some way ahead, and where they lie is computed a little at a time: the one goes on
     // during the other.
-    constexpr std::uint64_t ahead = 8, stride = 32;
+    constexpr std::uint64_t ahead = 4, stride = 32;
+    std::uint64_t indexes[2 * stride];
+    const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
     std::uint64_t known = 0, print = 0;
     const auto foresee = [&](std::uint64_t end) {
       for (end = std::min(end, count); known < end; known += stride) {
         const std::uint64_t n = std::min(stride, count - known);
-        runs_.plan.indexes(j.order, j.first + from + known, n, index + known);
+        runs_.plan.indexes(j.order, j.first + from + known, n, &index(known));
         if constexpr (batched) {
-          print += prints_of(j.first + from + known, index + known, n);
+          print += prints_of(j.first + from + known, &index(known), n);
           // A sample that may end while others are begun is counted before it is.
           if constexpr (types::samples_suspend)
             j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
@@ -322,37 +329,37 @@ class feed<pipeline<Source, S...>> {
       }
     };
     foresee(ahead);
-    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(runs_.path.source(), index[i]);
+    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(runs_.path.source(), index(i));
     const auto for_each = [&](auto&& one) {
       for (std::uint64_t next = 0; next < count;) {
         const std::uint64_t end = std::min(next + stride, count);
         foresee(end + ahead);
         for (; next < end; ++next) {
-          if (next + ahead < count) prefetch_sample(runs_.path.source(), index[next + ahead]);
+          if (next + ahead < count) prefetch_sample(runs_.path.source(), index(next + ahead));
           one(next);
         }
       }
     };
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i) {
-        resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index[i])).handle);
+        resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index(i))).handle);
       });
       pace_.learn(count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
       // Clocks are read between stages for slow samples, and for a few of the fast ones.
-      const bool timed = pace_.slow_samples() || (clocks[order_row].count() & 0x3F00) == 0;
+      const bool timed = pace_.slow_samples() || clocks[order_row].count() % (64 * count) < count;
       context c = runs_.context_at({});
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index[i], bad, c, ticks, failed); });
+        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index(i), bad, c, ticks, failed); });
         path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
-        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index[i], bad, c, nullptr, failed); });
+        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index(i), bad, c, nullptr, failed); });
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
@@ -433,7 +440,7 @@ class feed<pipeline<Source, S...>> {
 
   runs_type runs_;
   executor& on_;
-  const std::size_t window_;
+  const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;  // of samples that may be under way at a time
   const bool run_ahead_;
 

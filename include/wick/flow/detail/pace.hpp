@@ -11,7 +11,7 @@ namespace wick::detail {
 /// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of them said.
 class pace {
  public:
-  static constexpr std::uint64_t max_run = 256;
+  static constexpr std::uint64_t max_run = 4096;
   static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
 
   /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
@@ -30,9 +30,12 @@ class pace {
     const std::uint64_t each = each_.load(std::memory_order_relaxed);
     return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
   }
-  /// So many are claimed at the end of a batch: a short rest would send another worker to the same memory.
-  static std::uint64_t run_length_at_end(std::uint64_t run_length) noexcept {
-    return std::min(run_length + run_length / 2, max_run);
+  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the same memory. When
+  /// others have batches to go to, a whole one is no more than a rest: where two write one, its lines go from core to core,
+  /// now and each time its memory is used again.
+  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
+    const std::uint64_t n = run_length();
+    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
   }
   /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being woken for each
   /// batch would cost something, and none much longer than the others: it must not be late when its batch is ready, nor be
