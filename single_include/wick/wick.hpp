@@ -2841,7 +2841,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// \param keep how many free blocks are kept at most
   /// \param ahead how many blocks are allocated when a user asks for a size for the first time: as many as it will have
   ///   out at a time, so that nothing is allocated later
-  /// \param most the same where they are small: see cheap_blocks()
+  /// \param most so many at most where they are small: see cheap_blocks()
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1, std::size_t most = 1)
       : memory_(std::move(memory)), keep_(keep), ahead_(ahead), most_(std::max(ahead, most)) {
     free_.reserve(keep_);
@@ -5333,8 +5333,8 @@ struct loader_options {
   std::size_t workers = 0;
   /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
   std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 4, or 8 with 8 workers or more and where 9 batches take
-  /// no more than 16 MiB.
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to 8 while
+  /// these and the loop's fit into 16 MiB.
   std::size_t prefetch = 0;
   /// Bound on encoded bytes in flight (what read() has read and decode() has not yet consumed), in bytes.
   std::size_t memory = std::size_t{512} << 20;

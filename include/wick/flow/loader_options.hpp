@@ -20,8 +20,8 @@ struct loader_options {
   std::size_t workers = 0;
   /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
   std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 4, or 8 with 8 workers or more and where 9 batches take
-  /// no more than 16 MiB.
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to 8 while
+  /// these and the loop's fit into 16 MiB.
   std::size_t prefetch = 0;
   /// Bound on encoded bytes in flight (what read() has read and decode() has not yet consumed), in bytes.
   std::size_t memory = std::size_t{512} << 20;

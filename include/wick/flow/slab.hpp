@@ -74,7 +74,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// \param keep how many free blocks are kept at most
   /// \param ahead how many blocks are allocated when a user asks for a size for the first time: as many as it will have
   ///   out at a time, so that nothing is allocated later
-  /// \param most the same where they are small: see cheap_blocks()
+  /// \param most so many at most where they are small: see cheap_blocks()
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1, std::size_t most = 1)
       : memory_(std::move(memory)), keep_(keep), ahead_(ahead), most_(std::max(ahead, most)) {
     free_.reserve(keep_);
