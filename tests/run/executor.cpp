@@ -143,10 +143,9 @@ TEST_CASE("what a blocked worker has in its queue is taken when all jobs before 
     executor ex(workers);
     for (int burst = 0; burst < rounds(2000, 200); ++burst) {
       crowd c(64);
-      call poster([&] {
+      on_a_worker(ex, [&] {
         for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);
       });
-      ex.post(&poster);
       REQUIRE(c.done.wait());
     }
     for (int i = 0; i < 20; ++i) {

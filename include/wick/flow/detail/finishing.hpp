@@ -19,6 +19,7 @@
 #include <wick/flow/error.hpp>
 #include <wick/flow/fingerprint.hpp>
 #include <wick/flow/slab.hpp>
+#include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/task.hpp>
 
@@ -55,7 +56,10 @@ class finishing {
   }
 
   /// Nothing of the loader may be touched after this: the consumer may have taken the batch and destroyed it.
+  /// What follows runs stages, so it needs a thread with a slot: a consumer that drops its batches, or that
+  /// opens one which workers have ended before it is done with that, has none.
   void run(job_type& j) noexcept {
+    if (runs_.on.this_slot() == executor::none) return resume(run_on_worker(this, &j).handle);
     if (compact_) {
       if (job_type* const next = turn_of(&j, nullptr)) resume(settle_from(this, next).handle);
     } else {
@@ -64,6 +68,11 @@ class finishing {
   }
 
  private:
+  static detached run_on_worker(finishing* self, job_type* j) {
+    co_await self->runs_.on.schedule();
+    self->run(*j);
+  }
+
   // Always of the full size, so that a short last batch uses the same memory as the others.
   void begin_columns(job_type& j) {
     if constexpr (batched) {
