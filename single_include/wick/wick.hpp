@@ -331,2102 +331,6 @@ inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_er
 #include <new>
 #include <span>
 
-// ==== wick/run/budget.hpp
-/// \file
-/// A bound on memory in flight: samples take bytes before they are read and give them back when they are decoded.
-
-#include <coroutine>
-
-// ==== wick/run/executor.hpp
-/// \file
-/// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
-
-#include <limits>
-#include <thread>
-
-// ==== wick/run/cpus.hpp
-/// \file
-/// How many processors this process may really use: what its affinity mask and its control groups leave it.
-
-#include <cstdio>
-
-// ==== wick/run/detail/cpu_set.hpp
-/// \file
-/// The processors that a thread may run on, on machines of any size.
-
-#ifdef __linux__
-#include <cerrno>
-#include <sched.h>
-#endif
-
-namespace wick::detail {
-
-/// The system's bit mask, as long as the kernel's is. Empty where there is no such thing.
-class cpu_set {
- public:
-  static cpu_set of_this_thread() {
-    cpu_set out;
-#ifdef __linux__
-    // glibc's cpu_set_t has 1024 bits; a kernel with more refuses it with EINVAL.
-    for (std::size_t sets = 1; sets <= 64; sets *= 2) {
-      out.bits_.assign(sets, ::cpu_set_t{});
-      if (::sched_getaffinity(0, out.bytes(), out.bits_.data()) == 0) return out;
-      if (errno != EINVAL) break;
-    }
-    out.bits_.clear();
-#endif
-    return out;
-  }
-
-  static cpu_set of(int cpu) {
-    cpu_set out;
-#ifdef __linux__
-    if (cpu >= 0) {
-      out.bits_.assign(static_cast<std::size_t>(cpu) / CPU_SETSIZE + 1, ::cpu_set_t{});
-      CPU_SET_S(static_cast<std::size_t>(cpu), out.bytes(), out.bits_.data());
-    }
-#else
-    static_cast<void>(cpu);
-#endif
-    return out;
-  }
-
-  /// Their numbers, ascending.
-  std::vector<int> numbers() const {
-    std::vector<int> out;
-#ifdef __linux__
-    for (std::size_t i = 0; i < bits_.size() * CPU_SETSIZE; ++i) {
-      if (CPU_ISSET_S(i, bytes(), bits_.data())) out.push_back(static_cast<int>(i));
-    }
-#endif
-    return out;
-  }
-
-  /// Binds the calling thread. False when the system refuses; an empty set changes nothing.
-  bool apply() const noexcept {
-#ifdef __linux__
-    return bits_.empty() || ::sched_setaffinity(0, bytes(), bits_.data()) == 0;
-#else
-    return true;
-#endif
-  }
-
- private:
-#ifdef __linux__
-  std::size_t bytes() const noexcept { return bits_.size() * sizeof(::cpu_set_t); }
-  std::vector<::cpu_set_t> bits_;
-#endif
-};
-
-}  // namespace wick::detail
-
-namespace wick {
-
-namespace detail {
-
-/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
-inline std::size_t parse_cpu_max(const char* text) noexcept {
-  char* end = nullptr;
-  const long long quota = std::strtoll(text, &end, 10);
-  if (end == text || quota <= 0) return 0;
-  const long long period = std::strtoll(end, nullptr, 10);
-  return period <= 0 ? 0 : static_cast<std::size_t>(quota / period + (quota % period != 0 ? 1 : 0));
-}
-
-/// What is in a small file of the system's; empty when it can't be read.
-inline std::string text_of(const std::string& path) {
-  std::string out;
-#ifdef __linux__
-  if (std::FILE* f = std::fopen(path.c_str(), "re")) {
-    char part[512];
-    while (const std::size_t n = std::fread(part, 1, sizeof(part), f)) out.append(part, n);
-    std::fclose(f);
-  }
-#else
-  static_cast<void>(path);
-#endif
-  return out;
-}
-
-/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for all below
-/// it; and in a container the path may be the host's, of which only the root is to be seen.
-inline std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2) {
-  std::size_t least = 0;
-  for (;;) {
-    while (group.ends_with('/')) group.remove_suffix(1);
-    const std::string folder = mount + std::string(group);
-    const std::string limit =
-        v2 ? text_of(folder + "/cpu.max")
-           : text_of(folder + "/cpu.cfs_quota_us") + ' ' + text_of(folder + "/cpu.cfs_period_us");
-    const std::size_t quota = parse_cpu_max(limit.c_str());
-    if (quota != 0 && (least == 0 || quota < least)) least = quota;
-    if (group.empty()) return least;
-    const std::size_t parent = group.rfind('/');
-    group = group.substr(0, parent == group.npos ? 0 : parent);
-  }
-}
-
-/// The processors that the control groups of this process leave it, 0: no limit.
-/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no controller
-/// \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified` beside v1's folders
-inline std::size_t cgroup_cpus(std::string_view groups, const std::string& mount) {
-  std::size_t least = 0;
-  const auto limit = [&](std::size_t quota) {
-    if (quota != 0 && (least == 0 || quota < least)) least = quota;
-  };
-  while (!groups.empty()) {
-    const std::string_view row = groups.substr(0, groups.find('\n'));
-    groups.remove_prefix(std::min(row.size() + 1, groups.size()));
-    const std::size_t first = row.find(':');
-    const std::size_t second = first == row.npos ? first : row.find(':', first + 1);
-    if (second == row.npos) continue;
-    const std::string_view controllers = row.substr(first + 1, second - first - 1), path = row.substr(second + 1);
-    if (controllers.empty()) {
-      limit(tightest_quota(mount, path, true));
-      limit(tightest_quota(mount + "/unified", path, true));
-    } else if ((',' + std::string(controllers) + ',').find(",cpu,") != std::string::npos) {
-      limit(tightest_quota(mount + '/' + std::string(controllers), path, false));
-      if (controllers != "cpu") limit(tightest_quota(mount + "/cpu", path, false));
-    }
-  }
-  return least;
-}
-
-}  // namespace detail
-
-/// The numbers of the processors that the calling thread may run on, ascending; empty where the system doesn't say.
-inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
-
-/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2, its own or
-/// one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where hardware_concurrency
-/// may say 64. Asks the system each time.
-inline std::size_t available_cpus() {
-  std::size_t n = allowed_cpus().size();
-  if (n == 0) n = std::thread::hardware_concurrency();
-#ifdef __linux__
-  if (const std::size_t quota = detail::cgroup_cpus(detail::text_of("/proc/self/cgroup"), "/sys/fs/cgroup")) {
-    n = std::min(n, quota);
-  }
-#endif
-  return std::max<std::size_t>(n, 1);
-}
-
-}  // namespace wick
-
-// ==== wick/run/detail/futex.hpp
-/// \file
-/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
-/// std::atomic::wait elsewhere).
-
-#include <chrono>
-#include <climits>
-
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-#else
-#endif
-
-namespace wick::detail {
-
-/// Sleeps while `word` holds `expected`; may return for no reason.
-inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-#ifdef __linux__
-  static_assert(sizeof(word) == 4);
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
-#else
-  word.wait(expected, std::memory_order_relaxed);
-#endif
-}
-
-/// The same, for no longer than `most`, less than a second.
-inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                           std::chrono::nanoseconds most) noexcept {
-#ifdef __linux__
-  const timespec time{0, static_cast<long>(most.count())};
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr, 0);
-#else
-  const auto end = std::chrono::steady_clock::now() + most;
-  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
-  }
-#endif
-}
-
-/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only its
-/// address is used.
-inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
-#ifdef __linux__
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
-#else
-  count == 1 ? word.notify_one() : word.notify_all();
-#endif
-}
-
-inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
-
-/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very same code
-/// over atomics that try each interleaving and each order of memory that C++ allows; nobody else gives others.
-struct std_atomics {
-  template <class T>
-  using atomic = std::atomic<T>;
-  using mutex = std::mutex;
-  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept { futex_wait(word, expected); }
-  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                       std::chrono::nanoseconds most) noexcept {
-    futex_wait_for(word, expected, most);
-  }
-  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
-  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
-  static std::chrono::nanoseconds now() noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }
-};
-
-/// A word on which one thread waits for one event. What was written before set is visible after wait, and to who saw
-/// is_set. The one who waited may destroy it at once.
-template <class Atomics = std_atomics>
-class basic_wake_flag {
- public:
-  void set() noexcept {
-    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
-  }
-  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
-  void wait() noexcept {
-    for (;;) {
-      std::uint32_t seen = word_.load(std::memory_order_acquire);
-      if (seen == set_value) return;
-      if (seen == clear_value &&
-          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
-        continue;
-      }
-      Atomics::wait(word_, sleeping_value);
-    }
-  }
-  /// Only while nobody sets or waits.
-  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
-  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
-};
-
-using wake_flag = basic_wake_flag<>;
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/process.hpp
-/// \file
-/// Knowing that one is in a forked child, where no thread but the one that forked exists.
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
-#endif
-
-namespace wick::detail {
-
-/// How many forks lie between the process that first asked and this one. Counted by a handler, because asking
-/// the system for the process id at each use is a system call.
-inline std::atomic<std::uint32_t>& forks() noexcept {
-  static constinit std::atomic<std::uint32_t> count{0};
-  return count;
-}
-
-/// Remembers the process that it was made in.
-class process_mark {
- public:
-  process_mark() noexcept {
-#if defined(__unix__) || defined(__APPLE__)
-    static const int registered =
-        ::pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
-    static_cast<void>(registered);
-#endif
-    made_in_ = forks().load(std::memory_order_relaxed);
-  }
-  bool elsewhere() const noexcept { return forks().load(std::memory_order_relaxed) != made_in_; }
-  /// \throws std::logic_error in a forked child
-  void require_same(const char* what) const {
-    if (elsewhere()) refuse(what);
-  }
-
- private:
-  [[noreturn, gnu::noinline]] static void refuse(const char* what) {
-    throw std::logic_error(
-        std::string("wick: ") + what +
-        " in a forked child: its threads stayed in the parent. Fork before you make executors and "
-        "loaders, or make new ones in the child");
-  }
-  std::uint32_t made_in_ = 0;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/resume.hpp
-/// \file
-/// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
-
-namespace wick::detail {
-
-/// A coroutine to resume; lies in the frame of one that stays alive until then.
-struct resume_node {
-  std::coroutine_handle<> handle;
-  resume_node* next = nullptr;
-};
-
-/// The resumptions of one thread. Symmetric transfer would need none of this, but gcc makes it a tail call only when
-/// it optimises and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
-struct resume_stack {
-  static constexpr unsigned max_depth = 48;
-  unsigned depth = 0;
-  resume_node* first = nullptr;
-  resume_node** last = &first;
-};
-
-/// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and wait for
-/// it to suspend or to end: a child that finds its own name there at its end knows that its parent is right below.
-struct resumption {
-  resume_stack* stack = nullptr;
-  std::uint64_t innermost = 0;
-  std::uint64_t next_name = 0;
-
-  /// Never given twice, on any thread.
-  std::uint64_t new_name() noexcept {
-    if ((next_name & 0xFF'FFFF'FFFF) == 0) next_name = new_block();
-    return next_name++;
-  }
-
- private:
-  static std::uint64_t new_block() noexcept {
-    static constinit std::atomic<std::uint64_t> blocks{1};
-    return (blocks.fetch_add(1, std::memory_order_relaxed) << 40) + 1;
-  }
-};
-
-/// Never inlined: a thread-local's address must not be kept in a frame that moves to another thread.
-[[gnu::noinline]] inline resumption& this_thread_resumption() noexcept {
-  static constinit thread_local resumption mine;
-  return mine;
-}
-
-/// Resumes from outside of any coroutine (a worker's loop, a waiting thread), and all that this leads to.
-inline void resume(std::coroutine_handle<> handle) {
-  resume_stack stack;
-  resumption& here = this_thread_resumption();
-  resume_stack* const outer = std::exchange(here.stack, &stack);
-  handle.resume();
-  while (resume_node* node = stack.first) {
-    stack.first = node->next;
-    if (stack.first == nullptr) stack.last = &stack.first;
-    stack.depth = 0;
-    node->handle.resume();
-  }
-  here.stack = outer;
-}
-
-/// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep already; the
-/// node is queued and runs once the caller has returned to the bottom, which it must do without further ado.
-inline bool resume_nested(resumption& here, resume_node& node) {
-  resume_stack* const stack = here.stack;
-  if (stack == nullptr) {  // a thread that is not ours resumed this coroutine
-    resume(node.handle);
-    return true;
-  }
-  if (stack->depth >= resume_stack::max_depth) {
-    node.next = nullptr;
-    *stack->last = &node;
-    stack->last = &node.next;
-    return false;
-  }
-  ++stack->depth;
-  node.handle.resume();
-  --stack->depth;
-  return true;
-}
-inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_resumption(), node); }
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/run_queues.hpp
-/// \file
-/// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of
-/// them.
-
-// ==== wick/run/detail/injector.hpp
-/// \file
-/// The shared queue in front of all workers: jobs from outside, and what did not fit in a worker's own.
-
-// ==== wick/run/job.hpp
-/// \file
-/// The smallest unit of work: a function pointer and a link. It lies inside what it works for (a coroutine frame, a
-/// loader), so queueing it allocates nothing.
-
-namespace wick {
-
-/// Derive from it, set `execute`, hand it to a queue (executor::post, io_pool::post). It lives at least until it is
-/// executed, is in one queue at a time, and is executed once for each time it was handed over. From then on the queue
-/// touches it no more: `execute` may free the job, reuse it, or hand it over again.
-struct job {
-  void (*execute)(job*) noexcept = nullptr;  ///< gets the job itself; must not throw
-  job* next = nullptr;                       ///< belongs to the queue that holds the job
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-/// FIFO, any thread, unbounded but without allocation: the links lie in the jobs.
-template <class Atomics = std_atomics>
-class basic_injector {
- public:
-  void push(job* j) noexcept {
-    j->next = nullptr;
-    std::lock_guard lock(mutex_);
-    *last_ = j;
-    last_ = &j->next;
-    size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
-  job* pop() noexcept {
-    if (empty()) return nullptr;
-    std::lock_guard lock(mutex_);
-    job* const j = first_;
-    if (j == nullptr) return nullptr;
-    first_ = j->next;
-    if (first_ == nullptr) last_ = &first_;
-    size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-    return j;
-  }
-  bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
-
- private:
-  alignas(64) typename Atomics::template atomic<std::size_t> size_{0};
-  typename Atomics::mutex mutex_;
-  job* first_ = nullptr;
-  job** last_ = &first_;
-};
-
-using injector = basic_injector<>;
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/sharing_record.hpp
-/// \file
-/// Whether it pays to have one more worker awake, judged by how it went before.
-
-namespace wick::detail {
-
-/// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
-/// along, which costs each of the two 100 ns and more. So a burst of jobs of less than that is done sooner,
-/// and for a third of the time on the processors, by the worker that posted it. Nobody knows before how long
-/// a job will take; so those who look for work say how it went, and once it was in vain a few times in a row
-/// they should nap instead.
-///
-/// Any thread may call any member. What it tells is a hint: calls at the same time may be counted as one.
-class sharing_record {
- public:
-  using nanoseconds = std::chrono::nanoseconds;
-
-  /// \param patience  how often it must have been in vain in a row
-  explicit sharing_record(std::uint32_t patience) noexcept : patience_(patience) {}
-
-  /// A worker with more than it can run at once has woken another.
-  void woke(nanoseconds now) noexcept { woke_.store(now.count(), std::memory_order_relaxed); }
-  /// A worker has nothing to do any more: soon after such a wake-up one worker less would have been enough.
-  /// `clock` is asked when there was one.
-  template <class Clock>
-  void idle(Clock&& clock) noexcept {
-    const nanoseconds::rep woke = woke_.load(std::memory_order_relaxed);
-    if (woke == 0) return;
-    woke_.store(0, std::memory_order_relaxed);
-    judge(clock().count() - woke >= worth_a_wake.count());
-  }
-  /// Somebody has run `jobs` of another's in that time.
-  void took(std::size_t jobs, nanoseconds time) noexcept { judge(time >= worth_a_move * jobs); }
-
-  bool in_vain() const noexcept { return in_vain_.load(std::memory_order_relaxed) >= patience_; }
-  /// How long to nap: the longer it has been in vain, the longer, from 0.1 to 0.8 ms.
-  nanoseconds nap() const noexcept {
-    const std::uint32_t more = in_vain_.load(std::memory_order_relaxed) - patience_;
-    return shortest_nap * (1u << std::min<std::uint32_t>(more, 3));
-  }
-
- private:
-  static constexpr nanoseconds worth_a_wake = std::chrono::microseconds(20), worth_a_move{250},
-                               shortest_nap = std::chrono::microseconds(100);
-
-  void judge(bool was_of_use) noexcept {
-    const std::uint32_t n = in_vain_.load(std::memory_order_relaxed);
-    const std::uint32_t now = was_of_use ? 0 : std::min(n + 1, patience_ + 3);
-    if (now != n) in_vain_.store(now, std::memory_order_relaxed);
-  }
-
-  const std::uint32_t patience_;
-  std::atomic<std::uint32_t> in_vain_{0};
-  std::atomic<nanoseconds::rep> woke_{0};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/run/event_count.hpp
-/// \file
-/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker,
-/// which wakes the next.
-
-namespace wick {
-
-/// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic
-/// operation on it and no fence is needed.
-///
-/// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches
-/// the word (retire), then looks for items once more. The two touches have an order: if the producer's is
-/// first, the worker's look sees the item; if the worker's is first, the producer sees it sleeping and hands
-/// it a permit. A producer that sees a searcher leaves it to that one: a searcher looks again after its own
-/// touch.
-///
-/// Where work comes in bursts that are over before a woken worker is of use, a worker naps before it sleeps:
-/// it looks again by itself after a while, and until then who has work that can wait so long
-/// (notify_unless_napping) need not wake anybody. The end of a nap is a touch like any other, with a look
-/// after it.
-///
-/// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the
-/// order begin_search, then found or retire, after retire either cancel or sleep, which both make it a
-/// searcher again; between the two, begin_nap and either end_nap or nap, as often as it likes. When it is
-/// destroyed nobody may sleep: notify_all, and join those who did. `Atomics` is the tests'
-/// (detail::std_atomics).
-template <class Atomics = detail::std_atomics>
-class basic_event_count {
- public:
-  /// An item was published. Wakes one sleeper unless someone searches already.
-  void notify() noexcept { wake_for(state_.fetch_add(0, std::memory_order_acq_rel)); }
-
-  /// The same for an item that can wait for as long as a nap takes: wakes nobody while somebody naps. Whether
-  /// it has woken one.
-  bool notify_unless_napping() noexcept {
-    const std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
-    return napping(seen) == 0 && wake_for(seen);
-  }
-
-  /// Wakes everyone who sleeps (to stop).
-  void notify_all() noexcept {
-    std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
-    while (sleeping(seen) != 0) {
-      const std::uint64_t n = sleeping(seen);
-      if (state_.compare_exchange_weak(seen, seen - n * one_sleeping + n * one_searching,
-                                       std::memory_order_acq_rel)) {
-        permits_.fetch_add(static_cast<std::uint32_t>(n), std::memory_order_release);
-        Atomics::wake_all(permits_);
-        return;
-      }
-    }
-  }
-
-  /// A worker begins to look in other places than its own queue.
-  void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
-
-  /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks
-  /// once more after its touch, `more()`, and wakes a successor when there is anything and nobody naps: a
-  /// producer that touched before has published what is looked for, one that touches later sees that nobody
-  /// searches. Whether it has woken one.
-  template <class Look>
-  bool found(Look&& more) noexcept {
-    return searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more() &&
-           notify_unless_napping();
-  }
-  /// The same without a look: wakes a successor in any case, which costs a wake-up for nothing when there is
-  /// nothing.
-  void found() noexcept {
-    found([] { return true; });
-  }
-
-  /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then
-  /// either cancel() or sleep().
-  void retire() noexcept { state_.fetch_add(one_sleeping - one_searching, std::memory_order_acq_rel); }
-
-  /// There was something after all: the caller is a searcher again.
-  void cancel() noexcept {
-    std::uint64_t seen = state_.load(std::memory_order_relaxed);
-    while (sleeping(seen) != 0) {
-      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel))
-        return;
-    }
-    take_permit();  // a notify chose this sleeper already
-  }
-
-  /// Sleeps until chosen by a notify; the caller is a searcher then.
-  void sleep() noexcept { take_permit(); }
-
-  /// One that has retired will sleep for a while only: then it must either nap() or end_nap().
-  void begin_nap() noexcept { state_.fetch_add(one_napping, std::memory_order_relaxed); }
-
-  /// Sleeps until chosen by a notify, true and the caller is a searcher then; or for as long as `most`, false
-  /// and all is as if it had retired just now.
-  bool nap(std::chrono::nanoseconds most) noexcept {
-    Atomics::wait_for(permits_, 0, most);
-    // A permit first: the wake-up that came with it may have been the only one, and this thread has used it
-    // up. A load might be of before it.
-    bool chosen = false;
-    std::uint32_t n = permits_.fetch_add(0, std::memory_order_relaxed);
-    while (n != 0 && !chosen) chosen = permits_.compare_exchange_weak(n, n - 1, std::memory_order_relaxed);
-    end_nap();  // acquires what the one who chose it wrote, too
-    return chosen;
-  }
-  /// Who relied on the nap is relieved of it only by a look after this.
-  void end_nap() noexcept { state_.fetch_sub(one_napping, std::memory_order_acquire); }
-
-  /// For tests and reports. Who naps sleeps.
-  std::uint32_t sleepers() const noexcept {
-    return static_cast<std::uint32_t>(sleeping(state_.load(std::memory_order_acquire)));
-  }
-
- private:
-  // Who naps is counted twice: among the sleepers, too, so that notify wakes it like any other.
-  static constexpr std::uint64_t one_sleeping = 1;
-  static constexpr std::uint64_t one_napping = std::uint64_t{1} << 20;
-  static constexpr std::uint64_t one_searching = std::uint64_t{1} << 40;
-  static constexpr std::uint64_t sleeping(std::uint64_t s) noexcept { return s % one_napping; }
-  static constexpr std::uint64_t napping(std::uint64_t s) noexcept { return s % one_searching / one_napping; }
-  static constexpr std::uint64_t searching(std::uint64_t s) noexcept { return s / one_searching; }
-
-  bool wake_for(std::uint64_t seen) noexcept {
-    while (sleeping(seen) != 0 && searching(seen) == 0) {
-      // The woken one counts as searching from now on, so that the next notify needs no system call.
-      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching,
-                                       std::memory_order_acq_rel)) {
-        permits_.fetch_add(1, std::memory_order_release);
-        Atomics::wake_one(permits_);
-        return true;
-      }
-    }
-    return false;
-  }
-
-  void take_permit() noexcept {
-    std::uint32_t n = permits_.load(std::memory_order_acquire);
-    for (;;) {
-      if (n == 0) {
-        Atomics::wait(permits_, 0);
-        n = permits_.load(std::memory_order_acquire);
-      } else if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acq_rel)) {
-        return;
-      }
-    }
-  }
-
-  template <class T>
-  using atomic = typename Atomics::template atomic<T>;
-  alignas(64) atomic<std::uint64_t> state_{0};
-  alignas(64) atomic<std::uint32_t> permits_{0};
-};
-
-using event_count = basic_event_count<>;
-
-}  // namespace wick
-
-// ==== wick/run/steal_queue.hpp
-/// \file
-/// A worker's own queue: it puts jobs in, it and the others take the oldest out.
-
-namespace wick {
-
-/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
-/// batches leave in order and the oldest sample holds up all others.
-///
-/// push: only the owner. pop, pop_half, empty, size: any thread. What the owner wrote before push is visible
-/// to who pops. The queue does not own what it holds; it must be empty (or its content accounted for
-/// elsewhere) when it is destroyed.
-template <class T, class Atomics = detail::std_atomics>
-class steal_queue {
-  template <class V>
-  using atomic = typename Atomics::template atomic<V>;
-
- public:
-  /// \param capacity rounded up to a power of two
-  explicit steal_queue(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
-        items_(new atomic<T*>[mask_ + 1]()) {}
-
-  std::size_t capacity() const noexcept { return mask_ + 1; }
-
-  /// False when full.
-  bool push(T* item) noexcept {
-    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-    // acquire: a consumer's read of the item is over before its slot is written again
-    if (tail - head_.load(std::memory_order_acquire) > mask_) return false;
-    items_[tail & mask_].store(item, std::memory_order_relaxed);
-    tail_.store(tail + 1, std::memory_order_release);  // publishes the item and what it points to
-    return true;
-  }
-
-  /// The oldest item, or null when there is none.
-  T* pop() noexcept {
-    T* item;
-    return pop_half(&item, 1) != 0 ? item : nullptr;
-  }
-  /// The oldest items, into `to`: half of what is there, rounded up, at most `most`. How many; what lies
-  /// behind them in `to` is lost.
-  std::size_t pop_half(T** to, std::size_t most) noexcept {
-    // An old head does no harm: the exchange below fails then and brings the new one.
-    std::uint64_t head = head_.load(std::memory_order_relaxed);
-    for (;;) {
-      // acquire: sees the items up to this tail, and what they point to
-      const std::uint64_t tail = tail_.load(std::memory_order_acquire);
-      if (head >= tail) return 0;
-      const std::uint64_t n = most == 1 ? 1 : std::min<std::uint64_t>((tail - head + 1) / 2, most);
-      for (std::uint64_t i = 0; i < n; ++i)
-        to[i] = items_[(head + i) & mask_].load(std::memory_order_relaxed);
-      // release: the reads above are over before the producer may see the slots as free.
-      // On failure another took some, and `head` is the new one: 64 bits never come round.
-      if (head_.compare_exchange_weak(head, head + n, std::memory_order_release, std::memory_order_relaxed)) {
-        return static_cast<std::size_t>(n);
-      }
-    }
-  }
-
-  bool empty() const noexcept {
-    return head_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_acquire);
-  }
-  /// Of a moment that is over; while others push and pop it may be off by what they did meanwhile.
-  std::size_t size() const noexcept {
-    const std::uint64_t head = head_.load(std::memory_order_acquire),
-                        tail = tail_.load(std::memory_order_acquire);
-    return tail > head ? static_cast<std::size_t>(tail - head) : 0;
-  }
-
- private:
-  const std::size_t mask_;
-  const std::unique_ptr<atomic<T*>[]> items_;
-  alignas(64) atomic<std::uint64_t> head_{0};
-  alignas(64) atomic<std::uint64_t> tail_{0};
-};
-
-}  // namespace wick
-
-namespace wick::detail {
-
-/// All of the executor but its threads: who gets which job, and who sleeps when. post and stop: any thread.
-/// next: one thread a worker number. A job that was posted is handed out once, and is not left lying while a
-/// worker sleeps that could take it; a worker's own job may lie there for as long as others nap, 0.8 ms at
-/// most (see sharing_record). What was written before post is visible to who gets the job.
-template <class Atomics = std_atomics>
-class basic_run_queues {
- public:
-  /// \param patience  how often it must have been no use to be awake, in a row, before workers nap
-  basic_run_queues(std::size_t workers, std::size_t capacity, std::uint32_t patience = 4)
-      : sharing_(patience) {
-    workers_.reserve(workers);
-    for (std::size_t i = 0; i < workers; ++i) {
-      workers_.push_back(std::make_unique<worker>(capacity, static_cast<std::uint32_t>(i * 0x9E3779B9u + 1)));
-    }
-  }
-
-  std::size_t workers() const noexcept { return workers_.size(); }
-
-  /// `from`: the number of the worker that calls, or anything higher.
-  void post(job* j, std::size_t from) noexcept {
-    const bool own = from < workers_.size();
-    if (!own || !workers_[from]->queue.push(j)) injector_.push(j);
-    if (!own) {
-      idle_.notify();
-    } else if (workers_.size() > 1) {
-      // The only worker there is would be awake, and would look once more before it sleeps.
-      if (idle_.notify_unless_napping()) sharing_.woke(Atomics::now());
-    }
-  }
-
-  /// The next job of worker `number`; sleeps while there is none. Null after stop(), when there is nothing
-  /// anywhere.
-  job* next(std::size_t number) noexcept {
-    worker& w = *workers_[number];
-    if (job* j = find(w)) return j;
-    idle_.begin_search();
-    bool leaves_the_workers_theirs = false;
-    if (w.taken != 0) {
-      sharing_.took(std::exchange(w.taken, 0), Atomics::now() - w.taken_at);
-      leaves_the_workers_theirs = naps(w);
-    }
-    for (bool idle = false;; leaves_the_workers_theirs = false) {
-      if (!leaves_the_workers_theirs) {
-        job* j = steal_some(w);
-        if (j == nullptr) j = injector_.pop();
-        if (j != nullptr) {
-          w.empty_naps = 0;
-          if (idle_.found([this] { return anything(); })) sharing_.woke(Atomics::now());
-          return j;
-        }
-        if (!std::exchange(idle, true)) sharing_.idle(&Atomics::now);
-      }
-      idle_.retire();
-      if (!rest(w, leaves_the_workers_theirs)) return nullptr;
-    }
-  }
-
-  /// From now on next returns null instead of sleeping.
-  void stop() noexcept {
-    stopping_.store(true, std::memory_order_release);
-    idle_.notify_all();
-  }
-
-  /// Eight jobs or more, or all that fit, in the own queue of worker `number`, which calls.
-  bool is_long(std::size_t number) const noexcept {
-    const auto& queue = workers_[number]->queue;
-    return queue.size() >= std::min<std::size_t>(8, queue.capacity());
-  }
-  /// Whether a job is in any of the queues.
-  bool anything() const noexcept {
-    if (!injector_.empty()) return true;
-    for (const auto& w : workers_) {
-      if (!w->queue.empty()) return true;
-    }
-    return false;
-  }
-
-  std::uint64_t stolen() const noexcept {
-    std::uint64_t n = 0;
-    for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
-    return n;
-  }
-  std::size_t asleep() const noexcept { return idle_.sleepers(); }
-
- private:
-  template <class T>
-  using atomic = typename Atomics::template atomic<T>;
-  static constexpr std::size_t max_taken = 8;
-  static constexpr std::uint32_t max_empty_naps = 4;
-
-  struct alignas(64) worker {
-    worker(std::size_t capacity, std::uint32_t seed) : queue(capacity), random(seed) {}
-    steal_queue<job, Atomics> queue;
-    std::atomic<std::uint64_t> stolen{0};  // only for reports
-    std::uint32_t random;
-    std::uint32_t tick = 0;
-    std::uint32_t empty_naps = 0;          // in a row
-    std::size_t taken = 0;                 // jobs of another's that it runs, or has run
-    std::chrono::nanoseconds taken_at{0};  // when it began
-  };
-
-  bool naps(const worker& w) const noexcept {
-    return workers_.size() > 1 && sharing_.in_vain() && w.empty_naps < max_empty_naps;
-  }
-  /// Of one that has retired: looks once more, naps and sleeps, until it has reason to search again. False
-  /// after the stop, when there is nothing more.
-  bool rest(worker& w, bool leaves_the_workers_theirs) noexcept {
-    for (;; leaves_the_workers_theirs = false) {
-      const bool nap = naps(w);
-      if (nap) idle_.begin_nap();
-      // Before the look: who sees the stop sees what was posted before it, and must not leave that behind.
-      const bool stopping = stopping_.load(std::memory_order_acquire);
-      const bool there = nap && leaves_the_workers_theirs ? !injector_.empty() : anything();
-      if (there || stopping) {
-        if (nap) idle_.end_nap();
-        idle_.cancel();
-        if (!there) idle_.found();
-        return there;
-      }
-      if (!nap) {
-        idle_.sleep();
-        return true;
-      }
-      ++w.empty_naps;
-      if (idle_.nap(sharing_.nap())) return true;
-    }
-  }
-
-  /// Own and shared queue take turns, so that neither can starve the other. And once in 64 turns another's
-  /// queue comes first: its worker may be at something long while this one never runs out of work.
-  job* find(worker& w) noexcept {
-    const std::uint32_t tick = w.tick++;
-    if (tick % 64 == 63) {
-      if (job* j = steal(w)) return j;
-    }
-    if ((tick & 1) != 0) {
-      if (job* j = injector_.pop()) return j;
-    }
-    if (job* j = w.queue.pop()) return j;
-    return injector_.pop();
-  }
-
-  /// Another's oldest job, from a random one on.
-  job* steal(worker& thief) noexcept {
-    job* one;
-    return steal_from_any(thief, &one, 1) != 0 ? one : nullptr;
-  }
-  /// Some of another's jobs: gives one back, the others lie in the own queue, which is empty. A job at a time
-  /// would cost more than a short job does: each of the two takes the head of the queue from the other's
-  /// cache.
-  job* steal_some(worker& thief) noexcept {
-    std::array<job*, max_taken> jobs;
-    const std::size_t n = steal_from_any(thief, jobs.data(), std::min(max_taken, thief.queue.capacity() + 1));
-    if (n == 0) return nullptr;
-    thief.taken = n;
-    thief.taken_at = Atomics::now();
-    for (std::size_t i = 1; i < n; ++i) thief.queue.push(jobs[i]);
-    return jobs[0];
-  }
-  std::size_t steal_from_any(worker& thief, job** to, std::size_t most) noexcept {
-    const std::size_t n = workers_.size();
-    thief.random = thief.random * 1664525u + 1013904223u;
-    const std::size_t start = thief.random % n;
-    for (std::size_t i = 0; i < n; ++i) {
-      worker& victim = *workers_[(start + i) % n];
-      if (&victim == &thief) continue;
-      if (const std::size_t got = victim.queue.pop_half(to, most)) {
-        thief.stolen.store(thief.stolen.load(std::memory_order_relaxed) + got, std::memory_order_relaxed);
-        return got;
-      }
-    }
-    return 0;
-  }
-
-  basic_event_count<Atomics> idle_;
-  sharing_record sharing_;
-  basic_injector<Atomics> injector_;
-  atomic<bool> stopping_{false};
-  std::vector<std::unique_ptr<worker>> workers_;
-};
-
-using run_queues = basic_run_queues<>;
-
-}  // namespace wick::detail
-
-// ==== wick/run/detail/thread_name.hpp
-/// \file
-/// Names for threads, so that top, perf and a debugger say who is who.
-
-#if defined(__linux__) || defined(__APPLE__)
-#include <pthread.h>
-#endif
-
-namespace wick::detail {
-
-/// "wick-3"; the system keeps 15 characters.
-inline void name_this_thread(const char* name, std::size_t number) noexcept {
-  char text[16];
-  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
-#if defined(__linux__)
-  ::pthread_setname_np(::pthread_self(), text);
-#elif defined(__APPLE__)
-  ::pthread_setname_np(text);
-#else
-  (void)text;
-#endif
-}
-
-}  // namespace wick::detail
-
-// ==== wick/run/io_pool.hpp
-/// \file
-/// Threads for calls that block, so that workers never do.
-
-#include <condition_variable>
-
-namespace wick {
-
-class executor;
-
-namespace detail {
-inline void post_to(executor& on, job* j) noexcept;
-}
-
-/// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)` runs
-/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written before the
-/// call is visible to f, and what f wrote to who continues.
-///
-/// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the processors that
-/// the thread which made the pool may run on, whoever makes the first call. The destructor is stop(); in a forked child,
-/// which has none of the threads, both do nothing.
-class io_pool {
- public:
-  explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
-  io_pool(const io_pool&) = delete;
-  io_pool& operator=(const io_pool&) = delete;
-  ~io_pool() {
-    stop();
-    // In a forked child the threads are missing, and destroying what they waited on would wait for them.
-    if (born_.elsewhere()) static_cast<void>(shared_.release());
-  }
-
-  std::size_t threads() const noexcept { return count_; }
-
-  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
-  /// forked child: nobody would run the job.
-  void post(job* j) {
-    born_.require_same("a blocking call was started");
-    shared& s = *shared_;
-    {
-      std::lock_guard lock(s.mutex);
-      if (s.stopping) {
-        throw std::logic_error(
-            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks end before");
-      }
-      if (s.threads.empty()) start();
-      j->next = nullptr;
-      *s.last = j;
-      s.last = &j->next;
-    }
-    s.wake.notify_one();
-  }
-
-  /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at a time.
-  void stop() noexcept {
-    if (born_.elsewhere()) return;
-    shared& s = *shared_;
-    {
-      std::lock_guard lock(s.mutex);
-      s.stopping = true;
-    }
-    s.wake.notify_all();
-    for (std::thread& t : s.threads) {
-      if (t.joinable()) t.join();
-    }
-    s.threads.clear();
-  }
-
-  template <class F>
-  class [[nodiscard]] run_awaiter : job {
-    using result = std::invoke_result_t<F&>;
-
-   public:
-    run_awaiter(io_pool& io, executor& on, F f) : io_(io), on_(on), f_(std::move(f)) {}
-    bool await_ready() const noexcept { return false; }
-    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
-      handle_ = handle;
-      execute = [](job* j) noexcept {
-        auto* self = static_cast<run_awaiter*>(j);
-        try {
-          if constexpr (std::is_void_v<result>) self->f_();
-          else self->value_.emplace(self->f_());
-        } catch (...) {
-          self->exception_ = std::current_exception();
-        }
-        self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
-        detail::post_to(self->on_, j);
-      };
-      io_.post(this);
-    }
-    result await_resume() {
-      if (exception_) std::rethrow_exception(std::move(exception_));
-      if constexpr (!std::is_void_v<result>) return std::move(*value_);
-    }
-
-   private:
-    struct nothing {};
-    io_pool& io_;
-    executor& on_;
-    F f_;
-    std::coroutine_handle<> handle_;
-    std::conditional_t<std::is_void_v<result>, nothing, std::optional<result>> value_;
-    std::exception_ptr exception_;
-  };
-
-  /// Any coroutine. `f` is moved into its frame and called once, on another thread, when the result is awaited; it
-  /// returns a value or nothing. Awaiting throws what f threw, and what post throws.
-  template <class F>
-  run_awaiter<F> run(executor& on, F f) {
-    return {*this, on, std::move(f)};
-  }
-
- private:
-  struct shared {
-    std::mutex mutex;
-    std::condition_variable wake;
-    job* first = nullptr;
-    job** last = &first;
-    bool stopping = false;
-    std::vector<std::thread> threads;
-  };
-
-  void start() {
-    shared_->threads.reserve(count_);
-    for (std::size_t i = 0; i < count_; ++i) {
-      shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
-        detail::name_this_thread("wick-io", i);
-        cpus.apply();  // the caller may be a worker that is bound to one
-        work(s);
-      });
-    }
-  }
-  static void work(shared& s) noexcept {
-    std::unique_lock lock(s.mutex);
-    for (;;) {
-      s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
-      if (s.first == nullptr) return;
-      job* const j = s.first;
-      s.first = j->next;
-      if (s.first == nullptr) s.last = &s.first;
-      lock.unlock();
-      j->execute(j);
-      lock.lock();
-    }
-  }
-
-  const std::size_t count_;
-  const detail::process_mark born_;
-  const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
-  std::unique_ptr<shared> shared_;
-};
-
-}  // namespace wick
-
-// ==== wick/run/timer_queue.hpp
-/// \file
-/// Deadlines, and one thread that sleeps until the next of them.
-
-namespace wick {
-
-/// One deadline; lies inside what waits for it, and lives until `expired` was called or cancel() returned
-/// true. Its other members belong to the queue.
-struct timer {
-  using clock = std::chrono::steady_clock;
-
-  clock::time_point due{};
-  /// Called once, on the queue's thread: with true at the deadline or soon after it, with false when the
-  /// queue is stopped before. The timer is the caller's again; it may free it. It must neither block nor
-  /// throw.
-  void (*expired)(timer*, bool on_time) noexcept = nullptr;
-
-  std::size_t place = unseen;
-  std::uint64_t number = 0;
-  timer* next = nullptr;
-  static constexpr std::size_t unseen = ~std::size_t{0}, over = unseen - 1;
-};
-
-/// A heap of timers and its thread, which is started with the first of them and kept. Each executor has one;
-/// most users want sleep_for. Timers of the same deadline expire in the order in which they were added.
-///
-/// add, cancel, size: any thread. What was written before add is visible to `expired`. The destructor is
-/// stop().
-class timer_queue {
- public:
-  timer_queue() : shared_(std::make_unique<shared>()) {}
-  timer_queue(const timer_queue&) = delete;
-  timer_queue& operator=(const timer_queue&) = delete;
-  ~timer_queue() {
-    stop();
-    // In a forked child the thread is missing, and destroying what it waited on would wait for it.
-    if (born_.elsewhere()) static_cast<void>(shared_.release());
-  }
-
-  /// False, and `expired` is not called, when the timer was cancelled before or the queue was stopped.
-  /// \throws std::bad_alloc, std::system_error when the thread can't be started, std::logic_error in a forked
-  /// child
-  bool add(timer& t) {
-    born_.require_same("a timer was set");
-    shared& s = *shared_;
-    bool earliest = false;
-    {
-      std::lock_guard lock(s.mutex);
-      if (s.stopping || t.place == timer::over) return false;
-      if (!s.thread.joinable()) {
-        s.thread = std::thread([&s, cpus = cpus_] {
-          detail::name_this_thread("wick-time", 0);
-          cpus.apply();  // the caller may be a worker that is bound to one
-          work(s);
-        });
-      }
-      s.heap.push_back(&t);
-      t.number = s.added++;
-      s.up(s.heap.size() - 1);
-      earliest = t.place == 0;
-    }
-    if (earliest) s.wake.notify_one();
-    return true;
-  }
-
-  /// True: the timer was waiting, `expired` is not called. False: it is being called, was, or, for a timer
-  /// that has not been added yet, never will be.
-  bool cancel(timer& t) noexcept {
-    if (born_.elsewhere()) return false;
-    std::lock_guard lock(shared_->mutex);
-    const std::size_t place = std::exchange(t.place, timer::over);
-    if (place >= timer::over) return false;
-    shared_->take_out(place);
-    return true;
-  }
-
-  /// Timers that wait at this moment.
-  std::size_t size() const noexcept {
-    std::lock_guard lock(shared_->mutex);
-    return shared_->heap.size();
-  }
-
-  /// Expires all that wait, at once and with false, and ends the thread; add says false from now on. By one
-  /// thread at a time, and not on the queue's own.
-  void stop() noexcept {
-    if (born_.elsewhere()) return;
-    {
-      std::lock_guard lock(shared_->mutex);
-      shared_->stopping = true;
-    }
-    shared_->wake.notify_one();
-    if (shared_->thread.joinable()) shared_->thread.join();
-  }
-
- private:
-  struct shared {
-    std::mutex mutex;
-    std::condition_variable wake;
-    std::vector<timer*> heap;  // the earliest at 0; each knows its place
-    std::uint64_t added = 0;
-    bool stopping = false;
-    std::thread thread;
-
-    static bool before(const timer* a, const timer* b) noexcept {
-      return a->due != b->due ? a->due < b->due : a->number < b->number;
-    }
-    void put(std::size_t i, timer* t) noexcept {
-      heap[i] = t;
-      t->place = i;
-    }
-    void up(std::size_t i) noexcept {
-      timer* const t = heap[i];
-      for (; i != 0 && before(t, heap[(i - 1) / 2]); i = (i - 1) / 2) put(i, heap[(i - 1) / 2]);
-      put(i, t);
-    }
-    void down(std::size_t i) noexcept {
-      timer* const t = heap[i];
-      for (;;) {
-        std::size_t child = 2 * i + 1;
-        if (child >= heap.size()) break;
-        if (child + 1 < heap.size() && before(heap[child + 1], heap[child])) ++child;
-        if (!before(heap[child], t)) break;
-        put(i, heap[child]);
-        i = child;
-      }
-      put(i, t);
-    }
-    void take_out(std::size_t i) noexcept {
-      timer* const last = heap.back();
-      heap.pop_back();
-      if (i == heap.size()) return;
-      put(i, last);
-      up(i);
-      down(last->place);
-    }
-  };
-
-  static void work(shared& s) noexcept {
-    std::unique_lock lock(s.mutex);
-    for (;;) {
-      // All that are due are taken out under one lock and told without it.
-      timer* first = nullptr;
-      timer** end = &first;
-      const timer::clock::time_point now = timer::clock::now();
-      const bool on_time = !s.stopping;
-      while (!s.heap.empty() && (!on_time || s.heap.front()->due <= now)) {
-        timer* const t = s.heap.front();
-        s.take_out(0);
-        t->place = timer::over;
-        t->next = nullptr;
-        *end = t;
-        end = &t->next;
-      }
-      if (first != nullptr) {
-        lock.unlock();
-        while (first != nullptr) {
-          timer* const t = std::exchange(first, first->next);
-          t->expired(t, on_time);
-        }
-        lock.lock();
-      } else if (s.stopping) {
-        return;
-      } else if (s.heap.empty()) {
-        s.wake.wait(lock);
-      } else {
-        s.wake.wait_until(lock, s.heap.front()->due);
-      }
-    }
-  }
-
-  const detail::process_mark born_;
-  const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
-  std::unique_ptr<shared> shared_;
-};
-
-}  // namespace wick
-
-namespace wick {
-
-struct executor_options {
-  std::size_t workers = 0;         ///< 0: available_cpus()
-  std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
-  std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
-  std::string name = "wick";       ///< of the threads, as top shows them
-  std::vector<int> pin_to = {};    ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
-};
-
-/// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
-/// which every worker looks at between any two jobs, and now and then each looks into another's queue though its own is
-/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. Only what workers post
-/// themselves may lie there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then
-/// free workers come round now and then instead of being woken. A worker must not block: what waits suspends (see io(),
-/// sleep_for, channel).
-///
-/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
-/// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between
-/// workers, there is no order.
-///
-/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for) is woken
-/// with wick::cancelled, and a blocking call that begins after it has is refused with an exception. Loaders and scopes
-/// that use the executor must be gone before, and calls of post from other threads must have returned. Not on a worker.
-/// It is neither copied nor moved: workers point into it.
-///
-/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end of the
-/// program. In a forked child its threads don't exist: there post throws std::logic_error instead of waiting for ever,
-/// and the destructor leaves all as it is.
-class executor {
- public:
-  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker can't be
-  /// bound to the processor that pin_to names
-  explicit executor(executor_options options = {});
-  explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
-  executor(const executor&) = delete;
-  executor& operator=(const executor&) = delete;
-  ~executor();
-
-  std::size_t workers() const noexcept { return queues_.workers(); }
-  /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
-  std::size_t slots() const noexcept { return workers() + max_helpers; }
-  /// Where blocking calls go.
-  io_pool& io() noexcept { return io_; }
-  /// Who wakes up at a given time; see sleep_for.
-  timer_queue& timers() noexcept { return timers_; }
-
-  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and is run
-  /// exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
-  void post(job* j);
-
-  /// True in a forked child, where nobody would run a job.
-  bool forked() const noexcept { return born_.elsewhere(); }
-  /// For who is about to wait for a worker. \throws std::logic_error in a forked child
-  void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
-
-  /// `co_await ex.schedule();` continues on a worker.
-  class [[nodiscard]] schedule_awaiter : job {
-   public:
-    explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
-    bool await_ready() const noexcept { return false; }
-    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
-      handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
-      on_.post(this);
-    }
-    void await_resume() const noexcept {}
-
-   private:
-    executor& on_;
-    std::coroutine_handle<> handle_;
-  };
-  schedule_awaiter schedule() noexcept { return schedule_awaiter(*this); }
-
-  static constexpr std::size_t none = ~std::size_t{0};
-  /// The number of the calling thread among this executor's slots; `none` for a foreign thread. Not to be kept over a
-  /// suspension.
-  std::size_t this_slot() const noexcept {
-    const identity& me = self();
-    return me.of == this ? me.slot : none;
-  }
-
-  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are
-  /// lent. Made and destroyed on the same thread, nested like scopes; who gets the slot next sees what was done in
-  /// it. What a helper posts goes to the shared queue.
-  class helper {
-   public:
-    explicit helper(executor& ex) noexcept;
-    helper(const helper&) = delete;
-    helper& operator=(const helper&) = delete;
-    ~helper();
-    explicit operator bool() const noexcept { return slot_ != none; }
-
-   private:
-    executor& ex_;
-    std::size_t slot_ = none;
-    const executor* outer_of_ = nullptr;
-    std::size_t outer_slot_ = none;
-  };
-
-  /// Whether so much is in the calling worker's own queue that others will find something for a while; false on any
-  /// other thread.
-  bool queue_is_long() const noexcept {
-    const identity& me = self();
-    return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
-  }
-  /// A hint for a long job that could make room by posting its rest: whether any job waits for a worker.
-  bool job_waits() const noexcept { return queues_.anything(); }
-  /// Jobs that were taken from another worker's queue, so far.
-  std::uint64_t stolen() const noexcept { return queues_.stolen(); }
-  /// Workers asleep at this moment: a number that may be old when it is looked at.
-  std::size_t asleep() const noexcept { return queues_.asleep(); }
-
- private:
-  static constexpr std::size_t max_helpers = 8;
-  static constexpr int unbound = std::numeric_limits<int>::min();
-
-  /// With pin_to, one a worker.
-  struct binding {
-    detail::wake_flag tried;
-    int refused = unbound;
-  };
-  struct identity {
-    const executor* of = nullptr;
-    std::size_t slot = none;
-  };
-  [[gnu::noinline]] static identity& self() noexcept {
-    thread_local identity me;
-    return me;
-  }
-
-  static void bind(binding& to, int cpu) noexcept {
-    if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
-    to.tried.set();
-  }
-  void work(std::size_t number) noexcept;
-  void end_workers() noexcept;
-
-  const detail::process_mark born_;
-  detail::run_queues queues_;
-  std::atomic<std::uint32_t> helpers_{0};
-  std::vector<std::thread> workers_;
-  io_pool io_;
-  timer_queue timers_;
-};
-
-inline executor::executor(executor_options options)
-    : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
-      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
-  const std::size_t n = workers();
-  workers_.reserve(n);
-  // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
-  const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
-  try {
-    for (std::size_t i = 0; i < n; ++i) {
-      const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
-      binding* const to = bindings ? &bindings[i] : nullptr;
-      workers_.emplace_back([this, i, cpu, to, name = options.name] {
-        detail::name_this_thread(name.c_str(), i);
-        if (to != nullptr) bind(*to, cpu);
-        work(i);
-      });
-    }
-    for (std::size_t i = 0; bindings && i < n; ++i) {
-      bindings[i].tried.wait();
-      if (bindings[i].refused == unbound) continue;
-      std::string allowed;
-      for (const int c : allowed_cpus()) allowed += ' ' + std::to_string(c);
-      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) + " can't be bound to processor " +
-                                  std::to_string(bindings[i].refused) + "; pin_to may name" + allowed);
-    }
-  } catch (...) {  // no more threads to be had: those that started must be joined
-    end_workers();
-    throw;
-  }
-}
-
-inline executor::~executor() {
-  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
-    static_cast<void>(std::make_unique<std::vector<std::thread>>(std::move(workers_)).release());
-    return;
-  }
-  timers_.stop();  // wakes who sleeps, with "cancelled"
-  io_.stop();      // what it still has is done, and posts its continuations here
-  end_workers();
-}
-
-inline void executor::end_workers() noexcept {
-  queues_.stop();
-  for (std::thread& w : workers_) w.join();
-}
-
-inline void executor::post(job* j) {
-  if (forked()) require_workers();
-  const identity& me = self();
-  queues_.post(j, me.of == this ? me.slot : none);
-}
-
-inline void executor::work(std::size_t number) noexcept {
-  self() = {this, number};
-  while (job* const j = queues_.next(number)) j->execute(j);
-}
-
-inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
-  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
-  for (;;) {
-    std::size_t i = 0;
-    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
-    if (i == max_helpers) return;
-    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
-      slot_ = ex.workers() + i;
-      break;
-    }
-  }
-  identity& me = self();
-  outer_of_ = me.of;
-  outer_slot_ = me.slot;
-  me = {&ex, slot_};
-}
-
-inline void detail::post_to(executor& on, job* j) noexcept { on.post(j); }
-
-inline executor::helper::~helper() {
-  if (slot_ == none) return;
-  self() = {outer_of_, outer_slot_};
-  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
-}
-
-}  // namespace wick
-
-// ==== wick/run/task.hpp
-/// \file
-/// task<T>: a coroutine that starts when it is awaited and gives back one T or one exception.
-
-// ==== wick/run/detail/frame_pool.hpp
-/// \file
-/// Memory for coroutine frames: free lists per thread and size class, and a depot between the threads, in
-/// front of the heap.
-
-namespace wick::detail {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
-inline constexpr bool frames_from_heap = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool frames_from_heap = true;
-#else
-inline constexpr bool frames_from_heap = false;
-#endif
-#else
-inline constexpr bool frames_from_heap = false;
-#endif
-
-/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
-/// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
-/// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
-/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in use, so
-/// that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for heap
-/// profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
-class frame_pool {
- public:
-  static void* allocate(std::size_t size) {
-    const std::size_t c = size_class(size);
-    if (c >= classes || frames_from_heap) return ::operator new(size);
-    lists& mine = of_this_thread().lists_[c];
-    if (mine.first == nullptr && !refill(mine, c)) return ::operator new((c + 1) * granularity);
-    --mine.count;
-    return std::exchange(mine.first, mine.first->next);
-  }
-
-  static void release(void* memory, std::size_t size) noexcept {
-    const std::size_t c = size_class(size);
-    if (c >= classes || frames_from_heap) return ::operator delete(memory);
-    lists& mine = of_this_thread().lists_[c];
-    if (mine.count >= list_length && !make_room(mine, c)) return ::operator delete(memory);
-    mine.first = ::new (memory) node{mine.first, nullptr};
-    ++mine.count;
-  }
-
-  /// Gives back to the heap what the calling thread and the depot keep; for who counts memory.
-  static void trim() noexcept {
-    frame_pool& mine = of_this_thread();
-    for (std::size_t c = 0; c < classes; ++c) {
-      lists& l = mine.lists_[c];
-      if (l.count != closed) l.count = 0;
-      drop(std::exchange(l.first, nullptr));
-      drop(std::exchange(l.full, nullptr));
-      while (node* const list = depot::take(c)) drop(list);
-    }
-  }
-
- private:
-  struct node {
-    node* next;
-    node* next_list;  // of the first of a list in the depot
-  };
-  struct lists {
-    node* first = nullptr;  // `count` of them
-    std::size_t count = 0;
-    node* full = nullptr;  // list_length of them, or none
-  };
-  static constexpr std::size_t granularity = 64;
-  static constexpr std::size_t classes = 32;  // up to 2 KiB
-  static constexpr std::size_t list_length = 64, closed = ~std::size_t{0};
-
-  static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
-
-  class depot {
-   public:
-    static node* take(std::size_t c) noexcept {
-      depot& d = all()[c];
-      if (!d.mutex_.try_lock()) return nullptr;
-      node* const list = d.first_;
-      if (list != nullptr) {
-        d.first_ = list->next_list;
-        --d.count_;
-      }
-      d.mutex_.unlock();
-      return list;
-    }
-    static bool give(std::size_t c, node* list) noexcept {
-      depot& d = all()[c];
-      if (!d.mutex_.try_lock()) return false;
-      const bool room = d.count_ * list_length * (c + 1) * granularity < (std::size_t{1} << 20);
-      if (room) {
-        list->next_list = std::exchange(d.first_, list);
-        ++d.count_;
-      }
-      d.mutex_.unlock();
-      return room;
-    }
-
-   private:
-    static std::array<depot, classes>& all() noexcept {
-      static constinit std::array<depot, classes> depots;
-      return depots;
-    }
-    std::mutex mutex_;
-    node* first_ = nullptr;
-    std::size_t count_ = 0;
-  };
-
-  [[gnu::noinline]] static bool refill(lists& mine, std::size_t c) noexcept {
-    if (mine.count == closed) return false;
-    mine.first = mine.full != nullptr ? std::exchange(mine.full, nullptr) : depot::take(c);
-    if (mine.first == nullptr) return false;
-    mine.count = list_length;
-    return true;
-  }
-  [[gnu::noinline]] static bool make_room(lists& mine, std::size_t c) noexcept {
-    if (mine.count == closed || (mine.full != nullptr && !depot::give(c, mine.full))) return false;
-    mine.full = std::exchange(mine.first, nullptr);
-    mine.count = 0;
-    return true;
-  }
-
-  constexpr frame_pool() noexcept = default;
-  static void drop(node* list) noexcept {
-    while (list != nullptr) ::operator delete(std::exchange(list, list->next));
-  }
-  void close() noexcept {
-    for (lists& l : lists_) {
-      drop(std::exchange(l.first, nullptr));
-      drop(std::exchange(l.full, nullptr));
-      l.count = closed;
-    }
-  }
-  struct at_thread_end {
-    frame_pool& pool;
-    ~at_thread_end() { pool.close(); }
-  };
-  [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
-    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone
-    // already.
-    thread_local frame_pool pool;
-    thread_local const at_thread_end closer{pool};
-    return pool;
-  }
-
-  std::array<lists, classes> lists_{};
-};
-
-/// A promise that derives from this takes its frame from the pool.
-struct pooled_frame {
-  static void* operator new(std::size_t size) { return frame_pool::allocate(size); }
-  static void operator delete(void* memory, std::size_t size) noexcept { frame_pool::release(memory, size); }
-};
-
-}  // namespace wick::detail
-
-namespace wick {
-
-template <class T = void>
-class task;
-
-namespace detail {
-
-/// Who has tasks that nobody awaits: told when one has ended, and then nothing of it is left.
-struct task_owner {
-  void (*ended)(task_owner*, std::exception_ptr) noexcept = nullptr;
-};
-
-/// A child that ends without having suspended tells its parent, which is right below it on the stack, by a plain word:
-/// such a call costs no atomic. Else they meet at one atomic: whoever comes second knows that the other is done, and
-/// goes on.
-class task_promise_base : public pooled_frame {
- public:
-  std::suspend_always initial_suspend() noexcept { return {}; }
-
-  struct final_awaiter {
-    bool await_ready() const noexcept { return false; }
-    template <class Promise>
-    [[gnu::noinline]] void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
-      Promise& promise = self.promise();
-      resumption& here = this_thread_resumption();
-      if (here.innermost == promise.name_) {
-        promise.ended_at_once_ = true;
-        return;
-      }
-      if constexpr (requires { promise.owner_; }) {
-        if (promise.owner_ != nullptr) return promise.end_for_owner(self);
-      }
-      resume_node* const parent = promise.parent_;
-      if (promise.meets_parent()) resume_nested(here, *parent);
-    }
-    void await_resume() const noexcept {}
-  };
-  final_awaiter final_suspend() noexcept { return {}; }
-
-  /// Runs this coroutine for a parent that is about to suspend; whether the parent must suspend indeed.
-  bool start(resume_node& parent, std::coroutine_handle<> self) {
-    parent_ = &parent;
-    return run(self, [] {});
-  }
-
- protected:
-  /// The end: whether the parent has left already. If not nothing of this frame may be touched any more.
-  bool meets_parent() noexcept {
-    return state_.load(std::memory_order_acquire) == parent_left ||
-           state_.exchange(done, std::memory_order_acq_rel) == parent_left;
-  }
-  void parent_has_left() noexcept { state_.store(parent_left, std::memory_order_relaxed); }
-
-  /// Up to the first suspension, or soon on this thread when its stack is deep already. False when the coroutine has
-  /// ended; else `leave` was called, before anybody is told of the end.
-  template <class F>
-  bool run(std::coroutine_handle<> self, F&& leave) {
-    self_.handle = self;
-    resumption& here = this_thread_resumption();
-    if (here.stack != nullptr && here.stack->depth >= resume_stack::max_depth) {
-      leave();
-      parent_has_left();  // the same thread resumes both
-      resume_nested(here, self_);
-      return true;
-    }
-    const std::uint64_t outer = here.innermost;
-    here.innermost = name_ = here.new_name();
-    resume_nested(here, self_);
-    here.innermost = outer;
-    if (ended_at_once_) return false;
-    leave();
-    return state_.exchange(parent_left, std::memory_order_acq_rel) != done;
-  }
-
- private:
-  static constexpr std::uint32_t running = 0, parent_left = 1, done = 2;
-  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
-  resume_node* parent_ = nullptr;
-  resume_node self_;
-  std::uint64_t name_ = nobody;
-  std::atomic<std::uint32_t> state_{running};
-  bool ended_at_once_ = false;
-};
-
-template <class T>
-class task_promise final : public task_promise_base {
- public:
-  inline task<T> get_return_object() noexcept;
-  void unhandled_exception() noexcept { exception_ = std::current_exception(); }
-  template <class U = T>
-    requires std::convertible_to<U&&, T>
-  void return_value(U&& value) {
-    if constexpr (std::is_reference_v<T>) value_ = std::addressof(value);
-    else value_.emplace(std::forward<U>(value));
-  }
-  T take() {
-    if (exception_) std::rethrow_exception(std::move(exception_));
-    if constexpr (std::is_reference_v<T>) return static_cast<T>(*value_);
-    else return std::move(*value_);
-  }
-
- private:
-  using stored = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, std::optional<T>>;
-  stored value_{};
-  std::exception_ptr exception_;
-};
-
-template <>
-class task_promise<void> final : public task_promise_base, job {
- public:
-  inline task<void> get_return_object() noexcept;
-  void unhandled_exception() noexcept { exception_ = std::current_exception(); }
-  void return_void() noexcept {}
-  void take() {
-    if (exception_) std::rethrow_exception(std::move(exception_));
-  }
-
-  /// To be queued: it begins when the job is executed, and `owner` is told of its end. Keeps itself from now on.
-  job* queued(task_owner& owner) noexcept {
-    owner_ = &owner;
-    parent_has_left();  // queueing publishes it
-    execute = [](job* j) noexcept { resume(handle_of(static_cast<task_promise*>(j))); };
-    return this;
-  }
-  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was called, it keeps
-  /// itself from now on, and `owner` will be told of its end.
-  template <class F>
-  bool begin(task_owner& owner, F&& leave) {
-    owner_ = &owner;
-    return run(handle_of(this), std::forward<F>(leave));
-  }
-  std::exception_ptr take_exception() noexcept { return std::move(exception_); }
-
- private:
-  friend task_promise_base::final_awaiter;
-  static std::coroutine_handle<task_promise> handle_of(task_promise* p) noexcept {
-    return std::coroutine_handle<task_promise>::from_promise(*p);
-  }
-  void end_for_owner(std::coroutine_handle<> self) noexcept {
-    task_owner* const owner = owner_;
-    if (!meets_parent()) return;
-    std::exception_ptr thrown = std::move(exception_);
-    self.destroy();  // and the parameters with it, which may refer to what the owner is about to drop
-    owner->ended(owner, std::move(thrown));
-  }
-
-  task_owner* owner_ = nullptr;
-  std::exception_ptr exception_;
-};
-
-}  // namespace detail
-
-/// A lazy coroutine. Await it once: `auto x = co_await std::move(t);`, in a statement of its own. Parameters of the
-/// coroutine go by value; a lambda coroutine has no captures (its frame outlives them).
-/// Awaiting a task that does not suspend costs a call; a chain of any length takes a bounded stack.
-/// Dropping a task that was not started drops its frame with the parameters in it; one that was started is always
-/// awaited to its end. A default or moved-from task is empty and must not be awaited.
-///
-/// It belongs to one thread at a time, not always the same: what a child wrote is visible to its parent, wherever
-/// each of them was resumed. The locals of a child are gone when it ends, its parameters and its result when the task
-/// object is.
-template <class T>
-class [[nodiscard]] task {
- public:
-  using promise_type = detail::task_promise<T>;
-  using value_type = T;
-
-  task() noexcept = default;
-  task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  /// Drops what this held, at once.
-  task& operator=(task&& other) noexcept {
-    task old(std::move(other));
-    std::swap(handle_, old.handle_);
-    return *this;
-  }
-  ~task() {
-    if (handle_) handle_.destroy();
-  }
-
-  class awaiter {
-   public:
-    explicit awaiter(std::coroutine_handle<promise_type> child) noexcept : child_(child) {}
-    bool await_ready() const noexcept { return false; }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> parent) {
-      parent_.handle = parent;
-      return child_.promise().start(parent_, child_);
-    }
-    T await_resume() { return child_.promise().take(); }
-
-   private:
-    std::coroutine_handle<promise_type> child_;
-    detail::resume_node parent_;
-  };
-
-  awaiter operator co_await() const& noexcept { return awaiter(handle_); }
-  awaiter operator co_await() const&& noexcept { return awaiter(handle_); }
-
-  explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
-
-  /// For who runs tasks that nobody awaits: the promise, which keeps its frame from now on.
-  promise_type& release() noexcept { return std::exchange(handle_, nullptr).promise(); }
-
- private:
-  friend promise_type;
-  explicit task(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
-  std::coroutine_handle<promise_type> handle_;
-};
-
-namespace detail {
-
-template <class T>
-task<T> task_promise<T>::get_return_object() noexcept {
-  return task<T>(std::coroutine_handle<task_promise>::from_promise(*this));
-}
-inline task<void> task_promise<void>::get_return_object() noexcept {
-  return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
-}
-
-/// A coroutine that nobody awaits: it starts when its handle is resumed and frees itself at its end. Its body must
-/// not throw.
-struct detached {
-  struct promise_type : pooled_frame {
-    detached get_return_object() noexcept {
-      return {std::coroutine_handle<promise_type>::from_promise(*this)};
-    }
-    std::suspend_always initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() noexcept {}
-    void unhandled_exception() noexcept { std::terminate(); }
-  };
-  std::coroutine_handle<promise_type> handle;
-};
-
-}  // namespace detail
-
-template <class T>
-inline constexpr bool is_task = false;
-template <class T>
-inline constexpr bool is_task<task<T>> = true;
-
-}  // namespace wick
-
-namespace wick {
-
-class byte_budget;
-
-/// Some bytes taken from a budget; given back when this is dropped, on any thread.
-class [[nodiscard]] byte_charge {
- public:
-  byte_charge() noexcept = default;
-  byte_charge(byte_charge&& other) noexcept
-      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
-  /// Gives back what this held, at once.
-  byte_charge& operator=(byte_charge&& other) noexcept {
-    byte_charge old(std::move(other));
-    std::swap(budget_, old.budget_);
-    std::swap(bytes_, old.bytes_);
-    return *this;
-  }
-  ~byte_charge() { reset(); }
-  std::size_t bytes() const noexcept { return bytes_; }
-  /// Up to `n` bytes of this as a charge of their own.
-  byte_charge split(std::size_t n) noexcept {
-    n = std::min(n, bytes_);
-    bytes_ -= n;
-    return {budget_, n};
-  }
-  inline void reset() noexcept;
-  explicit operator bool() const noexcept { return budget_ != nullptr; }
-
- private:
-  friend class byte_budget;
-  byte_charge(byte_budget* budget, std::size_t bytes) noexcept : budget_(budget), bytes_(bytes) {}
-  byte_budget* budget_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-/// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest position
-/// first, since an ordered consumer waits for that one. Something larger than the whole budget is let through when
-/// nothing else is out, so a small budget makes a pipeline slow and never stuck.
-/// A sample takes once and holds until it is done: nobody waits here while holding, so no circle can form.
-///
-/// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns, and
-/// they go on on their executor. The budget must outlive its charges, and be destroyed when nobody waits. A cancelled
-/// waiter is not taken out of the queue: its turn comes, and it gives the bytes back at once.
-class byte_budget {
- public:
-  explicit byte_budget(std::size_t limit) noexcept : limit_(limit) {}
-  byte_budget(const byte_budget&) = delete;
-  byte_budget& operator=(const byte_budget&) = delete;
-
-  std::size_t limit() const noexcept { return limit_; }
-  /// Bytes out at this moment, for reports: it may be old when it is looked at.
-  std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
-  /// The most that was ever out at one time.
-  std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
-
-  /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes one who waits.
-  byte_charge try_acquire(std::size_t bytes) noexcept {
-    std::lock_guard lock(mutex_);
-    if (!waiting_.empty() || !fits(bytes)) return {};
-    take(bytes);
-    return {this, bytes};
-  }
-
-  class [[nodiscard]] acquire_awaiter : job {
-   public:
-    bool await_ready() noexcept {
-      charge_ = budget_->try_acquire(bytes_);
-      return static_cast<bool>(charge_);
-    }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
-      waiter_ = waiter;
-      execute = [](job* j) noexcept { detail::resume(static_cast<acquire_awaiter*>(j)->waiter_); };
-      std::lock_guard lock(budget_->mutex_);
-      // Who comes before all that wait has its turn now, not at the next release: the consumer waits for the lowest.
-      if ((budget_->waiting_.empty() || later(budget_->waiting_.front(), this)) && budget_->fits(bytes_)) {
-        budget_->take(bytes_);
-        charge_ = byte_charge(budget_, bytes_);
-        return false;
-      }
-      budget_->waiting_.push_back(this);
-      std::push_heap(budget_->waiting_.begin(), budget_->waiting_.end(), later);
-      return true;
-    }
-    byte_charge await_resume() noexcept { return std::move(charge_); }
-
-   private:
-    friend class byte_budget;
-    acquire_awaiter(byte_budget* budget, executor& on, std::size_t bytes, std::uint64_t position) noexcept
-        : budget_(budget), on_(&on), bytes_(bytes), position_(position) {}
-    static bool later(const acquire_awaiter* a, const acquire_awaiter* b) noexcept {
-      return a->position_ > b->position_;
-    }
-    byte_budget* budget_;
-    executor* on_;
-    std::size_t bytes_;
-    std::uint64_t position_;
-    std::coroutine_handle<> waiter_;
-    byte_charge charge_;
-  };
-
-  /// `byte_charge c = co_await budget.acquire(on, n, position)`: suspends until n bytes are free; resumes on `on`.
-  acquire_awaiter acquire(executor& on, std::size_t bytes, std::uint64_t position) noexcept {
-    return {this, on, bytes, position};
-  }
-
- private:
-  friend class byte_charge;
-  bool fits(std::size_t bytes) const noexcept {
-    const std::size_t used = used_.load(std::memory_order_relaxed);
-    return used == 0 || (bytes <= limit_ && used <= limit_ - bytes);
-  }
-  void take(std::size_t bytes) noexcept {
-    const std::size_t used = used_.load(std::memory_order_relaxed) + bytes;
-    used_.store(used, std::memory_order_relaxed);
-    if (used > peak_.load(std::memory_order_relaxed)) peak_.store(used, std::memory_order_relaxed);
-  }
-  void release(std::size_t bytes) noexcept {
-    job* granted = nullptr;
-    job** end = &granted;
-    {
-      std::lock_guard lock(mutex_);
-      used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
-      while (!waiting_.empty() && fits(waiting_.front()->bytes_)) {
-        std::pop_heap(waiting_.begin(), waiting_.end(), acquire_awaiter::later);
-        acquire_awaiter* w = waiting_.back();
-        waiting_.pop_back();
-        take(w->bytes_);
-        w->charge_ = byte_charge(this, w->bytes_);
-        w->next = nullptr;
-        *end = w;
-        end = &w->next;
-      }
-    }
-    while (granted != nullptr) {
-      job* j = std::exchange(granted, granted->next);
-      static_cast<acquire_awaiter*>(j)->on_->post(j);
-    }
-  }
-
-  const std::size_t limit_;
-  std::mutex mutex_;
-  std::atomic<std::size_t> used_{0};
-  std::atomic<std::size_t> peak_{0};
-  std::vector<acquire_awaiter*> waiting_;  // a heap, lowest position on top
-};
-
-inline void byte_charge::reset() noexcept {
-  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(std::exchange(bytes_, 0));
-}
-
-}  // namespace wick
-
 namespace wick {
 
 /// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
@@ -2444,8 +348,7 @@ inline constexpr bool is_sample = false;
 template <class D, class T>
 inline constexpr bool is_sample<sample<D, T>> = true;
 
-/// Encoded bytes of one sample (a JPEG, a text, …), owned and not initialised on creation. When read() made them,
-/// they also hold their share of the loader's memory budget, and give it back when they are dropped.
+/// Encoded bytes of one sample (a JPEG, a text, …), owned and not initialized on creation.
 class bytes {
  public:
   bytes() noexcept = default;
@@ -2457,14 +360,11 @@ class bytes {
     if (size != 0) std::memcpy(data_, data, size);
   }
   bytes(bytes&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        charge_(std::move(other.charge_)) {}
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   bytes& operator=(bytes&& other) noexcept {
     bytes taken(std::move(other));  // what this held is dropped here, not with `other`
     std::swap(data_, taken.data_);
     std::swap(size_, taken.size_);
-    std::swap(charge_, taken.charge_);
     return *this;
   }
   ~bytes() { std::free(data_); }
@@ -2477,12 +377,10 @@ class bytes {
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
   /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
-  void charge(byte_charge c) noexcept { charge_ = std::move(c); }
 
  private:
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  byte_charge charge_;
 };
 
 }  // namespace wick
@@ -3200,22 +1098,6 @@ class memory_column {
   std::shared_ptr<slab_pool> pool_;
 };
 
-/// Bytes that reached the end of the pipeline are no longer in flight: their share of the memory budget goes back, or
-/// they would hold it until the batch leaves, and the batch might wait for it.
-template <class T>
-void give_back_charge(T& value) noexcept {
-  if constexpr (std::is_same_v<T, bytes>) {
-    value.charge({});
-  } else if constexpr (composite<T>) {
-    with_fields(value, [](auto&... fields) { (give_back_charge(fields), ...); });
-  } else if constexpr (requires {
-                         { *value.begin() } -> std::same_as<bytes&>;
-                         value.end();
-                       }) {
-    for (bytes& one : value) one.charge({});
-  }
-}
-
 /// A column of objects: a vector.
 template <class T>
 class object_column {
@@ -3226,7 +1108,6 @@ class object_column {
     slots_.resize(n);
   }
   void put(std::size_t i, T&& value) {
-    give_back_charge(value);
     slots_[i].emplace(std::move(value));
   }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
@@ -3360,7 +1241,10 @@ class composite_column {
 
 // ==== wick/flow/context.hpp
 /// \file
-/// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to give up.
+/// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to
+/// give up.
+
+#include <coroutine>
 
 // ==== wick/flow/random.hpp
 /// \file
@@ -3455,6 +1339,1883 @@ class random_stream {
   std::array<std::uint32_t, 4> block_{};
   std::uint32_t used_ = 4;
 };
+
+}  // namespace wick
+
+// ==== wick/run/budget.hpp
+/// \file
+/// A bound on memory in flight: samples take bytes before they are read and give them back when they are
+/// decoded.
+
+#include <chrono>
+#include <compare>
+#include <condition_variable>
+
+// ==== wick/run/detail/process.hpp
+/// \file
+/// Knowing that one is in a forked child, where no thread but the one that forked exists.
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace wick::detail {
+
+/// How many forks lie between the process that first asked and this one. Counted by a handler, because asking
+/// the system for the process id at each use is a system call.
+inline std::atomic<std::uint32_t>& forks() noexcept {
+  static constinit std::atomic<std::uint32_t> count{0};
+  return count;
+}
+
+/// Remembers the process that it was made in.
+class process_mark {
+ public:
+  process_mark() noexcept {
+#if defined(__unix__) || defined(__APPLE__)
+    static const int registered =
+        ::pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
+    static_cast<void>(registered);
+#endif
+    made_in_ = forks().load(std::memory_order_relaxed);
+  }
+  bool elsewhere() const noexcept { return forks().load(std::memory_order_relaxed) != made_in_; }
+  /// \throws std::logic_error in a forked child
+  void require_same(const char* what) const {
+    if (elsewhere()) refuse(what);
+  }
+
+ private:
+  [[noreturn, gnu::noinline]] static void refuse(const char* what) {
+    throw std::logic_error(
+        std::string("wick: ") + what +
+        " in a forked child: its threads stayed in the parent. Fork before you make executors and "
+        "loaders, or make new ones in the child");
+  }
+  std::uint32_t made_in_ = 0;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/resume.hpp
+/// \file
+/// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
+
+namespace wick::detail {
+
+/// A coroutine to resume; lies in the frame of one that stays alive until then.
+struct resume_node {
+  std::coroutine_handle<> handle;
+  resume_node* next = nullptr;
+};
+
+/// The resumptions of one thread. Symmetric transfer would need none of this, but gcc makes it a tail call only when
+/// it optimises and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
+struct resume_stack {
+  static constexpr unsigned max_depth = 48;
+  unsigned depth = 0;
+  resume_node* first = nullptr;
+  resume_node** last = &first;
+};
+
+/// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and wait for
+/// it to suspend or to end: a child that finds its own name there at its end knows that its parent is right below.
+struct resumption {
+  resume_stack* stack = nullptr;
+  std::uint64_t innermost = 0;
+  std::uint64_t next_name = 0;
+
+  /// Never given twice, on any thread.
+  std::uint64_t new_name() noexcept {
+    if ((next_name & 0xFF'FFFF'FFFF) == 0) next_name = new_block();
+    return next_name++;
+  }
+
+ private:
+  static std::uint64_t new_block() noexcept {
+    static constinit std::atomic<std::uint64_t> blocks{1};
+    return (blocks.fetch_add(1, std::memory_order_relaxed) << 40) + 1;
+  }
+};
+
+/// Never inlined: a thread-local's address must not be kept in a frame that moves to another thread.
+[[gnu::noinline]] inline resumption& this_thread_resumption() noexcept {
+  static constinit thread_local resumption mine;
+  return mine;
+}
+
+/// Resumes from outside of any coroutine (a worker's loop, a waiting thread), and all that this leads to.
+inline void resume(std::coroutine_handle<> handle) {
+  resume_stack stack;
+  resumption& here = this_thread_resumption();
+  resume_stack* const outer = std::exchange(here.stack, &stack);
+  handle.resume();
+  while (resume_node* node = stack.first) {
+    stack.first = node->next;
+    if (stack.first == nullptr) stack.last = &stack.first;
+    stack.depth = 0;
+    node->handle.resume();
+  }
+  here.stack = outer;
+}
+
+/// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep already; the
+/// node is queued and runs once the caller has returned to the bottom, which it must do without further ado.
+inline bool resume_nested(resumption& here, resume_node& node) {
+  resume_stack* const stack = here.stack;
+  if (stack == nullptr) {  // a thread that is not ours resumed this coroutine
+    resume(node.handle);
+    return true;
+  }
+  if (stack->depth >= resume_stack::max_depth) {
+    node.next = nullptr;
+    *stack->last = &node;
+    stack->last = &node.next;
+    return false;
+  }
+  ++stack->depth;
+  node.handle.resume();
+  --stack->depth;
+  return true;
+}
+inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_resumption(), node); }
+
+}  // namespace wick::detail
+
+// ==== wick/run/executor.hpp
+/// \file
+/// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
+
+#include <limits>
+#include <thread>
+
+// ==== wick/run/cpus.hpp
+/// \file
+/// How many processors this process may really use: what its affinity mask and its control groups leave it.
+
+#include <cstdio>
+
+// ==== wick/run/detail/cpu_set.hpp
+/// \file
+/// The processors that a thread may run on, on machines of any size.
+
+#ifdef __linux__
+#include <cerrno>
+#include <sched.h>
+#endif
+
+namespace wick::detail {
+
+/// The system's bit mask, as long as the kernel's is. Empty where there is no such thing.
+class cpu_set {
+ public:
+  static cpu_set of_this_thread() {
+    cpu_set out;
+#ifdef __linux__
+    // glibc's cpu_set_t has 1024 bits; a kernel with more refuses it with EINVAL.
+    for (std::size_t sets = 1; sets <= 64; sets *= 2) {
+      out.bits_.assign(sets, ::cpu_set_t{});
+      if (::sched_getaffinity(0, out.bytes(), out.bits_.data()) == 0) return out;
+      if (errno != EINVAL) break;
+    }
+    out.bits_.clear();
+#endif
+    return out;
+  }
+
+  static cpu_set of(int cpu) {
+    cpu_set out;
+#ifdef __linux__
+    if (cpu >= 0) {
+      out.bits_.assign(static_cast<std::size_t>(cpu) / CPU_SETSIZE + 1, ::cpu_set_t{});
+      CPU_SET_S(static_cast<std::size_t>(cpu), out.bytes(), out.bits_.data());
+    }
+#else
+    static_cast<void>(cpu);
+#endif
+    return out;
+  }
+
+  /// Their numbers, ascending.
+  std::vector<int> numbers() const {
+    std::vector<int> out;
+#ifdef __linux__
+    for (std::size_t i = 0; i < bits_.size() * CPU_SETSIZE; ++i) {
+      if (CPU_ISSET_S(i, bytes(), bits_.data())) out.push_back(static_cast<int>(i));
+    }
+#endif
+    return out;
+  }
+
+  /// Binds the calling thread. False when the system refuses; an empty set changes nothing.
+  bool apply() const noexcept {
+#ifdef __linux__
+    return bits_.empty() || ::sched_setaffinity(0, bytes(), bits_.data()) == 0;
+#else
+    return true;
+#endif
+  }
+
+ private:
+#ifdef __linux__
+  std::size_t bytes() const noexcept { return bits_.size() * sizeof(::cpu_set_t); }
+  std::vector<::cpu_set_t> bits_;
+#endif
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
+inline std::size_t parse_cpu_max(const char* text) noexcept {
+  char* end = nullptr;
+  const long long quota = std::strtoll(text, &end, 10);
+  if (end == text || quota <= 0) return 0;
+  const long long period = std::strtoll(end, nullptr, 10);
+  return period <= 0 ? 0 : static_cast<std::size_t>(quota / period + (quota % period != 0 ? 1 : 0));
+}
+
+/// What is in a small file of the system's; empty when it can't be read.
+inline std::string text_of(const std::string& path) {
+  std::string out;
+#ifdef __linux__
+  if (std::FILE* f = std::fopen(path.c_str(), "re")) {
+    char part[512];
+    while (const std::size_t n = std::fread(part, 1, sizeof(part), f)) out.append(part, n);
+    std::fclose(f);
+  }
+#else
+  static_cast<void>(path);
+#endif
+  return out;
+}
+
+/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for all below
+/// it; and in a container the path may be the host's, of which only the root is to be seen.
+inline std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2) {
+  std::size_t least = 0;
+  for (;;) {
+    while (group.ends_with('/')) group.remove_suffix(1);
+    const std::string folder = mount + std::string(group);
+    const std::string limit =
+        v2 ? text_of(folder + "/cpu.max")
+           : text_of(folder + "/cpu.cfs_quota_us") + ' ' + text_of(folder + "/cpu.cfs_period_us");
+    const std::size_t quota = parse_cpu_max(limit.c_str());
+    if (quota != 0 && (least == 0 || quota < least)) least = quota;
+    if (group.empty()) return least;
+    const std::size_t parent = group.rfind('/');
+    group = group.substr(0, parent == group.npos ? 0 : parent);
+  }
+}
+
+/// The processors that the control groups of this process leave it, 0: no limit.
+/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no controller
+/// \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified` beside v1's folders
+inline std::size_t cgroup_cpus(std::string_view groups, const std::string& mount) {
+  std::size_t least = 0;
+  const auto limit = [&](std::size_t quota) {
+    if (quota != 0 && (least == 0 || quota < least)) least = quota;
+  };
+  while (!groups.empty()) {
+    const std::string_view row = groups.substr(0, groups.find('\n'));
+    groups.remove_prefix(std::min(row.size() + 1, groups.size()));
+    const std::size_t first = row.find(':');
+    const std::size_t second = first == row.npos ? first : row.find(':', first + 1);
+    if (second == row.npos) continue;
+    const std::string_view controllers = row.substr(first + 1, second - first - 1), path = row.substr(second + 1);
+    if (controllers.empty()) {
+      limit(tightest_quota(mount, path, true));
+      limit(tightest_quota(mount + "/unified", path, true));
+    } else if ((',' + std::string(controllers) + ',').find(",cpu,") != std::string::npos) {
+      limit(tightest_quota(mount + '/' + std::string(controllers), path, false));
+      if (controllers != "cpu") limit(tightest_quota(mount + "/cpu", path, false));
+    }
+  }
+  return least;
+}
+
+}  // namespace detail
+
+/// The numbers of the processors that the calling thread may run on, ascending; empty where the system doesn't say.
+inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
+
+/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2, its own or
+/// one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where hardware_concurrency
+/// may say 64. Asks the system each time.
+inline std::size_t available_cpus() {
+  std::size_t n = allowed_cpus().size();
+  if (n == 0) n = std::thread::hardware_concurrency();
+#ifdef __linux__
+  if (const std::size_t quota = detail::cgroup_cpus(detail::text_of("/proc/self/cgroup"), "/sys/fs/cgroup")) {
+    n = std::min(n, quota);
+  }
+#endif
+  return std::max<std::size_t>(n, 1);
+}
+
+}  // namespace wick
+
+// ==== wick/run/detail/futex.hpp
+/// \file
+/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
+/// std::atomic::wait elsewhere).
+
+#include <climits>
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#else
+#endif
+
+namespace wick::detail {
+
+/// Sleeps while `word` holds `expected`; may return for no reason.
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+#ifdef __linux__
+  static_assert(sizeof(word) == 4);
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+#else
+  word.wait(expected, std::memory_order_relaxed);
+#endif
+}
+
+/// The same, for no longer than `most`, less than a second.
+inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                           std::chrono::nanoseconds most) noexcept {
+#ifdef __linux__
+  const timespec time{0, static_cast<long>(most.count())};
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr, 0);
+#else
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
+  }
+#endif
+}
+
+/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only its
+/// address is used.
+inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
+#ifdef __linux__
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+#else
+  count == 1 ? word.notify_one() : word.notify_all();
+#endif
+}
+
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
+
+/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very same code
+/// over atomics that try each interleaving and each order of memory that C++ allows; nobody else gives others.
+struct std_atomics {
+  template <class T>
+  using atomic = std::atomic<T>;
+  using mutex = std::mutex;
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept { futex_wait(word, expected); }
+  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       std::chrono::nanoseconds most) noexcept {
+    futex_wait_for(word, expected, most);
+  }
+  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
+  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
+  static std::chrono::nanoseconds now() noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }
+};
+
+/// A word on which one thread waits for one event. What was written before set is visible after wait, and to who saw
+/// is_set. The one who waited may destroy it at once.
+template <class Atomics = std_atomics>
+class basic_wake_flag {
+ public:
+  void set() noexcept {
+    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
+  }
+  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
+  void wait() noexcept {
+    for (;;) {
+      std::uint32_t seen = word_.load(std::memory_order_acquire);
+      if (seen == set_value) return;
+      if (seen == clear_value &&
+          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
+        continue;
+      }
+      Atomics::wait(word_, sleeping_value);
+    }
+  }
+  /// Only while nobody sets or waits.
+  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
+  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
+};
+
+using wake_flag = basic_wake_flag<>;
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/run_queues.hpp
+/// \file
+/// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of
+/// them.
+
+// ==== wick/run/detail/injector.hpp
+/// \file
+/// The shared queue in front of all workers: jobs from outside, and what did not fit in a worker's own.
+
+// ==== wick/run/job.hpp
+/// \file
+/// The smallest unit of work: a function pointer and a link. It lies inside what it works for (a coroutine frame, a
+/// loader), so queueing it allocates nothing.
+
+namespace wick {
+
+/// Derive from it, set `execute`, hand it to a queue (executor::post, io_pool::post). It lives at least until it is
+/// executed, is in one queue at a time, and is executed once for each time it was handed over. From then on the queue
+/// touches it no more: `execute` may free the job, reuse it, or hand it over again.
+struct job {
+  void (*execute)(job*) noexcept = nullptr;  ///< gets the job itself; must not throw
+  job* next = nullptr;                       ///< belongs to the queue that holds the job
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// FIFO, any thread, unbounded but without allocation: the links lie in the jobs.
+template <class Atomics = std_atomics>
+class basic_injector {
+ public:
+  void push(job* j) noexcept {
+    j->next = nullptr;
+    std::lock_guard lock(mutex_);
+    *last_ = j;
+    last_ = &j->next;
+    size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  job* pop() noexcept {
+    if (empty()) return nullptr;
+    std::lock_guard lock(mutex_);
+    job* const j = first_;
+    if (j == nullptr) return nullptr;
+    first_ = j->next;
+    if (first_ == nullptr) last_ = &first_;
+    size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    return j;
+  }
+  bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
+
+ private:
+  alignas(64) typename Atomics::template atomic<std::size_t> size_{0};
+  typename Atomics::mutex mutex_;
+  job* first_ = nullptr;
+  job** last_ = &first_;
+};
+
+using injector = basic_injector<>;
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/sharing_record.hpp
+/// \file
+/// Whether it pays to have one more worker awake, judged by how it went before.
+
+namespace wick::detail {
+
+/// A wake-up costs two threads about 5 µs together, and a job that goes to another processor takes its memory
+/// along, which costs each of the two 100 ns and more. So a burst of jobs of less than that is done sooner,
+/// and for a third of the time on the processors, by the worker that posted it. Nobody knows before how long
+/// a job will take; so those who look for work say how it went, and once it was in vain a few times in a row
+/// they should nap instead.
+///
+/// Any thread may call any member. What it tells is a hint: calls at the same time may be counted as one.
+class sharing_record {
+ public:
+  using nanoseconds = std::chrono::nanoseconds;
+
+  /// \param patience  how often it must have been in vain in a row
+  explicit sharing_record(std::uint32_t patience) noexcept : patience_(patience) {}
+
+  /// A worker with more than it can run at once has woken another.
+  void woke(nanoseconds now) noexcept { woke_.store(now.count(), std::memory_order_relaxed); }
+  /// A worker has nothing to do any more: soon after such a wake-up one worker less would have been enough.
+  /// `clock` is asked when there was one.
+  template <class Clock>
+  void idle(Clock&& clock) noexcept {
+    const nanoseconds::rep woke = woke_.load(std::memory_order_relaxed);
+    if (woke == 0) return;
+    woke_.store(0, std::memory_order_relaxed);
+    judge(clock().count() - woke >= worth_a_wake.count());
+  }
+  /// Somebody has run `jobs` of another's in that time.
+  void took(std::size_t jobs, nanoseconds time) noexcept { judge(time >= worth_a_move * jobs); }
+
+  bool in_vain() const noexcept { return in_vain_.load(std::memory_order_relaxed) >= patience_; }
+  /// How long to nap: the longer it has been in vain, the longer, from 0.1 to 0.8 ms.
+  nanoseconds nap() const noexcept {
+    const std::uint32_t more = in_vain_.load(std::memory_order_relaxed) - patience_;
+    return shortest_nap * (1u << std::min<std::uint32_t>(more, 3));
+  }
+
+ private:
+  static constexpr nanoseconds worth_a_wake = std::chrono::microseconds(20), worth_a_move{250},
+                               shortest_nap = std::chrono::microseconds(100);
+
+  void judge(bool was_of_use) noexcept {
+    const std::uint32_t n = in_vain_.load(std::memory_order_relaxed);
+    const std::uint32_t now = was_of_use ? 0 : std::min(n + 1, patience_ + 3);
+    if (now != n) in_vain_.store(now, std::memory_order_relaxed);
+  }
+
+  const std::uint32_t patience_;
+  std::atomic<std::uint32_t> in_vain_{0};
+  std::atomic<nanoseconds::rep> woke_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/event_count.hpp
+/// \file
+/// Where idle workers sleep. Nobody spins, nobody misses a wake-up, and a burst of work wakes one worker,
+/// which wakes the next.
+
+namespace wick {
+
+/// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic
+/// operation on it and no fence is needed.
+///
+/// Why no wake-up is lost: a producer publishes its item, then touches the word (notify). A worker touches
+/// the word (retire), then looks for items once more. The two touches have an order: if the producer's is
+/// first, the worker's look sees the item; if the worker's is first, the producer sees it sleeping and hands
+/// it a permit. A producer that sees a searcher leaves it to that one: a searcher looks again after its own
+/// touch.
+///
+/// Where work comes in bursts that are over before a woken worker is of use, a worker naps before it sleeps:
+/// it looks again by itself after a while, and until then who has work that can wait so long
+/// (notify_unless_napping) need not wake anybody. The end of a nap is a touch like any other, with a look
+/// after it.
+///
+/// What a thread wrote before notify is visible to the one it wakes. Any thread may call any member, in the
+/// order begin_search, then found or retire, after retire either cancel or sleep, which both make it a
+/// searcher again; between the two, begin_nap and either end_nap or nap, as often as it likes. When it is
+/// destroyed nobody may sleep: notify_all, and join those who did. `Atomics` is the tests'
+/// (detail::std_atomics).
+template <class Atomics = detail::std_atomics>
+class basic_event_count {
+ public:
+  /// An item was published. Wakes one sleeper unless someone searches already.
+  void notify() noexcept { wake_for(state_.fetch_add(0, std::memory_order_acq_rel)); }
+
+  /// The same for an item that can wait for as long as a nap takes: wakes nobody while somebody naps. Whether
+  /// it has woken one.
+  bool notify_unless_napping() noexcept {
+    const std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
+    return napping(seen) == 0 && wake_for(seen);
+  }
+
+  /// Wakes everyone who sleeps (to stop).
+  void notify_all() noexcept {
+    std::uint64_t seen = state_.fetch_add(0, std::memory_order_acq_rel);
+    while (sleeping(seen) != 0) {
+      const std::uint64_t n = sleeping(seen);
+      if (state_.compare_exchange_weak(seen, seen - n * one_sleeping + n * one_searching,
+                                       std::memory_order_acq_rel)) {
+        permits_.fetch_add(static_cast<std::uint32_t>(n), std::memory_order_release);
+        Atomics::wake_all(permits_);
+        return;
+      }
+    }
+  }
+
+  /// A worker begins to look in other places than its own queue.
+  void begin_search() noexcept { state_.fetch_add(one_searching, std::memory_order_acq_rel); }
+
+  /// A searcher found something and stops searching. Producers relied on it, so the last one to stop looks
+  /// once more after its touch, `more()`, and wakes a successor when there is anything and nobody naps: a
+  /// producer that touched before has published what is looked for, one that touches later sees that nobody
+  /// searches. Whether it has woken one.
+  template <class Look>
+  bool found(Look&& more) noexcept {
+    return searching(state_.fetch_sub(one_searching, std::memory_order_acq_rel)) == 1 && more() &&
+           notify_unless_napping();
+  }
+  /// The same without a look: wakes a successor in any case, which costs a wake-up for nothing when there is
+  /// nothing.
+  void found() noexcept {
+    found([] { return true; });
+  }
+
+  /// A searcher found nothing and announces that it will sleep. It must look everywhere once more, and then
+  /// either cancel() or sleep().
+  void retire() noexcept { state_.fetch_add(one_sleeping - one_searching, std::memory_order_acq_rel); }
+
+  /// There was something after all: the caller is a searcher again.
+  void cancel() noexcept {
+    std::uint64_t seen = state_.load(std::memory_order_relaxed);
+    while (sleeping(seen) != 0) {
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching, std::memory_order_acq_rel))
+        return;
+    }
+    take_permit();  // a notify chose this sleeper already
+  }
+
+  /// Sleeps until chosen by a notify; the caller is a searcher then.
+  void sleep() noexcept { take_permit(); }
+
+  /// One that has retired will sleep for a while only: then it must either nap() or end_nap().
+  void begin_nap() noexcept { state_.fetch_add(one_napping, std::memory_order_relaxed); }
+
+  /// Sleeps until chosen by a notify, true and the caller is a searcher then; or for as long as `most`, false
+  /// and all is as if it had retired just now.
+  bool nap(std::chrono::nanoseconds most) noexcept {
+    Atomics::wait_for(permits_, 0, most);
+    // A permit first: the wake-up that came with it may have been the only one, and this thread has used it
+    // up. A load might be of before it.
+    bool chosen = false;
+    std::uint32_t n = permits_.fetch_add(0, std::memory_order_relaxed);
+    while (n != 0 && !chosen) chosen = permits_.compare_exchange_weak(n, n - 1, std::memory_order_relaxed);
+    end_nap();  // acquires what the one who chose it wrote, too
+    return chosen;
+  }
+  /// Who relied on the nap is relieved of it only by a look after this.
+  void end_nap() noexcept { state_.fetch_sub(one_napping, std::memory_order_acquire); }
+
+  /// For tests and reports. Who naps sleeps.
+  std::uint32_t sleepers() const noexcept {
+    return static_cast<std::uint32_t>(sleeping(state_.load(std::memory_order_acquire)));
+  }
+
+ private:
+  // Who naps is counted twice: among the sleepers, too, so that notify wakes it like any other.
+  static constexpr std::uint64_t one_sleeping = 1;
+  static constexpr std::uint64_t one_napping = std::uint64_t{1} << 20;
+  static constexpr std::uint64_t one_searching = std::uint64_t{1} << 40;
+  static constexpr std::uint64_t sleeping(std::uint64_t s) noexcept { return s % one_napping; }
+  static constexpr std::uint64_t napping(std::uint64_t s) noexcept { return s % one_searching / one_napping; }
+  static constexpr std::uint64_t searching(std::uint64_t s) noexcept { return s / one_searching; }
+
+  bool wake_for(std::uint64_t seen) noexcept {
+    while (sleeping(seen) != 0 && searching(seen) == 0) {
+      // The woken one counts as searching from now on, so that the next notify needs no system call.
+      if (state_.compare_exchange_weak(seen, seen - one_sleeping + one_searching,
+                                       std::memory_order_acq_rel)) {
+        permits_.fetch_add(1, std::memory_order_release);
+        Atomics::wake_one(permits_);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void take_permit() noexcept {
+    std::uint32_t n = permits_.load(std::memory_order_acquire);
+    for (;;) {
+      if (n == 0) {
+        Atomics::wait(permits_, 0);
+        n = permits_.load(std::memory_order_acquire);
+      } else if (permits_.compare_exchange_weak(n, n - 1, std::memory_order_acq_rel)) {
+        return;
+      }
+    }
+  }
+
+  template <class T>
+  using atomic = typename Atomics::template atomic<T>;
+  alignas(64) atomic<std::uint64_t> state_{0};
+  alignas(64) atomic<std::uint32_t> permits_{0};
+};
+
+using event_count = basic_event_count<>;
+
+}  // namespace wick
+
+// ==== wick/run/steal_queue.hpp
+/// \file
+/// A worker's own queue: it puts jobs in, it and the others take the oldest out.
+
+namespace wick {
+
+/// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
+/// batches leave in order and the oldest sample holds up all others.
+///
+/// push: only the owner. pop, pop_half, empty, size: any thread. What the owner wrote before push is visible
+/// to who pops. The queue does not own what it holds; it must be empty (or its content accounted for
+/// elsewhere) when it is destroyed.
+template <class T, class Atomics = detail::std_atomics>
+class steal_queue {
+  template <class V>
+  using atomic = typename Atomics::template atomic<V>;
+
+ public:
+  /// \param capacity rounded up to a power of two
+  explicit steal_queue(std::size_t capacity)
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
+        items_(new atomic<T*>[mask_ + 1]()) {}
+
+  std::size_t capacity() const noexcept { return mask_ + 1; }
+
+  /// False when full.
+  bool push(T* item) noexcept {
+    const std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+    // acquire: a consumer's read of the item is over before its slot is written again
+    if (tail - head_.load(std::memory_order_acquire) > mask_) return false;
+    items_[tail & mask_].store(item, std::memory_order_relaxed);
+    tail_.store(tail + 1, std::memory_order_release);  // publishes the item and what it points to
+    return true;
+  }
+
+  /// The oldest item, or null when there is none.
+  T* pop() noexcept {
+    T* item;
+    return pop_half(&item, 1) != 0 ? item : nullptr;
+  }
+  /// The oldest items, into `to`: half of what is there, rounded up, at most `most`. How many; what lies
+  /// behind them in `to` is lost.
+  std::size_t pop_half(T** to, std::size_t most) noexcept {
+    // An old head does no harm: the exchange below fails then and brings the new one.
+    std::uint64_t head = head_.load(std::memory_order_relaxed);
+    for (;;) {
+      // acquire: sees the items up to this tail, and what they point to
+      const std::uint64_t tail = tail_.load(std::memory_order_acquire);
+      if (head >= tail) return 0;
+      const std::uint64_t n = most == 1 ? 1 : std::min<std::uint64_t>((tail - head + 1) / 2, most);
+      for (std::uint64_t i = 0; i < n; ++i)
+        to[i] = items_[(head + i) & mask_].load(std::memory_order_relaxed);
+      // release: the reads above are over before the producer may see the slots as free.
+      // On failure another took some, and `head` is the new one: 64 bits never come round.
+      if (head_.compare_exchange_weak(head, head + n, std::memory_order_release, std::memory_order_relaxed)) {
+        return static_cast<std::size_t>(n);
+      }
+    }
+  }
+
+  bool empty() const noexcept {
+    return head_.load(std::memory_order_acquire) >= tail_.load(std::memory_order_acquire);
+  }
+  /// Of a moment that is over; while others push and pop it may be off by what they did meanwhile.
+  std::size_t size() const noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_acquire),
+                        tail = tail_.load(std::memory_order_acquire);
+    return tail > head ? static_cast<std::size_t>(tail - head) : 0;
+  }
+
+ private:
+  const std::size_t mask_;
+  const std::unique_ptr<atomic<T*>[]> items_;
+  alignas(64) atomic<std::uint64_t> head_{0};
+  alignas(64) atomic<std::uint64_t> tail_{0};
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// All of the executor but its threads: who gets which job, and who sleeps when. post and stop: any thread.
+/// next: one thread a worker number. A job that was posted is handed out once, and is not left lying while a
+/// worker sleeps that could take it; a worker's own job may lie there for as long as others nap, 0.8 ms at
+/// most (see sharing_record). What was written before post is visible to who gets the job.
+template <class Atomics = std_atomics>
+class basic_run_queues {
+ public:
+  /// \param patience  how often it must have been no use to be awake, in a row, before workers nap
+  basic_run_queues(std::size_t workers, std::size_t capacity, std::uint32_t patience = 4)
+      : sharing_(patience) {
+    workers_.reserve(workers);
+    for (std::size_t i = 0; i < workers; ++i) {
+      workers_.push_back(std::make_unique<worker>(capacity, static_cast<std::uint32_t>(i * 0x9E3779B9u + 1)));
+    }
+  }
+
+  std::size_t workers() const noexcept { return workers_.size(); }
+
+  /// `from`: the number of the worker that calls, or anything higher.
+  void post(job* j, std::size_t from) noexcept {
+    const bool own = from < workers_.size();
+    if (!own || !workers_[from]->queue.push(j)) injector_.push(j);
+    if (!own) {
+      idle_.notify();
+    } else if (workers_.size() > 1) {
+      // The only worker there is would be awake, and would look once more before it sleeps.
+      if (idle_.notify_unless_napping()) sharing_.woke(Atomics::now());
+    }
+  }
+
+  /// The next job of worker `number`; sleeps while there is none. Null after stop(), when there is nothing
+  /// anywhere.
+  job* next(std::size_t number) noexcept {
+    worker& w = *workers_[number];
+    if (job* j = find(w)) return j;
+    idle_.begin_search();
+    bool leaves_the_workers_theirs = false;
+    if (w.taken != 0) {
+      sharing_.took(std::exchange(w.taken, 0), Atomics::now() - w.taken_at);
+      leaves_the_workers_theirs = naps(w);
+    }
+    for (bool idle = false;; leaves_the_workers_theirs = false) {
+      if (!leaves_the_workers_theirs) {
+        job* j = steal_some(w);
+        if (j == nullptr) j = injector_.pop();
+        if (j != nullptr) {
+          w.empty_naps = 0;
+          if (idle_.found([this] { return anything(); })) sharing_.woke(Atomics::now());
+          return j;
+        }
+        if (!std::exchange(idle, true)) sharing_.idle(&Atomics::now);
+      }
+      idle_.retire();
+      if (!rest(w, leaves_the_workers_theirs)) return nullptr;
+    }
+  }
+
+  /// From now on next returns null instead of sleeping.
+  void stop() noexcept {
+    stopping_.store(true, std::memory_order_release);
+    idle_.notify_all();
+  }
+
+  /// Eight jobs or more, or all that fit, in the own queue of worker `number`, which calls.
+  bool is_long(std::size_t number) const noexcept {
+    const auto& queue = workers_[number]->queue;
+    return queue.size() >= std::min<std::size_t>(8, queue.capacity());
+  }
+  /// Whether a job is in any of the queues.
+  bool anything() const noexcept {
+    if (!injector_.empty()) return true;
+    for (const auto& w : workers_) {
+      if (!w->queue.empty()) return true;
+    }
+    return false;
+  }
+
+  std::uint64_t stolen() const noexcept {
+    std::uint64_t n = 0;
+    for (const auto& w : workers_) n += w->stolen.load(std::memory_order_relaxed);
+    return n;
+  }
+  std::size_t asleep() const noexcept { return idle_.sleepers(); }
+
+ private:
+  template <class T>
+  using atomic = typename Atomics::template atomic<T>;
+  static constexpr std::size_t max_taken = 8;
+  static constexpr std::uint32_t max_empty_naps = 4;
+
+  struct alignas(64) worker {
+    worker(std::size_t capacity, std::uint32_t seed) : queue(capacity), random(seed) {}
+    steal_queue<job, Atomics> queue;
+    std::atomic<std::uint64_t> stolen{0};  // only for reports
+    std::uint32_t random;
+    std::uint32_t tick = 0;
+    std::uint32_t empty_naps = 0;          // in a row
+    std::size_t taken = 0;                 // jobs of another's that it runs, or has run
+    std::chrono::nanoseconds taken_at{0};  // when it began
+  };
+
+  bool naps(const worker& w) const noexcept {
+    return workers_.size() > 1 && sharing_.in_vain() && w.empty_naps < max_empty_naps;
+  }
+  /// Of one that has retired: looks once more, naps and sleeps, until it has reason to search again. False
+  /// after the stop, when there is nothing more.
+  bool rest(worker& w, bool leaves_the_workers_theirs) noexcept {
+    for (;; leaves_the_workers_theirs = false) {
+      const bool nap = naps(w);
+      if (nap) idle_.begin_nap();
+      // Before the look: who sees the stop sees what was posted before it, and must not leave that behind.
+      const bool stopping = stopping_.load(std::memory_order_acquire);
+      const bool there = nap && leaves_the_workers_theirs ? !injector_.empty() : anything();
+      if (there || stopping) {
+        if (nap) idle_.end_nap();
+        idle_.cancel();
+        if (!there) idle_.found();
+        return there;
+      }
+      if (!nap) {
+        idle_.sleep();
+        return true;
+      }
+      ++w.empty_naps;
+      if (idle_.nap(sharing_.nap())) return true;
+    }
+  }
+
+  /// Own and shared queue take turns, so that neither can starve the other. And once in 64 turns another's
+  /// queue comes first: its worker may be at something long while this one never runs out of work.
+  job* find(worker& w) noexcept {
+    const std::uint32_t tick = w.tick++;
+    if (tick % 64 == 63) {
+      if (job* j = steal(w)) return j;
+    }
+    if ((tick & 1) != 0) {
+      if (job* j = injector_.pop()) return j;
+    }
+    if (job* j = w.queue.pop()) return j;
+    return injector_.pop();
+  }
+
+  /// Another's oldest job, from a random one on.
+  job* steal(worker& thief) noexcept {
+    job* one;
+    return steal_from_any(thief, &one, 1) != 0 ? one : nullptr;
+  }
+  /// Some of another's jobs: gives one back, the others lie in the own queue, which is empty. A job at a time
+  /// would cost more than a short job does: each of the two takes the head of the queue from the other's
+  /// cache.
+  job* steal_some(worker& thief) noexcept {
+    std::array<job*, max_taken> jobs;
+    const std::size_t n = steal_from_any(thief, jobs.data(), std::min(max_taken, thief.queue.capacity() + 1));
+    if (n == 0) return nullptr;
+    thief.taken = n;
+    thief.taken_at = Atomics::now();
+    for (std::size_t i = 1; i < n; ++i) thief.queue.push(jobs[i]);
+    return jobs[0];
+  }
+  std::size_t steal_from_any(worker& thief, job** to, std::size_t most) noexcept {
+    const std::size_t n = workers_.size();
+    thief.random = thief.random * 1664525u + 1013904223u;
+    const std::size_t start = thief.random % n;
+    for (std::size_t i = 0; i < n; ++i) {
+      worker& victim = *workers_[(start + i) % n];
+      if (&victim == &thief) continue;
+      if (const std::size_t got = victim.queue.pop_half(to, most)) {
+        thief.stolen.store(thief.stolen.load(std::memory_order_relaxed) + got, std::memory_order_relaxed);
+        return got;
+      }
+    }
+    return 0;
+  }
+
+  basic_event_count<Atomics> idle_;
+  sharing_record sharing_;
+  basic_injector<Atomics> injector_;
+  atomic<bool> stopping_{false};
+  std::vector<std::unique_ptr<worker>> workers_;
+};
+
+using run_queues = basic_run_queues<>;
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/thread_name.hpp
+/// \file
+/// Names for threads, so that top, perf and a debugger say who is who.
+
+#if defined(__linux__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace wick::detail {
+
+/// "wick-3"; the system keeps 15 characters.
+inline void name_this_thread(const char* name, std::size_t number) noexcept {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
+#if defined(__linux__)
+  ::pthread_setname_np(::pthread_self(), text);
+#elif defined(__APPLE__)
+  ::pthread_setname_np(text);
+#else
+  (void)text;
+#endif
+}
+
+}  // namespace wick::detail
+
+// ==== wick/run/io_pool.hpp
+/// \file
+/// Threads for calls that block, so that workers never do.
+
+namespace wick {
+
+class executor;
+
+namespace detail {
+inline void post_to(executor& on, job* j) noexcept;
+}
+
+/// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)` runs
+/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written before the
+/// call is visible to f, and what f wrote to who continues.
+///
+/// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the processors that
+/// the thread which made the pool may run on, whoever makes the first call. The destructor is stop(); in a forked child,
+/// which has none of the threads, both do nothing.
+class io_pool {
+ public:
+  explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
+  io_pool(const io_pool&) = delete;
+  io_pool& operator=(const io_pool&) = delete;
+  ~io_pool() {
+    stop();
+    // In a forked child the threads are missing, and destroying what they waited on would wait for them.
+    if (born_.elsewhere()) static_cast<void>(shared_.release());
+  }
+
+  std::size_t threads() const noexcept { return count_; }
+
+  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
+  /// forked child: nobody would run the job.
+  void post(job* j) {
+    born_.require_same("a blocking call was started");
+    shared& s = *shared_;
+    {
+      std::lock_guard lock(s.mutex);
+      if (s.stopping) {
+        throw std::logic_error(
+            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks end before");
+      }
+      if (s.threads.empty()) start();
+      j->next = nullptr;
+      *s.last = j;
+      s.last = &j->next;
+    }
+    s.wake.notify_one();
+  }
+
+  /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at a time.
+  void stop() noexcept {
+    if (born_.elsewhere()) return;
+    shared& s = *shared_;
+    {
+      std::lock_guard lock(s.mutex);
+      s.stopping = true;
+    }
+    s.wake.notify_all();
+    for (std::thread& t : s.threads) {
+      if (t.joinable()) t.join();
+    }
+    s.threads.clear();
+  }
+
+  template <class F>
+  class [[nodiscard]] run_awaiter : job {
+    using result = std::invoke_result_t<F&>;
+
+   public:
+    run_awaiter(io_pool& io, executor& on, F f) : io_(io), on_(on), f_(std::move(f)) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      execute = [](job* j) noexcept {
+        auto* self = static_cast<run_awaiter*>(j);
+        try {
+          if constexpr (std::is_void_v<result>) self->f_();
+          else self->value_.emplace(self->f_());
+        } catch (...) {
+          self->exception_ = std::current_exception();
+        }
+        self->execute = [](job* back) noexcept { detail::resume(static_cast<run_awaiter*>(back)->handle_); };
+        detail::post_to(self->on_, j);
+      };
+      io_.post(this);
+    }
+    result await_resume() {
+      if (exception_) std::rethrow_exception(std::move(exception_));
+      if constexpr (!std::is_void_v<result>) return std::move(*value_);
+    }
+
+   private:
+    struct nothing {};
+    io_pool& io_;
+    executor& on_;
+    F f_;
+    std::coroutine_handle<> handle_;
+    std::conditional_t<std::is_void_v<result>, nothing, std::optional<result>> value_;
+    std::exception_ptr exception_;
+  };
+
+  /// Any coroutine. `f` is moved into its frame and called once, on another thread, when the result is awaited; it
+  /// returns a value or nothing. Awaiting throws what f threw, and what post throws.
+  template <class F>
+  run_awaiter<F> run(executor& on, F f) {
+    return {*this, on, std::move(f)};
+  }
+
+ private:
+  struct shared {
+    std::mutex mutex;
+    std::condition_variable wake;
+    job* first = nullptr;
+    job** last = &first;
+    bool stopping = false;
+    std::vector<std::thread> threads;
+  };
+
+  void start() {
+    shared_->threads.reserve(count_);
+    for (std::size_t i = 0; i < count_; ++i) {
+      shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
+        detail::name_this_thread("wick-io", i);
+        cpus.apply();  // the caller may be a worker that is bound to one
+        work(s);
+      });
+    }
+  }
+  static void work(shared& s) noexcept {
+    std::unique_lock lock(s.mutex);
+    for (;;) {
+      s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
+      if (s.first == nullptr) return;
+      job* const j = s.first;
+      s.first = j->next;
+      if (s.first == nullptr) s.last = &s.first;
+      lock.unlock();
+      j->execute(j);
+      lock.lock();
+    }
+  }
+
+  const std::size_t count_;
+  const detail::process_mark born_;
+  const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
+  std::unique_ptr<shared> shared_;
+};
+
+}  // namespace wick
+
+// ==== wick/run/timer_queue.hpp
+/// \file
+/// Deadlines, and one thread that sleeps until the next of them.
+
+namespace wick {
+
+/// One deadline; lies inside what waits for it, and lives until `expired` was called or cancel() returned
+/// true. Its other members belong to the queue.
+struct timer {
+  using clock = std::chrono::steady_clock;
+
+  clock::time_point due{};
+  /// Called once, on the queue's thread: with true at the deadline or soon after it, with false when the
+  /// queue is stopped before. The timer is the caller's again; it may free it. It must neither block nor
+  /// throw.
+  void (*expired)(timer*, bool on_time) noexcept = nullptr;
+
+  std::size_t place = unseen;
+  std::uint64_t number = 0;
+  timer* next = nullptr;
+  static constexpr std::size_t unseen = ~std::size_t{0}, over = unseen - 1;
+};
+
+/// A heap of timers and its thread, which is started with the first of them and kept. Each executor has one;
+/// most users want sleep_for. Timers of the same deadline expire in the order in which they were added.
+///
+/// add, cancel, size: any thread. What was written before add is visible to `expired`. The destructor is
+/// stop().
+class timer_queue {
+ public:
+  timer_queue() : shared_(std::make_unique<shared>()) {}
+  timer_queue(const timer_queue&) = delete;
+  timer_queue& operator=(const timer_queue&) = delete;
+  ~timer_queue() {
+    stop();
+    // In a forked child the thread is missing, and destroying what it waited on would wait for it.
+    if (born_.elsewhere()) static_cast<void>(shared_.release());
+  }
+
+  /// False, and `expired` is not called, when the timer was cancelled before or the queue was stopped.
+  /// \throws std::bad_alloc, std::system_error when the thread can't be started, std::logic_error in a forked
+  /// child
+  bool add(timer& t) {
+    born_.require_same("a timer was set");
+    shared& s = *shared_;
+    bool earliest = false;
+    {
+      std::lock_guard lock(s.mutex);
+      if (s.stopping || t.place == timer::over) return false;
+      if (!s.thread.joinable()) {
+        s.thread = std::thread([&s, cpus = cpus_] {
+          detail::name_this_thread("wick-time", 0);
+          cpus.apply();  // the caller may be a worker that is bound to one
+          work(s);
+        });
+      }
+      s.heap.push_back(&t);
+      t.number = s.added++;
+      s.up(s.heap.size() - 1);
+      earliest = t.place == 0;
+    }
+    if (earliest) s.wake.notify_one();
+    return true;
+  }
+
+  /// True: the timer was waiting, `expired` is not called. False: it is being called, was, or, for a timer
+  /// that has not been added yet, never will be.
+  bool cancel(timer& t) noexcept {
+    if (born_.elsewhere()) return false;
+    std::lock_guard lock(shared_->mutex);
+    const std::size_t place = std::exchange(t.place, timer::over);
+    if (place >= timer::over) return false;
+    shared_->take_out(place);
+    return true;
+  }
+
+  /// Timers that wait at this moment.
+  std::size_t size() const noexcept {
+    std::lock_guard lock(shared_->mutex);
+    return shared_->heap.size();
+  }
+
+  /// Expires all that wait, at once and with false, and ends the thread; add says false from now on. By one
+  /// thread at a time, and not on the queue's own.
+  void stop() noexcept {
+    if (born_.elsewhere()) return;
+    {
+      std::lock_guard lock(shared_->mutex);
+      shared_->stopping = true;
+    }
+    shared_->wake.notify_one();
+    if (shared_->thread.joinable()) shared_->thread.join();
+  }
+
+ private:
+  struct shared {
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::vector<timer*> heap;  // the earliest at 0; each knows its place
+    std::uint64_t added = 0;
+    bool stopping = false;
+    std::thread thread;
+
+    static bool before(const timer* a, const timer* b) noexcept {
+      return a->due != b->due ? a->due < b->due : a->number < b->number;
+    }
+    void put(std::size_t i, timer* t) noexcept {
+      heap[i] = t;
+      t->place = i;
+    }
+    void up(std::size_t i) noexcept {
+      timer* const t = heap[i];
+      for (; i != 0 && before(t, heap[(i - 1) / 2]); i = (i - 1) / 2) put(i, heap[(i - 1) / 2]);
+      put(i, t);
+    }
+    void down(std::size_t i) noexcept {
+      timer* const t = heap[i];
+      for (;;) {
+        std::size_t child = 2 * i + 1;
+        if (child >= heap.size()) break;
+        if (child + 1 < heap.size() && before(heap[child + 1], heap[child])) ++child;
+        if (!before(heap[child], t)) break;
+        put(i, heap[child]);
+        i = child;
+      }
+      put(i, t);
+    }
+    void take_out(std::size_t i) noexcept {
+      timer* const last = heap.back();
+      heap.pop_back();
+      if (i == heap.size()) return;
+      put(i, last);
+      up(i);
+      down(last->place);
+    }
+  };
+
+  static void work(shared& s) noexcept {
+    std::unique_lock lock(s.mutex);
+    for (;;) {
+      // All that are due are taken out under one lock and told without it.
+      timer* first = nullptr;
+      timer** end = &first;
+      const timer::clock::time_point now = timer::clock::now();
+      const bool on_time = !s.stopping;
+      while (!s.heap.empty() && (!on_time || s.heap.front()->due <= now)) {
+        timer* const t = s.heap.front();
+        s.take_out(0);
+        t->place = timer::over;
+        t->next = nullptr;
+        *end = t;
+        end = &t->next;
+      }
+      if (first != nullptr) {
+        lock.unlock();
+        while (first != nullptr) {
+          timer* const t = std::exchange(first, first->next);
+          t->expired(t, on_time);
+        }
+        lock.lock();
+      } else if (s.stopping) {
+        return;
+      } else if (s.heap.empty()) {
+        s.wake.wait(lock);
+      } else {
+        s.wake.wait_until(lock, s.heap.front()->due);
+      }
+    }
+  }
+
+  const detail::process_mark born_;
+  const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
+  std::unique_ptr<shared> shared_;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+struct executor_options {
+  std::size_t workers = 0;         ///< 0: available_cpus()
+  std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
+  std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
+  std::string name = "wick";       ///< of the threads, as top shows them
+  std::vector<int> pin_to = {};    ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
+};
+
+/// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
+/// which every worker looks at between any two jobs, and now and then each looks into another's queue though its own is
+/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. Only what workers post
+/// themselves may lie there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then
+/// free workers come round now and then instead of being woken. A worker must not block: what waits suspends (see io(),
+/// sleep_for, channel).
+///
+/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
+/// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between
+/// workers, there is no order.
+///
+/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for) is woken
+/// with wick::cancelled, and a blocking call that begins after it has is refused with an exception. Loaders and scopes
+/// that use the executor must be gone before, and calls of post from other threads must have returned. Not on a worker.
+/// It is neither copied nor moved: workers point into it.
+///
+/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end of the
+/// program. In a forked child its threads don't exist: there post throws std::logic_error instead of waiting for ever,
+/// and the destructor leaves all as it is.
+class executor {
+ public:
+  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker can't be
+  /// bound to the processor that pin_to names
+  explicit executor(executor_options options = {});
+  explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
+  executor(const executor&) = delete;
+  executor& operator=(const executor&) = delete;
+  ~executor();
+
+  std::size_t workers() const noexcept { return queues_.workers(); }
+  /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
+  std::size_t slots() const noexcept { return workers() + max_helpers; }
+  /// Where blocking calls go.
+  io_pool& io() noexcept { return io_; }
+  /// Who wakes up at a given time; see sleep_for.
+  timer_queue& timers() noexcept { return timers_; }
+
+  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and is run
+  /// exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
+  void post(job* j);
+
+  /// True in a forked child, where nobody would run a job.
+  bool forked() const noexcept { return born_.elsewhere(); }
+  /// For who is about to wait for a worker. \throws std::logic_error in a forked child
+  void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
+
+  /// `co_await ex.schedule();` continues on a worker.
+  class [[nodiscard]] schedule_awaiter : job {
+   public:
+    explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
+      on_.post(this);
+    }
+    void await_resume() const noexcept {}
+
+   private:
+    executor& on_;
+    std::coroutine_handle<> handle_;
+  };
+  schedule_awaiter schedule() noexcept { return schedule_awaiter(*this); }
+
+  static constexpr std::size_t none = ~std::size_t{0};
+  /// The number of the calling thread among this executor's slots; `none` for a foreign thread. Not to be kept over a
+  /// suspension.
+  std::size_t this_slot() const noexcept {
+    const identity& me = self();
+    return me.of == this ? me.slot : none;
+  }
+
+  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are
+  /// lent. Made and destroyed on the same thread, nested like scopes; who gets the slot next sees what was done in
+  /// it. What a helper posts goes to the shared queue.
+  class helper {
+   public:
+    explicit helper(executor& ex) noexcept;
+    helper(const helper&) = delete;
+    helper& operator=(const helper&) = delete;
+    ~helper();
+    explicit operator bool() const noexcept { return slot_ != none; }
+
+   private:
+    executor& ex_;
+    std::size_t slot_ = none;
+    const executor* outer_of_ = nullptr;
+    std::size_t outer_slot_ = none;
+  };
+
+  /// Whether so much is in the calling worker's own queue that others will find something for a while; false on any
+  /// other thread.
+  bool queue_is_long() const noexcept {
+    const identity& me = self();
+    return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
+  }
+  /// A hint for a long job that could make room by posting its rest: whether any job waits for a worker.
+  bool job_waits() const noexcept { return queues_.anything(); }
+  /// Jobs that were taken from another worker's queue, so far.
+  std::uint64_t stolen() const noexcept { return queues_.stolen(); }
+  /// Workers asleep at this moment: a number that may be old when it is looked at.
+  std::size_t asleep() const noexcept { return queues_.asleep(); }
+
+ private:
+  static constexpr std::size_t max_helpers = 8;
+  static constexpr int unbound = std::numeric_limits<int>::min();
+
+  /// With pin_to, one a worker.
+  struct binding {
+    detail::wake_flag tried;
+    int refused = unbound;
+  };
+  struct identity {
+    const executor* of = nullptr;
+    std::size_t slot = none;
+  };
+  [[gnu::noinline]] static identity& self() noexcept {
+    thread_local identity me;
+    return me;
+  }
+
+  static void bind(binding& to, int cpu) noexcept {
+    if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
+    to.tried.set();
+  }
+  void work(std::size_t number) noexcept;
+  void end_workers() noexcept;
+
+  const detail::process_mark born_;
+  detail::run_queues queues_;
+  std::atomic<std::uint32_t> helpers_{0};
+  std::vector<std::thread> workers_;
+  io_pool io_;
+  timer_queue timers_;
+};
+
+inline executor::executor(executor_options options)
+    : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
+      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
+  const std::size_t n = workers();
+  workers_.reserve(n);
+  // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
+  const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
+  try {
+    for (std::size_t i = 0; i < n; ++i) {
+      const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
+      binding* const to = bindings ? &bindings[i] : nullptr;
+      workers_.emplace_back([this, i, cpu, to, name = options.name] {
+        detail::name_this_thread(name.c_str(), i);
+        if (to != nullptr) bind(*to, cpu);
+        work(i);
+      });
+    }
+    for (std::size_t i = 0; bindings && i < n; ++i) {
+      bindings[i].tried.wait();
+      if (bindings[i].refused == unbound) continue;
+      std::string allowed;
+      for (const int c : allowed_cpus()) allowed += ' ' + std::to_string(c);
+      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) + " can't be bound to processor " +
+                                  std::to_string(bindings[i].refused) + "; pin_to may name" + allowed);
+    }
+  } catch (...) {  // no more threads to be had: those that started must be joined
+    end_workers();
+    throw;
+  }
+}
+
+inline executor::~executor() {
+  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
+    static_cast<void>(std::make_unique<std::vector<std::thread>>(std::move(workers_)).release());
+    return;
+  }
+  timers_.stop();  // wakes who sleeps, with "cancelled"
+  io_.stop();      // what it still has is done, and posts its continuations here
+  end_workers();
+}
+
+inline void executor::end_workers() noexcept {
+  queues_.stop();
+  for (std::thread& w : workers_) w.join();
+}
+
+inline void executor::post(job* j) {
+  if (forked()) require_workers();
+  const identity& me = self();
+  queues_.post(j, me.of == this ? me.slot : none);
+}
+
+inline void executor::work(std::size_t number) noexcept {
+  self() = {this, number};
+  while (job* const j = queues_.next(number)) j->execute(j);
+}
+
+inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
+  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
+  for (;;) {
+    std::size_t i = 0;
+    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
+    if (i == max_helpers) return;
+    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
+      slot_ = ex.workers() + i;
+      break;
+    }
+  }
+  identity& me = self();
+  outer_of_ = me.of;
+  outer_slot_ = me.slot;
+  me = {&ex, slot_};
+}
+
+inline void detail::post_to(executor& on, job* j) noexcept { on.post(j); }
+
+inline executor::helper::~helper() {
+  if (slot_ == none) return;
+  self() = {outer_of_, outer_slot_};
+  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
+}
+
+}  // namespace wick
+
+namespace wick {
+
+class byte_budget;
+
+/// Whose turn it is where memory is short: the lowest first, epoch by epoch.
+struct turn {
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;
+
+  constexpr turn(std::uint64_t in_epoch, std::uint64_t at) noexcept : epoch(in_epoch), position(at) {}
+  constexpr turn(std::uint64_t at) noexcept : position(at) {}  // NOLINT: a position alone is a turn
+  friend constexpr auto operator<=>(const turn&, const turn&) = default;
+};
+
+/// Some bytes taken from a budget; given back when this is dropped, on any thread.
+class [[nodiscard]] byte_charge {
+ public:
+  byte_charge() noexcept = default;
+  byte_charge(byte_charge&& other) noexcept
+      : budget_(std::exchange(other.budget_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  /// Gives back what this held, at once.
+  byte_charge& operator=(byte_charge&& other) noexcept {
+    byte_charge old(std::move(other));
+    std::swap(budget_, old.budget_);
+    std::swap(bytes_, old.bytes_);
+    return *this;
+  }
+  ~byte_charge() { reset(); }
+  std::size_t bytes() const noexcept { return bytes_; }
+  /// Up to `n` bytes of this as a charge of their own.
+  byte_charge split(std::size_t n) noexcept {
+    n = std::min(n, bytes_);
+    bytes_ -= n;
+    return {budget_, n};
+  }
+  inline void reset() noexcept;
+  explicit operator bool() const noexcept { return budget_ != nullptr; }
+
+ private:
+  friend class byte_budget;
+  byte_charge(byte_budget* budget, std::size_t bytes) noexcept : budget_(budget), bytes_(bytes) {}
+  byte_budget* budget_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// What one piece of work has taken from a budget, in several steps if need be; all of it is given back at
+/// once. Several coroutines of that work may take at the same time.
+class byte_account {
+ public:
+  byte_account() noexcept = default;
+  byte_account(const byte_account&) = delete;
+  byte_account& operator=(const byte_account&) = delete;
+  ~byte_account() { give_back(); }
+  /// Nobody may be taking.
+  inline void give_back() noexcept;
+
+ private:
+  friend class byte_budget;
+  byte_budget* budget_ = nullptr;  // null until something was taken
+  std::size_t bytes_ = 0;          // this and the next under the budget's mutex
+  std::size_t waiting_ = 0;
+};
+
+/// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest
+/// turn first, since an ordered consumer waits for that one.
+///
+/// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
+/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, the
+/// lowest turn is let through. And when somebody waits and nothing is given back for `patience` (twice as
+/// long each time), the lowest turn is let through, too: whoever holds the bytes may be waiting for it, for a
+/// lock of the user's perhaps.
+///
+/// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
+/// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
+/// accounts, and be destroyed when nobody waits. A cancelled waiter is not taken out of the queue: its turn
+/// comes, and it gives the bytes back at once.
+class byte_budget {
+ public:
+  using clock = timer::clock;
+
+  explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1)) noexcept
+      : limit_(limit), least_patience_(patience), patience_(patience) {}
+  byte_budget(const byte_budget&) = delete;
+  byte_budget& operator=(const byte_budget&) = delete;
+  inline ~byte_budget();
+
+  std::size_t limit() const noexcept { return limit_; }
+  /// Bytes out at this moment, for reports: it may be old when it is looked at.
+  std::size_t used() const noexcept { return used_.load(std::memory_order_relaxed); }
+  /// The most that was ever out at one time.
+  std::size_t peak() const noexcept { return peak_.load(std::memory_order_relaxed); }
+
+  /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes one who waits.
+  byte_charge try_acquire(std::size_t bytes) noexcept {
+    std::lock_guard lock(mutex_);
+    if (!waiting_.empty() || !fits(bytes)) return {};
+    take(bytes);
+    return {this, bytes};
+  }
+  /// The same into an account.
+  bool try_acquire(byte_account& into, std::size_t bytes) noexcept {
+    std::lock_guard lock(mutex_);
+    if (!waiting_.empty() || !fits(bytes)) return false;
+    take(bytes);
+    credit(into, bytes);
+    return true;
+  }
+
+  class waiter : protected job {
+   public:
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<waiter*>(j)->handle_); };
+      return budget_->wait(this);
+    }
+
+   protected:
+    waiter(byte_budget* budget, byte_account* into, executor& on, std::size_t bytes, turn at) noexcept
+        : budget_(budget), into_(into), on_(&on), bytes_(bytes), turn_(at) {}
+    byte_budget* budget_;
+
+   private:
+    friend class byte_budget;
+    static bool later(const waiter* a, const waiter* b) noexcept { return a->turn_ > b->turn_; }
+    byte_account* into_;  // null: for a charge
+    executor* on_;
+    std::size_t bytes_;
+    turn turn_;
+    std::coroutine_handle<> handle_;
+    bool granted_ = false;
+
+   protected:
+    std::size_t bytes() const noexcept { return bytes_; }
+    byte_account* into() const noexcept { return into_; }
+  };
+
+  class [[nodiscard]] acquire_awaiter : public waiter {
+   public:
+    bool await_ready() noexcept {
+      at_once_ = budget_->try_acquire(bytes());
+      return static_cast<bool>(at_once_);
+    }
+    byte_charge await_resume() noexcept {
+      return at_once_ ? std::move(at_once_) : byte_charge(budget_, bytes());
+    }
+
+   private:
+    friend class byte_budget;
+    acquire_awaiter(byte_budget* budget, executor& on, std::size_t bytes, turn at) noexcept
+        : waiter(budget, nullptr, on, bytes, at) {}
+    byte_charge at_once_;
+  };
+  class [[nodiscard]] account_awaiter : public waiter {
+   public:
+    bool await_ready() noexcept { return budget_->try_acquire(*into(), bytes()); }
+    void await_resume() const noexcept {}
+
+   private:
+    friend class byte_budget;
+    account_awaiter(byte_budget* budget, byte_account& into, executor& on, std::size_t bytes,
+                    turn at) noexcept
+        : waiter(budget, &into, on, bytes, at) {}
+  };
+
+  /// `byte_charge c = co_await budget.acquire(on, n, turn)`: suspends until n bytes are free; resumes on
+  /// `on`. Who takes charges and waits while holding one can wait for ever: use an account where there is
+  /// more than one step. Awaiting throws std::bad_alloc.
+  acquire_awaiter acquire(executor& on, std::size_t bytes, turn at) noexcept { return {this, on, bytes, at}; }
+  /// `co_await budget.acquire(account, on, n, turn)`: n bytes more for `account`, which must outlive the
+  /// wait.
+  account_awaiter acquire(byte_account& into, executor& on, std::size_t bytes, turn at) noexcept {
+    return {this, into, on, bytes, at};
+  }
+
+ private:
+  friend class byte_charge;
+  friend class byte_account;
+
+  // ---- under the mutex ------------------------------------------------------------------------------------
+
+  bool fits(std::size_t bytes) const noexcept {
+    const std::size_t used = used_.load(std::memory_order_relaxed);
+    return used <= idle_ || (bytes <= limit_ && used <= limit_ - bytes);
+  }
+  void take(std::size_t bytes) noexcept {
+    const std::size_t used = used_.load(std::memory_order_relaxed) + bytes;
+    used_.store(used, std::memory_order_relaxed);
+    if (used > peak_.load(std::memory_order_relaxed)) peak_.store(used, std::memory_order_relaxed);
+  }
+  void credit(byte_account& to, std::size_t bytes) noexcept {
+    to.budget_ = this;
+    to.bytes_ += bytes;
+    if (to.waiting_ != 0) idle_ += bytes;
+  }
+  /// Serves the lowest turn, and puts it at the end of a list of jobs to be posted.
+  void serve(job**& end) noexcept {
+    std::pop_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    waiter* const w = waiting_.back();
+    waiting_.pop_back();
+    take(w->bytes_);
+    if (w->into_ != nullptr) {
+      if (--w->into_->waiting_ == 0) idle_ -= w->into_->bytes_;
+      credit(*w->into_, w->bytes_);
+    }
+    w->granted_ = true;
+    w->next = nullptr;
+    *end = w;
+    end = &w->next;
+  }
+  void serve_all_that_fit(job**& end) noexcept {
+    while (!waiting_.empty() && fits(waiting_.front()->bytes_)) serve(end);
+  }
+  void watch(executor& on) noexcept {
+    watch_.of = this;
+    watch_.due = clock::now() + patience_;
+    watch_.place = timer::unseen;
+    watch_.expired = [](timer* t, bool on_time) noexcept { static_cast<watch_timer*>(t)->of->look(on_time); };
+    given_back_ = false;
+    bool added = false;
+    try {
+      added = on.timers().add(watch_);
+    } catch (...) {  // no thread to be had: nobody watches, then
+    }
+    watched_on_ = added ? &on : nullptr;
+  }
+
+  // ---- taking it -----------------------------------------------------------------------------------------
+
+  static void post_all(job* first) noexcept {
+    while (first != nullptr) {
+      job* const j = std::exchange(first, first->next);
+      static_cast<waiter*>(j)->on_->post(j);
+    }
+  }
+
+  /// Whether `w` has to wait.
+  bool wait(waiter* w) {
+    job* granted = nullptr;
+    job** end = &granted;
+    bool waits = true;
+    {
+      std::lock_guard lock(mutex_);
+      waiting_.push_back(w);
+      std::push_heap(waiting_.begin(), waiting_.end(), waiter::later);
+      if (w->into_ != nullptr && w->into_->waiting_++ == 0) idle_ += w->into_->bytes_;
+      // Others may go on now: all that hold bytes may be waiting.
+      serve_all_that_fit(end);
+      if (w->granted_) {
+        waits = false;
+        job** at = &granted;
+        while (*at != w) at = &(*at)->next;
+        *at = w->next;
+      } else if (watched_on_ == nullptr) {
+        watch(*w->on_);
+      }
+    }
+    post_all(granted);
+    return waits;
+  }
+
+  void release(std::size_t bytes, byte_account* from = nullptr) noexcept {
+    job* granted = nullptr;
+    job** end = &granted;
+    {
+      std::lock_guard lock(mutex_);
+      if (from != nullptr) bytes = std::exchange(from->bytes_, 0);
+      used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
+      given_back_ = true;
+      serve_all_that_fit(end);
+    }
+    post_all(granted);
+  }
+
+  /// On the timers' thread, now and then as long as somebody waits.
+  void look(bool on_time) noexcept {
+    job* granted = nullptr;
+    job** end = &granted;
+    {
+      std::lock_guard lock(mutex_);
+      if (!on_time || waiting_.empty()) {
+        patience_ = least_patience_;
+        watched_on_ = nullptr;
+        unwatched_.notify_all();
+        return;
+      }
+      executor& on = *waiting_.front()->on_;
+      if (given_back_) {
+        patience_ = std::max(patience_ / 2, least_patience_);
+      } else {
+        serve(end);
+        if (patience_ < most_patience) patience_ *= 2;
+      }
+      watch(on);
+      if (watched_on_ == nullptr) unwatched_.notify_all();
+    }
+    post_all(granted);
+  }
+
+  struct watch_timer : timer {
+    byte_budget* of = nullptr;
+  };
+  static constexpr std::chrono::seconds most_patience{60};
+
+  const detail::process_mark born_;
+  const std::size_t limit_;
+  const clock::duration least_patience_;
+  std::mutex mutex_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::size_t> peak_{0};
+  std::size_t idle_ = 0;          // of those used, held by accounts that wait
+  std::vector<waiter*> waiting_;  // a heap, lowest turn on top
+
+  clock::duration patience_;
+  bool given_back_ = false;  // since the watch was set
+  executor* watched_on_ = nullptr;
+  watch_timer watch_;
+  std::condition_variable unwatched_;
+};
+
+inline byte_budget::~byte_budget() {
+  if (born_.elsewhere()) return;  // a forked child has no timers
+  std::unique_lock lock(mutex_);
+  if (executor* const on = watched_on_; on != nullptr && on->timers().cancel(watch_)) return;
+  unwatched_.wait(lock, [&] { return watched_on_ == nullptr; });
+}
+
+inline void byte_charge::reset() noexcept {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(std::exchange(bytes_, 0));
+}
+inline void byte_account::give_back() noexcept {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(0, this);
+}
 
 }  // namespace wick
 
@@ -3616,11 +3377,8 @@ class linked_stop_source : public stop_source {
 
 namespace wick {
 
-class executor;
-class byte_budget;
-
-/// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so that
-/// the same position gives the same bytes on any number of workers and ranks.
+/// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so
+/// that the same position gives the same bytes on any number of workers and ranks.
 struct place {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
@@ -3628,13 +3386,15 @@ struct place {
   std::uint64_t index = 0;     ///< in the source
 };
 
-/// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a coroutine stage
-/// may keep the reference across its suspensions.
+/// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a
+/// coroutine stage may keep the reference across its suspensions.
 class context {
  public:
   explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr,
                    stop_token stop = {}) noexcept
       : where_(where), executor_(on), memory_(memory), stop_(stop) {}
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
 
   std::uint64_t seed() const noexcept { return where_.seed; }
   std::uint64_t epoch() const noexcept { return where_.epoch; }
@@ -3654,14 +3414,44 @@ class context {
   const stop_token& stop() const noexcept { return stop_; }
   /// Where this pipeline runs; null in a context that a test made by hand.
   executor* on() const noexcept { return executor_; }
-  /// What bounds the encoded bytes in flight; null in a context that a test made by hand.
-  byte_budget* memory() const noexcept { return memory_; }
+
+  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
+  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
+  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
+  /// coroutines of one sample at a time.
+  class [[nodiscard]] reserve_awaiter {
+   public:
+    bool await_ready() noexcept { return !room_ || room_->await_ready(); }
+    bool await_suspend(std::coroutine_handle<> waiter) { return room_->await_suspend(waiter); }
+    void await_resume() const noexcept {}
+
+   private:
+    friend class context;
+    explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
+      if (of.memory_ != nullptr)
+        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.epoch(), of.position()}));
+    }
+    std::optional<byte_budget::account_awaiter> room_;
+  };
+  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
+  /// The same at once or not at all.
+  bool try_reserve(std::size_t bytes) noexcept {
+    return memory_ == nullptr || memory_->try_acquire(reserved_, bytes);
+  }
+  /// The bound, in bytes; none in a context that a test made by hand.
+  std::optional<std::size_t> memory_limit() const noexcept {
+    if (memory_ == nullptr) return std::nullopt;
+    return memory_->limit();
+  }
+  /// For the loader: the sample has ended.
+  void give_back() noexcept { reserved_.give_back(); }
 
   /// For the loader: the number of the stage that is about to run.
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: on to the next sample.
   void move_to(place where) noexcept {
+    reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
   }
@@ -3673,6 +3463,7 @@ class context {
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   byte_budget* memory_;
+  byte_account reserved_;
   stop_token stop_;
 };
 
@@ -3759,6 +3550,408 @@ using await_result_t = decltype(detail::awaiter_of(std::declval<A>()).await_resu
 template <awaitable A>
 using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::monostate,
                                      std::remove_cvref_t<await_result_t<A>>>;
+
+}  // namespace wick
+
+// ==== wick/run/task.hpp
+/// \file
+/// task<T>: a coroutine that starts when it is awaited and gives back one T or one exception.
+
+// ==== wick/run/detail/frame_pool.hpp
+/// \file
+/// Memory for coroutine frames: free lists per thread and size class, and a depot between the threads, in
+/// front of the heap.
+
+namespace wick::detail {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(WICK_FRAMES_FROM_HEAP)
+inline constexpr bool frames_from_heap = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool frames_from_heap = true;
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+#else
+inline constexpr bool frames_from_heap = false;
+#endif
+
+/// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
+/// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
+/// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
+/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in use, so
+/// that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for heap
+/// profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
+class frame_pool {
+ public:
+  static void* allocate(std::size_t size) {
+    const std::size_t c = size_class(size);
+    if (c >= classes || frames_from_heap) return ::operator new(size);
+    lists& mine = of_this_thread().lists_[c];
+    if (mine.first == nullptr && !refill(mine, c)) return ::operator new((c + 1) * granularity);
+    --mine.count;
+    return std::exchange(mine.first, mine.first->next);
+  }
+
+  static void release(void* memory, std::size_t size) noexcept {
+    const std::size_t c = size_class(size);
+    if (c >= classes || frames_from_heap) return ::operator delete(memory);
+    lists& mine = of_this_thread().lists_[c];
+    if (mine.count >= list_length && !make_room(mine, c)) return ::operator delete(memory);
+    mine.first = ::new (memory) node{mine.first, nullptr};
+    ++mine.count;
+  }
+
+  /// Gives back to the heap what the calling thread and the depot keep; for who counts memory.
+  static void trim() noexcept {
+    frame_pool& mine = of_this_thread();
+    for (std::size_t c = 0; c < classes; ++c) {
+      lists& l = mine.lists_[c];
+      if (l.count != closed) l.count = 0;
+      drop(std::exchange(l.first, nullptr));
+      drop(std::exchange(l.full, nullptr));
+      while (node* const list = depot::take(c)) drop(list);
+    }
+  }
+
+ private:
+  struct node {
+    node* next;
+    node* next_list;  // of the first of a list in the depot
+  };
+  struct lists {
+    node* first = nullptr;  // `count` of them
+    std::size_t count = 0;
+    node* full = nullptr;  // list_length of them, or none
+  };
+  static constexpr std::size_t granularity = 64;
+  static constexpr std::size_t classes = 32;  // up to 2 KiB
+  static constexpr std::size_t list_length = 64, closed = ~std::size_t{0};
+
+  static constexpr std::size_t size_class(std::size_t size) noexcept { return (size - 1) / granularity; }
+
+  class depot {
+   public:
+    static node* take(std::size_t c) noexcept {
+      depot& d = all()[c];
+      if (!d.mutex_.try_lock()) return nullptr;
+      node* const list = d.first_;
+      if (list != nullptr) {
+        d.first_ = list->next_list;
+        --d.count_;
+      }
+      d.mutex_.unlock();
+      return list;
+    }
+    static bool give(std::size_t c, node* list) noexcept {
+      depot& d = all()[c];
+      if (!d.mutex_.try_lock()) return false;
+      const bool room = d.count_ * list_length * (c + 1) * granularity < (std::size_t{1} << 20);
+      if (room) {
+        list->next_list = std::exchange(d.first_, list);
+        ++d.count_;
+      }
+      d.mutex_.unlock();
+      return room;
+    }
+
+   private:
+    static std::array<depot, classes>& all() noexcept {
+      static constinit std::array<depot, classes> depots;
+      return depots;
+    }
+    std::mutex mutex_;
+    node* first_ = nullptr;
+    std::size_t count_ = 0;
+  };
+
+  [[gnu::noinline]] static bool refill(lists& mine, std::size_t c) noexcept {
+    if (mine.count == closed) return false;
+    mine.first = mine.full != nullptr ? std::exchange(mine.full, nullptr) : depot::take(c);
+    if (mine.first == nullptr) return false;
+    mine.count = list_length;
+    return true;
+  }
+  [[gnu::noinline]] static bool make_room(lists& mine, std::size_t c) noexcept {
+    if (mine.count == closed || (mine.full != nullptr && !depot::give(c, mine.full))) return false;
+    mine.full = std::exchange(mine.first, nullptr);
+    mine.count = 0;
+    return true;
+  }
+
+  constexpr frame_pool() noexcept = default;
+  static void drop(node* list) noexcept {
+    while (list != nullptr) ::operator delete(std::exchange(list, list->next));
+  }
+  void close() noexcept {
+    for (lists& l : lists_) {
+      drop(std::exchange(l.first, nullptr));
+      drop(std::exchange(l.full, nullptr));
+      l.count = closed;
+    }
+  }
+  struct at_thread_end {
+    frame_pool& pool;
+    ~at_thread_end() { pool.close(); }
+  };
+  [[gnu::noinline]] static frame_pool& of_this_thread() noexcept {
+    // The pool itself has no destructor: a static object may drop frames when this thread's locals are gone
+    // already.
+    thread_local frame_pool pool;
+    thread_local const at_thread_end closer{pool};
+    return pool;
+  }
+
+  std::array<lists, classes> lists_{};
+};
+
+/// A promise that derives from this takes its frame from the pool.
+struct pooled_frame {
+  static void* operator new(std::size_t size) { return frame_pool::allocate(size); }
+  static void operator delete(void* memory, std::size_t size) noexcept { frame_pool::release(memory, size); }
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+template <class T = void>
+class task;
+
+namespace detail {
+
+/// Who has tasks that nobody awaits: told when one has ended, and then nothing of it is left.
+struct task_owner {
+  void (*ended)(task_owner*, std::exception_ptr) noexcept = nullptr;
+};
+
+/// A child that ends without having suspended tells its parent, which is right below it on the stack, by a plain word:
+/// such a call costs no atomic. Else they meet at one atomic: whoever comes second knows that the other is done, and
+/// goes on.
+class task_promise_base : public pooled_frame {
+ public:
+  std::suspend_always initial_suspend() noexcept { return {}; }
+
+  struct final_awaiter {
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    [[gnu::noinline]] void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
+      Promise& promise = self.promise();
+      resumption& here = this_thread_resumption();
+      if (here.innermost == promise.name_) {
+        promise.ended_at_once_ = true;
+        return;
+      }
+      if constexpr (requires { promise.owner_; }) {
+        if (promise.owner_ != nullptr) return promise.end_for_owner(self);
+      }
+      resume_node* const parent = promise.parent_;
+      if (promise.meets_parent()) resume_nested(here, *parent);
+    }
+    void await_resume() const noexcept {}
+  };
+  final_awaiter final_suspend() noexcept { return {}; }
+
+  /// Runs this coroutine for a parent that is about to suspend; whether the parent must suspend indeed.
+  bool start(resume_node& parent, std::coroutine_handle<> self) {
+    parent_ = &parent;
+    return run(self, [] {});
+  }
+
+ protected:
+  /// The end: whether the parent has left already. If not nothing of this frame may be touched any more.
+  bool meets_parent() noexcept {
+    return state_.load(std::memory_order_acquire) == parent_left ||
+           state_.exchange(done, std::memory_order_acq_rel) == parent_left;
+  }
+  void parent_has_left() noexcept { state_.store(parent_left, std::memory_order_relaxed); }
+
+  /// Up to the first suspension, or soon on this thread when its stack is deep already. False when the coroutine has
+  /// ended; else `leave` was called, before anybody is told of the end.
+  template <class F>
+  bool run(std::coroutine_handle<> self, F&& leave) {
+    self_.handle = self;
+    resumption& here = this_thread_resumption();
+    if (here.stack != nullptr && here.stack->depth >= resume_stack::max_depth) {
+      leave();
+      parent_has_left();  // the same thread resumes both
+      resume_nested(here, self_);
+      return true;
+    }
+    const std::uint64_t outer = here.innermost;
+    here.innermost = name_ = here.new_name();
+    resume_nested(here, self_);
+    here.innermost = outer;
+    if (ended_at_once_) return false;
+    leave();
+    return state_.exchange(parent_left, std::memory_order_acq_rel) != done;
+  }
+
+ private:
+  static constexpr std::uint32_t running = 0, parent_left = 1, done = 2;
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};
+  resume_node* parent_ = nullptr;
+  resume_node self_;
+  std::uint64_t name_ = nobody;
+  std::atomic<std::uint32_t> state_{running};
+  bool ended_at_once_ = false;
+};
+
+template <class T>
+class task_promise final : public task_promise_base {
+ public:
+  inline task<T> get_return_object() noexcept;
+  void unhandled_exception() noexcept { exception_ = std::current_exception(); }
+  template <class U = T>
+    requires std::convertible_to<U&&, T>
+  void return_value(U&& value) {
+    if constexpr (std::is_reference_v<T>) value_ = std::addressof(value);
+    else value_.emplace(std::forward<U>(value));
+  }
+  T take() {
+    if (exception_) std::rethrow_exception(std::move(exception_));
+    if constexpr (std::is_reference_v<T>) return static_cast<T>(*value_);
+    else return std::move(*value_);
+  }
+
+ private:
+  using stored = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T>*, std::optional<T>>;
+  stored value_{};
+  std::exception_ptr exception_;
+};
+
+template <>
+class task_promise<void> final : public task_promise_base, job {
+ public:
+  inline task<void> get_return_object() noexcept;
+  void unhandled_exception() noexcept { exception_ = std::current_exception(); }
+  void return_void() noexcept {}
+  void take() {
+    if (exception_) std::rethrow_exception(std::move(exception_));
+  }
+
+  /// To be queued: it begins when the job is executed, and `owner` is told of its end. Keeps itself from now on.
+  job* queued(task_owner& owner) noexcept {
+    owner_ = &owner;
+    parent_has_left();  // queueing publishes it
+    execute = [](job* j) noexcept { resume(handle_of(static_cast<task_promise*>(j))); };
+    return this;
+  }
+  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was called, it keeps
+  /// itself from now on, and `owner` will be told of its end.
+  template <class F>
+  bool begin(task_owner& owner, F&& leave) {
+    owner_ = &owner;
+    return run(handle_of(this), std::forward<F>(leave));
+  }
+  std::exception_ptr take_exception() noexcept { return std::move(exception_); }
+
+ private:
+  friend task_promise_base::final_awaiter;
+  static std::coroutine_handle<task_promise> handle_of(task_promise* p) noexcept {
+    return std::coroutine_handle<task_promise>::from_promise(*p);
+  }
+  void end_for_owner(std::coroutine_handle<> self) noexcept {
+    task_owner* const owner = owner_;
+    if (!meets_parent()) return;
+    std::exception_ptr thrown = std::move(exception_);
+    self.destroy();  // and the parameters with it, which may refer to what the owner is about to drop
+    owner->ended(owner, std::move(thrown));
+  }
+
+  task_owner* owner_ = nullptr;
+  std::exception_ptr exception_;
+};
+
+}  // namespace detail
+
+/// A lazy coroutine. Await it once: `auto x = co_await std::move(t);`, in a statement of its own. Parameters of the
+/// coroutine go by value; a lambda coroutine has no captures (its frame outlives them).
+/// Awaiting a task that does not suspend costs a call; a chain of any length takes a bounded stack.
+/// Dropping a task that was not started drops its frame with the parameters in it; one that was started is always
+/// awaited to its end. A default or moved-from task is empty and must not be awaited.
+///
+/// It belongs to one thread at a time, not always the same: what a child wrote is visible to its parent, wherever
+/// each of them was resumed. The locals of a child are gone when it ends, its parameters and its result when the task
+/// object is.
+template <class T>
+class [[nodiscard]] task {
+ public:
+  using promise_type = detail::task_promise<T>;
+  using value_type = T;
+
+  task() noexcept = default;
+  task(task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  /// Drops what this held, at once.
+  task& operator=(task&& other) noexcept {
+    task old(std::move(other));
+    std::swap(handle_, old.handle_);
+    return *this;
+  }
+  ~task() {
+    if (handle_) handle_.destroy();
+  }
+
+  class awaiter {
+   public:
+    explicit awaiter(std::coroutine_handle<promise_type> child) noexcept : child_(child) {}
+    bool await_ready() const noexcept { return false; }
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> parent) {
+      parent_.handle = parent;
+      return child_.promise().start(parent_, child_);
+    }
+    T await_resume() { return child_.promise().take(); }
+
+   private:
+    std::coroutine_handle<promise_type> child_;
+    detail::resume_node parent_;
+  };
+
+  awaiter operator co_await() const& noexcept { return awaiter(handle_); }
+  awaiter operator co_await() const&& noexcept { return awaiter(handle_); }
+
+  explicit operator bool() const noexcept { return static_cast<bool>(handle_); }
+
+  /// For who runs tasks that nobody awaits: the promise, which keeps its frame from now on.
+  promise_type& release() noexcept { return std::exchange(handle_, nullptr).promise(); }
+
+ private:
+  friend promise_type;
+  explicit task(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+  std::coroutine_handle<promise_type> handle_;
+};
+
+namespace detail {
+
+template <class T>
+task<T> task_promise<T>::get_return_object() noexcept {
+  return task<T>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+inline task<void> task_promise<void>::get_return_object() noexcept {
+  return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
+}
+
+/// A coroutine that nobody awaits: it starts when its handle is resumed and frees itself at its end. Its body must
+/// not throw.
+struct detached {
+  struct promise_type : pooled_frame {
+    detached get_return_object() noexcept {
+      return {std::coroutine_handle<promise_type>::from_promise(*this)};
+    }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { std::terminate(); }
+  };
+  std::coroutine_handle<promise_type> handle;
+};
+
+}  // namespace detail
+
+template <class T>
+inline constexpr bool is_task = false;
+template <class T>
+inline constexpr bool is_task<task<T>> = true;
 
 }  // namespace wick
 
@@ -5333,14 +5526,16 @@ struct loader_options {
   std::size_t workers = 0;
   /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
   std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to 8 while
-  /// these and the loop's fit into 16 MiB.
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
+  /// 8 while these and the loop's fit into 16 MiB.
   std::size_t prefetch = 0;
-  /// Bound on encoded bytes in flight (what read() has read and decode() has not yet consumed), in bytes.
+  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
+  /// and what stages ask for with context::reserve().
   std::size_t memory = std::size_t{512} << 20;
   /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
   std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it.
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
+  /// it.
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   executor* on = nullptr;
@@ -6703,7 +6898,6 @@ class single_column {
     slots_.resize(n);
   }
   void put(std::size_t i, Item&& value) {
-    give_back_charge(value);
     slots_[i].emplace(std::move(value));
   }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
@@ -7347,6 +7541,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
   /// The same where one may.
   static task<void> run_async(sample_runs* self, job_type* j, std::uint64_t slot, context* c) {
+    const end_of_sample end{c};
     c->enter(static_cast<std::uint32_t>(types::order_end));
     if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
     if (self->is_bad(c->index())) self->refuse(*c);
@@ -7458,6 +7653,12 @@ class sample_runs<pipeline<Source, S...>> {
  private:
   static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
 
+  /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
+  struct end_of_sample {
+    context* c;
+    ~end_of_sample() { c->give_back(); }
+  };
+
   error_rule rule_for(const failure& f) const { return policy.rule_for(stage_of(f)); }
 
   /// Runs a sample once. What went wrong is in `f` afterwards.
@@ -7474,6 +7675,7 @@ class sample_runs<pipeline<Source, S...>> {
       } else {
         if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
         if (self->is_bad(f->index)) self->refuse(*c);
+        const end_of_sample end{c};
         self->template run<false>(*j, f->slot, *c, nullptr);
       }
     } catch (const quarantined_sample&) {
@@ -7932,6 +8134,7 @@ class finishing {
     } catch (...) {
       j.fail_whole(c.stage(), std::current_exception());
     }
+    c.give_back();
     done_.publish(j.sequence, &j);
   }
 
@@ -7947,6 +8150,7 @@ class finishing {
     } catch (...) {
       j->fail_whole(c.stage(), std::current_exception());
     }
+    c.give_back();
     self->done_.publish(j->sequence, j);
   }
 
@@ -8498,6 +8702,7 @@ class feed<pipeline<Source, S...>> {
       } else {
         for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index(i), bad, c, nullptr, failed); });
       }
+      c.give_back();
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
       clocks[order_row].ran(count);
@@ -11147,7 +11352,7 @@ class lazy_image {
     refuse_normalized("pixels as wick::image");
     if (untouched()) return std::move(decoded_);
     image out = render();
-    encoded_ = {};  // gives its memory back to the budget
+    encoded_ = {};  // not needed any more
     return out;
   }
   /// What this stands for: a pipeline that ends without batch(), and group(), give that.
@@ -12670,11 +12875,23 @@ inline file_handle open_file(const char* path) {
 }
 
 /// \throws wick::error for what is no regular file
+inline std::uint64_t regular_size(const struct stat& about) {
+  if (!S_ISREG(about.st_mode)) throw error(S_ISDIR(about.st_mode) ? "is a folder, not a file" : "is no regular file");
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
+/// \throws wick::error for what is no regular file
 inline std::uint64_t size_of_file(int fd) {
   struct stat about;
   if (::fstat(fd, &about) != 0) throw_io("look at", errno);
-  if (!S_ISREG(about.st_mode)) throw error(S_ISDIR(about.st_mode) ? "is a folder, not a file" : "is no regular file");
-  return static_cast<std::uint64_t>(about.st_size);
+  return regular_size(about);
+}
+
+/// The same without opening it. Blocks.
+inline std::uint64_t size_of_file(const char* path) {
+  struct stat about;
+  if (::stat(path, &about) != 0) throw_io("open", errno);
+  return regular_size(about);
 }
 
 /// How many of `size` bytes were read; fewer only at the end of the file.
@@ -13936,192 +14153,238 @@ inline constexpr bool is_record<record<T>> = true;
 
 namespace wick {
 
+struct read_options {
+  /// A sample with more bytes (all members of a record together) is an error of that sample.
+  std::uint64_t max_bytes = std::uint64_t{1} << 30;
+};
+
 namespace detail {
 
-/// A location with a descriptor and a length.
-struct opened_location {
-  file_handle own;
-  int file = -1;
-  std::uint64_t offset = 0, length = 0;
-
-  /// Blocks. \throws wick::error
-  static opened_location open(const location& where) {
-    opened_location out;
-    out.offset = where.offset;
-    out.length = where.length;
-    out.file = where.file;
-    if (where.file < 0) {
-      out.own = open_file(where.path);
-      out.file = out.own.get();
-    }
-    if (where.length == location::whole) {
-      const std::uint64_t size = size_of_file(out.file);
-      out.length = size > where.offset ? size - where.offset : 0;
-    }
-    return out;
-  }
-
-  /// Blocks. \throws wick::error when the file ends early
-  bytes read(byte_charge charge) const {
-    bytes out(static_cast<std::size_t>(length));
-    const std::size_t n = read_up_to(file, out.data(), out.size(), offset);
-    if (n != out.size()) {
-      throw error("ends after " + std::to_string(offset + n) + " bytes, wanted were " + std::to_string(offset + length) +
-                  "; the file became shorter since it was indexed");
-    }
-    out.charge(std::move(charge));
-    return out;
-  }
-};
-
-/// What the first trip to an I/O thread brings: the bytes, or (the budget being spent) only the open file.
-struct first_trip {
-  opened_location where;
-  std::optional<bytes> got;
-};
-
-inline task<bytes> read_waiting(location where, executor* on, byte_budget* memory, std::uint64_t position,
-                                stop_token stop) {
-  auto operation = on->io().run(*on, [where, memory, stop] {
-    if (stop.stop_requested()) throw error("read: cancelled");
-    first_trip trip{opened_location::open(where), std::nullopt};
-    byte_charge charge = memory->try_acquire(static_cast<std::size_t>(trip.where.length));
-    if (charge) trip.got = trip.where.read(std::move(charge));
-    return trip;
-  });
-  first_trip trip = co_await operation;
-  if (trip.got) co_return std::move(*trip.got);
-  auto room = memory->acquire(*on, static_cast<std::size_t>(trip.where.length), position);
-  byte_charge charge = co_await room;
-  auto second = on->io().run(*on, [&trip, &charge, stop] {
-    if (stop.stop_requested()) throw error("read: cancelled");
-    return trip.where.read(std::move(charge));
-  });
-  bytes out = co_await second;
-  co_return out;
+/// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
+/// no file open. \throws wick::error
+inline std::uint64_t length_of(const location& where) {
+  if (where.length != location::whole) return where.length;
+  const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
+  return size > where.offset ? size - where.offset : 0;
 }
 
-/// All members at once: a sample that took room for one and waited for the next could wait for ever.
-inline task<record<bytes>> read_waiting(record<location> where, executor* on, byte_budget* memory,
-                                        std::uint64_t position, stop_token stop) {
-  auto opening = on->io().run(*on, [&where, stop] {
-    if (stop.stop_requested()) throw error("read: cancelled");
-    record<opened_location> out(where);
-    for (const location& l : where) out.push_back(opened_location::open(l));
-    return out;
-  });
-  record<opened_location> opened = co_await opening;
-  std::size_t total = 0;
-  for (const opened_location& o : opened) total += static_cast<std::size_t>(o.length);
-  auto room = memory->acquire(*on, total, position);
-  byte_charge charge = co_await room;
-  auto reading = on->io().run(*on, [&opened, &charge, stop] {
-    if (stop.stop_requested()) throw error("read: cancelled");
-    record<bytes> out(opened);
-    for (const opened_location& o : opened) {
-      out.push_back(o.read(charge.split(static_cast<std::size_t>(o.length))));
+/// Reads locations one after another; neighbors in one file open it once. Blocks. For I/O threads.
+class location_reader {
+ public:
+  /// `length`: what length_of() said. \throws wick::error when the file can't be opened, or isn't as long any
+  /// more
+  bytes read(const location& where, std::uint64_t length) {
+    const int file = where.file >= 0 ? where.file : open(where.path);
+    if (where.length == location::whole) {
+      const std::uint64_t size = size_of_file(file);
+      if (size != where.offset + length) {
+        throw error("has " + std::to_string(size) + " bytes, and had " +
+                    std::to_string(where.offset + length) +
+                    " a moment ago; it is being written. Read it when that is done");
+      }
+    }
+    bytes out(static_cast<std::size_t>(length));
+    const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
+    if (n != out.size()) {
+      throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
+                  std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
     }
     return out;
+  }
+
+ private:
+  int open(const char* path) {
+    if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
+      own_ = file_handle();  // never two at a time
+      opened_ = nullptr;
+      own_ = open_file(path);
+      opened_ = path;
+    }
+    return own_.get();
+  }
+  file_handle own_;
+  const char* opened_ = nullptr;
+};
+
+/// What read() does with one location and with a record of them, said once.
+template <class From>
+struct read_shape;
+template <>
+struct read_shape<location> {
+  using to = bytes;
+  using lengths = std::uint64_t;
+  template <class F>
+  static std::uint64_t measure(const location& where, lengths& out, F&& length) {
+    return out = length(where);
+  }
+  template <class F>
+  static bytes read(const location& where, const lengths& known, F&& one) {
+    return one(where, known);
+  }
+};
+template <>
+struct read_shape<record<location>> {
+  using to = record<bytes>;
+  using lengths = std::array<std::uint64_t, record_fields::max_fields>;
+  /// The sum; at most 2^64 - 1.
+  template <class F>
+  static std::uint64_t measure(const record<location>& where, lengths& out, F&& length) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < where.size(); ++i) {
+      out[i] = length(where[i]);
+      sum = out[i] > ~sum ? ~std::uint64_t{0} : sum + out[i];
+    }
+    return sum;
+  }
+  template <class F>
+  static record<bytes> read(const record<location>& where, const lengths& known, F&& one) {
+    record<bytes> out(where);
+    for (std::size_t i = 0; i < where.size(); ++i) out.push_back(one(where[i], known[i]));
+    return out;
+  }
+};
+
+/// \throws wick::error
+inline void check_size(std::uint64_t found, const read_options& options) {
+  if (found <= options.max_bytes) return;
+  throw error("has " + std::to_string(found) + " bytes, more than the " + std::to_string(options.max_bytes) +
+              " that read() takes for a sample; write read({.max_bytes = " + std::to_string(found) +
+              "}) if that is right");
+}
+
+/// Blocks. \throws wick::error
+template <class From>
+typename read_shape<From>::to read_now(const From& where, const typename read_shape<From>::lengths& known) {
+  location_reader reader;
+  return read_shape<From>::read(
+      where, known, [&](const location& l, std::uint64_t length) { return reader.read(l, length); });
+}
+
+/// The slow way: an I/O thread looks how long the files are, and reads them at once where the memory bound
+/// has room. Else the sample waits for room, with no file open, and goes there again. `reserved` bytes it has
+/// already. All members of a record are reserved together.
+template <class From>
+task<typename read_shape<From>::to> read_waiting(From where, context* c, std::uint64_t reserved,
+                                                 read_options options) {
+  using shape = read_shape<From>;
+  typename shape::lengths known{};
+  std::uint64_t total = 0;
+  auto looking = c->on()->io().run(*c->on(), [&where, &known, &total, c, reserved, options] {
+    if (c->stop().stop_requested()) throw error("read: cancelled");
+    std::optional<typename shape::to> got;
+    total = shape::measure(where, known, length_of);
+    check_size(total, options);
+    if (total <= reserved || c->try_reserve(static_cast<std::size_t>(total - reserved)))
+      got = read_now(where, known);
+    return got;
   });
-  record<bytes> out = co_await reading;
+  std::optional<typename shape::to> got = co_await looking;
+  if (got) co_return std::move(*got);
+  auto room = c->reserve(static_cast<std::size_t>(total - reserved));
+  co_await room;
+  auto reading = c->on()->io().run(*c->on(), [&where, &known, c] {
+    if (c->stop().stop_requested()) throw error("read: cancelled");
+    return read_now(where, known);
+  });
+  typename shape::to out = co_await reading;
   co_return out;
 }
 
 }  // namespace detail
 
-/// What read() returns: awaited, it gives the bytes. Bytes in the page cache are copied at once, without a suspension.
-template <class From, class To>
+/// What awaiting read() does: at once where all lies in the page cache, else by the I/O threads.
+template <class From>
 class [[nodiscard]] read_operation {
+  using shape = detail::read_shape<From>;
+  using to = typename shape::to;
+
  public:
-  read_operation(From where, context& c) noexcept : where_(std::move(where)), context_(&c) {}
+  read_operation(From where, context& c, const read_options& options)
+      : where_(std::move(where)), context_(&c), options_(options) {}
 
   bool await_ready() {
-    if (context_->on() == nullptr || context_->memory() == nullptr) {  // no loader: a plain call
-      out_ = read_now(where_);
+    if (context_->on() == nullptr) {  // no loader: a plain call
+      typename shape::lengths known{};
+      detail::check_size(shape::measure(where_, known, detail::length_of), options_);
+      out_ = detail::read_now(where_, known);
       return true;
     }
-    return try_cached(where_);
+    return try_cached();
   }
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
-    slow_ = detail::read_waiting(std::move(where_), context_->on(), context_->memory(), context_->position(),
-                                 context_->stop());
+    slow_ = detail::read_waiting<From>(std::move(where_), context_, reserved_, options_);
     awaiting_.emplace(slow_.operator co_await());
     return awaiting_->await_suspend(waiter);
   }
-  To await_resume() {
+  to await_resume() {
     if (awaiting_) return awaiting_->await_resume();
     return std::move(*out_);
   }
 
  private:
-  static bytes read_now(const location& where) { return detail::opened_location::open(where).read({}); }
-  static record<bytes> read_now(const record<location>& where) {
-    record<bytes> out(where);
-    for (const location& l : where) out.push_back(read_now(l));
-    return out;
-  }
-
-  bool try_cached(const location& where) {
+  bool try_cached() {
+    // Of a record only what is open already: one descriptor at a time is enough for a sample.
     detail::file_handle own;
-    int file = where.file;
-    std::uint64_t length = where.length;
-    if (file < 0) {
-      own = detail::open_cached(where.path);
-      if (!own) return false;
-      file = own.get();
-    }
-    if (length == location::whole) {
-      const std::uint64_t size = detail::size_of_file(file);
-      length = size > where.offset ? size - where.offset : 0;
-    }
-    byte_charge charge = context_->memory()->try_acquire(static_cast<std::size_t>(length));
-    if (!charge) return false;
-    bytes got(static_cast<std::size_t>(length));
-    if (!detail::read_cached(file, got.data(), got.size(), where.offset)) return false;
-    got.charge(std::move(charge));
-    out_ = std::move(got);
-    return true;
-  }
-  bool try_cached(const record<location>& where) {
-    std::size_t total = 0;
-    for (const location& l : where) {
-      if (l.file < 0 || l.length == location::whole) return false;
-      total += static_cast<std::size_t>(l.length);
-    }
-    byte_charge charge = context_->memory()->try_acquire(total);
-    if (!charge) return false;
-    record<bytes> got(where);
-    for (const location& l : where) {
-      bytes one(static_cast<std::size_t>(l.length));
-      if (!detail::read_cached(l.file, one.data(), one.size(), l.offset)) return false;
-      one.charge(charge.split(one.size()));
-      got.push_back(std::move(one));
-    }
-    out_ = std::move(got);
-    return true;
+    int opened = -1;
+    bool at_hand = true;
+    typename shape::lengths known{};
+    const std::uint64_t total = shape::measure(where_, known, [&](const location& l) -> std::uint64_t {
+      if (l.file < 0) {
+        if constexpr (std::is_same_v<From, location>) own = detail::open_cached(l.path);
+        if (!own) at_hand = false;
+        opened = own.get();
+      } else if constexpr (!std::is_same_v<From, location>) {
+        if (l.length == location::whole) at_hand = false;
+      }
+      if (!at_hand || l.length != location::whole) return l.length;
+      const std::uint64_t size = detail::size_of_file(l.file < 0 ? opened : l.file);
+      return size > l.offset ? size - l.offset : 0;
+    });
+    if (!at_hand) return false;
+    detail::check_size(total, options_);
+    if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
+    reserved_ = total;
+    bool all = true;
+    to got = shape::read(where_, known, [&](const location& l, std::uint64_t length) {
+      if (!all) return bytes();
+      bytes one(static_cast<std::size_t>(length));
+      all = detail::read_cached(l.file < 0 ? opened : l.file, one.data(), one.size(), l.offset);
+      return one;
+    });
+    if (all) out_ = std::move(got);
+    return all;
   }
 
   From where_;
   context* context_;
-  std::optional<To> out_;
-  task<To> slow_;
-  std::optional<typename task<To>::awaiter> awaiting_;
+  read_options options_;
+  std::uint64_t reserved_ = 0;
+  std::optional<to> out_;
+  task<to> slow_;
+  std::optional<typename task<to>::awaiter> awaiting_;
 };
 
-struct read_stage {
+class read_stage {
+ public:
   using stage_kind = on_data;
   static constexpr std::string_view name = "read";
-  read_operation<location, bytes> operator()(location where, context& c) const { return {where, c}; }
-  read_operation<record<location>, record<bytes>> operator()(record<location> where, context& c) const {
-    return {std::move(where), c};
+  explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
+  read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
+  read_operation<record<location>> operator()(record<location> where, context& c) const {
+    return {std::move(where), c, options_};
   }
+
+ private:
+  read_options options_;
 };
 static_assert(stage_of<read_stage, on_data>);
 
-/// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the page cache
-/// is read by the executor's I/O threads, and what exceeds the loader's memory budget waits, lowest position first.
-/// \throws wick::error when the file can't be opened or ends early
-inline read_stage read() noexcept { return {}; }
+/// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the
+/// page cache is read by the executor's I/O threads, and what exceeds the loader's memory bound waits, lowest
+/// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
+/// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
+/// larger than `max_bytes`
+inline read_stage read(read_options options = {}) noexcept { return read_stage(options); }
 
 }  // namespace wick
 

@@ -66,11 +66,32 @@ TEST_CASE("on the next sample every stage has a new stream, the same as in a new
   CHECK(draws(c, 4) == before);
 }
 
-TEST_CASE("a context made by hand has no executor, no budget and is never asked to stop") {
+TEST_CASE("a context made by hand has no executor, no bound on memory and is never asked to stop") {
   wick::context c(here);
   CHECK(c.on() == nullptr);
-  CHECK(c.memory() == nullptr);
+  CHECK(!c.memory_limit());
+  CHECK(c.try_reserve(std::size_t{1} << 40));
+  CHECK(c.reserve(std::size_t{1} << 40).await_ready());
   CHECK(!c.stop().stop_requested());
+}
+
+TEST_CASE("what a sample has reserved is given back when it ends, and when the next one begins") {
+  wick::executor ex(1);
+  wick::byte_budget budget(100);
+  {
+    wick::context c(here, &ex, &budget);
+    CHECK(c.try_reserve(60));
+    CHECK(!c.try_reserve(60));
+    CHECK(c.try_reserve(40));
+    CHECK(budget.used() == 100);
+    c.move_to(here);
+    CHECK(budget.used() == 0);
+    CHECK(c.try_reserve(70));
+    c.give_back();
+    CHECK(budget.used() == 0);
+    CHECK(c.try_reserve(10));
+  }
+  CHECK(budget.used() == 0);
 }
 
 TEST_CASE("a context is asked to stop with its loader's source") {

@@ -589,8 +589,8 @@ TEST_CASE("the shapes of a batch are judged by its first sample, whoever comes f
 TEST_CASE("samples that fill a small memory budget wait, and none waits for ever") {
   struct heavy {
     static wick::task<cell> load(cell c, wick::context& context) {
-      auto room = context.memory()->acquire(*context.on(), 600, context.position());
-      wick::byte_charge charge = co_await room;
+      auto room = context.reserve(600);
+      co_await room;
       co_await context.on()->schedule();
       co_return c;
     }
@@ -601,6 +601,74 @@ TEST_CASE("samples that fill a small memory budget wait, and none waits for ever
   for (auto& batch : l.epoch(0)) n += static_cast<std::size_t>(batch.target.extents()[0]);
   CHECK(n == 2000);
   CHECK(l.peak_bytes_in_flight() <= 1000);
+}
+
+namespace {
+
+/// Takes 300 bytes, and 300 more while it has them.
+struct two_steps {
+  static wick::task<cell> load(cell c, wick::context& context) {
+    auto first = context.reserve(300);
+    co_await first;
+    co_await context.on()->schedule();
+    auto second = context.reserve(300);
+    co_await second;
+    co_await context.on()->schedule();
+    co_return c;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a sample that needs more memory while it holds some goes on, though all memory is held by such samples") {
+  for (const std::size_t workers : {1, 4}) {
+    // With 1,000 bytes three hold 300 each and all of them want 300 more.
+    wick::loader l(numbers{1000} | wick::shuffle() | wick::map("heavy", &two_steps::load) | wick::array_batch(64),
+                   {.workers = workers, .memory = 1000});
+    std::size_t n = 0;
+    for (auto& batch : l.epoch(0)) n += static_cast<std::size_t>(batch.target.extents()[0]);
+    CHECK(n == 1000);
+    CHECK(l.peak_bytes_in_flight() <= 1200);  // one at a time is let through beyond the bound
+  }
+}
+
+TEST_CASE("memory that one sample reserves in several coroutines at a time is its own until it ends") {
+  struct heavy {
+    static wick::task<int> part(wick::context* context, std::size_t bytes) {
+      auto room = context->reserve(bytes);
+      co_await room;
+      co_await context->on()->schedule();
+      co_return 1;
+    }
+    static wick::task<cell> load(cell c, wick::context& context) {
+      auto both = wick::when_all(part(&context, 100), part(&context, 200), part(&context, 150));
+      (void)co_await std::move(both);
+      co_return c;
+    }
+  };
+  wick::loader l(numbers{1000} | wick::map("heavy", &heavy::load) | wick::array_batch(64), {.workers = 4, .memory = 1000});
+  std::size_t n = 0;
+  for (auto& batch : l.epoch(0)) n += static_cast<std::size_t>(batch.target.extents()[0]);
+  CHECK(n == 1000);
+  CHECK(l.peak_bytes_in_flight() >= 450);
+}
+
+TEST_CASE("a failed try gives its memory back before the next") {
+  struct flaky {
+    static wick::task<cell> load(cell c, wick::context& context) {
+      auto room = context.reserve(800);
+      co_await room;
+      co_await context.on()->schedule();
+      if (context.position() % 3 == 0) throw wick::error("not today");
+      co_return c;
+    }
+  };
+  wick::loader l(numbers{60} | wick::map("flaky", &flaky::load) | wick::array_batch(10),
+                 {.workers = 2, .memory = 1000, .on_error = wick::on_error(wick::retry(2).then(wick::skip))});
+  std::size_t n = 0;
+  for (auto& batch : l.epoch(0)) n += static_cast<std::size_t>(batch.target.extents()[0]);
+  CHECK(n == 40);
+  CHECK(l.peak_bytes_in_flight() == 800);
 }
 
 TEST_CASE("an empty source and a batch that can never be full are refused with numbers") {

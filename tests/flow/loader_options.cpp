@@ -42,7 +42,7 @@ struct crowd {
 TEST_CASE("without options a loader has a worker a processor, seed 0, and half a GiB for bytes in flight") {
   std::atomic<std::size_t> limit{0};
   wick::loader l(wick::from(numbers{10}) | [&](cell c, wick::context& context) {
-    limit = context.memory()->limit();
+    limit = context.memory_limit().value_or(0);
     CHECK(context.seed() == 0);
     return c;
   });
@@ -102,7 +102,7 @@ TEST_CASE("without prefetch_next_epoch no sample of the next is begun before it 
 TEST_CASE("the memory bound is the budget that stages see") {
   std::atomic<std::size_t> limit{0};
   wick::loader l(wick::from(numbers{10}) | [&](cell c, wick::context& context) {
-    limit = context.memory()->limit();
+    limit = context.memory_limit().value_or(0);
     return c;
   } | wick::array_batch(10), {.workers = 1, .memory = 12345});
   REQUIRE(l.next());

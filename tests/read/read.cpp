@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
@@ -159,6 +161,147 @@ TEST_CASE("bytes that wait in a group or for their turn don't hold the memory th
       for (auto& s : group) n += s.data.size();
     }
     CHECK(n == 70'000);
+  }
+}
+
+namespace {
+
+/// A type that keeps bytes where nobody finds them.
+class document {
+ public:
+  explicit document(wick::bytes b) : text_(std::make_shared<wick::bytes>(std::move(b))) {}
+  std::size_t size() const { return text_->size(); }
+
+ private:
+  std::shared_ptr<wick::bytes> text_;
+};
+
+std::vector<std::filesystem::path> many_files(const wick_test::temp_dir& dir, std::size_t count, std::size_t size) {
+  std::vector<std::filesystem::path> paths;
+  for (std::size_t i = 0; i < count; ++i) paths.push_back(dir.write("f" + std::to_string(i), std::string(size, 'x')));
+  return paths;
+}
+
+}  // namespace
+
+TEST_CASE("bytes hidden in a type of the user's hold no memory that others need, nor outlive the loader's bound") {
+  const wick_test::temp_dir dir;
+  const auto paths = many_files(dir, 64, 4096);
+  std::vector<std::vector<document>> kept;
+  for (const bool cold : {true, false}) {
+    if (cold) {
+      for (const auto& p : paths) evict(p);
+    }
+    wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return document(std::move(b)); } | wick::group(8),
+                   {.workers = 2, .memory = 16 << 10});
+    for (auto& group : l.epoch(0)) kept.push_back(std::move(group));
+    CHECK(l.peak_bytes_in_flight() <= 16 << 10);
+  }
+  CHECK(kept.size() == 16);
+  for (const auto& group : kept) {
+    for (const document& d : group) CHECK(d.size() == 4096);
+  }
+}
+
+TEST_CASE("bytes that a stage keeps for ever stop nobody") {
+  const wick_test::temp_dir dir;
+  const auto paths = many_files(dir, 200, 700);
+  std::mutex mutex;
+  std::vector<wick::bytes> cache;
+  {
+    wick::loader l(wick::files(paths) | wick::read() |
+                       [&](wick::bytes b) {
+                         const auto size = static_cast<std::int64_t>(b.size());
+                         std::lock_guard lock(mutex);
+                         cache.push_back(std::move(b));
+                         return size;
+                       } |
+                       wick::array_batch(20),
+                   {.workers = 2, .memory = 1000, .prefetch_next_epoch = false});
+    std::int64_t n = 0;
+    for (auto& sizes : l.epoch(0)) n += sizes.extents()[0];
+    CHECK(n == 200);
+  }
+  CHECK(cache.size() == 200);
+}
+
+TEST_CASE("a stage may read again while its sample holds bytes, whatever the memory bound") {
+  const wick_test::temp_dir dir;
+  const auto paths = many_files(dir, 100, 700);
+  struct again {
+    const std::vector<std::filesystem::path>* paths;
+    wick::task<std::int64_t> operator()(wick::bytes first, wick::context& c) const {
+      auto reading = wick::read()(wick::location{(*paths)[(c.index() + 1) % 100].c_str()}, c);
+      wick::bytes second = co_await reading;
+      co_return static_cast<std::int64_t>(first.size() + second.size());
+    }
+  };
+  for (const std::size_t memory : {1, 700, 1000, 3000}) {
+    for (const auto& p : paths) evict(p);
+    wick::loader l(wick::files(paths) | wick::read() | wick::map("again", again{&paths}) | wick::array_batch(10),
+                   {.workers = 2, .memory = memory});
+    std::int64_t sum = 0;
+    for (auto& sizes : l.epoch(0)) {
+      for (std::int64_t i = 0; i < sizes.extents()[0]; ++i) sum += sizes.as<std::int64_t>()[i];
+    }
+    CHECK(sum == 100 * 1400);
+  }
+}
+
+TEST_CASE("samples that wait for memory have no file open") {
+  const wick_test::temp_dir dir;
+  const auto paths = many_files(dir, 300, 60'000);
+  for (const auto& p : paths) evict(p);
+  ::rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
+                     wick::array_batch(100),
+                 {.workers = 2, .io_threads = 8, .memory = 100'000, .in_flight = 200});
+  ::rlimit few = before;
+  few.rlim_cur = 40;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  std::int64_t n = 0;
+  const std::string problem = wick_test::message_of([&] {
+    for (auto& sizes : l.epoch(0)) n += sizes.extents()[0];
+  });
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(problem == "");
+  CHECK(n == 300);
+}
+
+TEST_CASE("a file larger than max_bytes is an error of its sample, and is not read") {
+  const wick_test::temp_dir dir;
+  std::vector<std::filesystem::path> paths = {dir.write("a.jpg", "a"), dir.write("huge.jpg", ""), dir.write("b.jpg", "bb")};
+  std::filesystem::resize_file(paths[1], std::uintmax_t{20} << 30);  // sparse
+  for (const bool cold : {true, false}) {
+    if (cold) evict(paths[1]);
+    wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
+                       wick::array_batch(3),
+                   {.workers = 1, .on_error = wick::on_error(wick::skip)});
+    auto batch = l.next();
+    REQUIRE(batch);
+    CHECK(batch->extents()[0] == 2);
+    REQUIRE(l.ledger().entries().size() == 1);
+    CHECK(contains(l.ledger().entries()[0].text, "has 21474836480 bytes", "1073741824", "max_bytes"));
+    CHECK(l.peak_bytes_in_flight() < 100);
+  }
+  wick::loader l(wick::files(paths) | wick::read({.max_bytes = 1}), {.workers = 1});
+  CHECK(l.next()->size() == 1);
+  CHECK(contains(wick_test::message_of([&] { return l.next(); }), "huge.jpg: read: has 21474836480 bytes"));
+  CHECK(contains(wick_test::message_of([&] { return l.next(); }), "b.jpg: read: has 2 bytes, more than the 1"));
+}
+
+TEST_CASE("the members of a record count together for max_bytes") {
+  const wick_test::temp_dir dir;
+  wick_test::tar_writer writer;
+  writer.add("a.jpg", std::string(600, 'x')).add("a.cls", std::string(500, 'y'));
+  const auto shard = dir.write("shard.tar", writer.done());
+  for (const bool cold : {true, false}) {
+    if (cold) evict(shard);
+    wick::loader l(wick::tar(shard.string(), {"jpg", "cls"}) | wick::read({.max_bytes = 1000}), {.workers = 1});
+    CHECK(contains(wick_test::message_of([&] { return l.next(); }), "a: read: has 1100 bytes, more than the 1000"));
+    wick::loader enough(wick::tar(shard.string(), {"jpg", "cls"}) | wick::read({.max_bytes = 1100}), {.workers = 1});
+    CHECK(enough.next());
   }
 }
 

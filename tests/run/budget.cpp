@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/async_mutex.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
 
@@ -307,4 +309,120 @@ TEST_CASE("under load the larger than all pass alone, and everyone is served") {
   CHECK(l.broken.load() == 0);
   CHECK(l.budget.peak() == 5000);
   CHECK(l.budget.used() == 0);
+}
+
+namespace {
+
+using std::chrono::hours;
+
+/// Takes `first`, hops, takes `second` while it has that, hops, ends.
+task<void> two_steps(executor* on, byte_budget* from, std::size_t first, std::size_t second, wick::turn at,
+                     std::vector<std::uint64_t>* ended) {
+  wick::byte_account mine;
+  co_await from->acquire(mine, *on, first, at);
+  co_await on->schedule();
+  co_await from->acquire(mine, *on, second, at);
+  co_await on->schedule();
+  if (ended != nullptr) ended->push_back(at.position);
+}
+
+}  // namespace
+
+TEST_CASE("turns go by epoch, then by position") {
+  CHECK(wick::turn(0, 900) < wick::turn(1, 3));
+  CHECK(wick::turn(1, 2) < wick::turn(1, 3));
+  CHECK(wick::turn(7) == wick::turn(0, 7));
+}
+
+TEST_CASE("an account grows in steps and gives all back at once") {
+  byte_budget b(100);
+  {
+    wick::byte_account a;
+    CHECK(b.try_acquire(a, 30));
+    CHECK(b.try_acquire(a, 50));
+    CHECK_FALSE(b.try_acquire(a, 30));
+    CHECK(b.used() == 80);
+    a.give_back();
+    CHECK(b.used() == 0);
+    a.give_back();
+    CHECK(b.try_acquire(a, 100));
+  }
+  CHECK(b.used() == 0);
+  CHECK(b.peak() == 100);
+}
+
+TEST_CASE("when all bytes are held by those who wait for more, the lowest turn is let through") {
+  executor ex(1);
+  byte_budget b(100, hours(1));
+  std::vector<std::uint64_t> ended;
+  scope s(ex);
+  byte_charge all = b.try_acquire(100);
+  for (const std::uint64_t position : {3u, 1u, 2u, 0u}) s.spawn(two_steps(&ex, &b, 25, 50, position, &ended));
+  settle(ex);
+  all.reset();
+  s.wait();
+  CHECK(ended == std::vector<std::uint64_t>{0, 1, 2, 3});
+  CHECK(b.used() == 0);
+  CHECK(b.peak() == 150);
+}
+
+TEST_CASE("under load work in two steps ends, and goes beyond the limit by one step at most") {
+  executor ex(4);
+  byte_budget b(1000, hours(1));
+  scope s(ex);
+  std::uint32_t random = 5;
+  const int n = rounds(20'000, 2'000);
+  for (int i = 0; i < n; ++i) {
+    random = random * 1664525u + 1013904223u;
+    s.spawn(two_steps(&ex, &b, 1 + (random >> 8) % 400, 1 + (random >> 20) % 400, static_cast<std::uint64_t>(i), nullptr));
+  }
+  s.wait();
+  CHECK(b.used() == 0);
+  CHECK(b.peak() <= 1400);
+}
+
+TEST_CASE("who holds bytes and waits for something else than bytes does not stop those who have that") {
+  // `owner` has the lock and waits for bytes; `guest` has all bytes and waits for the lock.
+  struct scene {
+    byte_budget budget{100, std::chrono::milliseconds(5)};
+    wick::async_mutex lock;
+    int ended = 0;
+    static task<void> owner(executor* on, scene* s) {
+      auto key = co_await s->lock.lock({*on, {}});
+      co_await s->budget.acquire(*on, 50, 2);
+      ++s->ended;
+    }
+    static task<void> guest(executor* on, scene* s) {
+      wick::byte_account mine;
+      co_await s->budget.acquire(mine, *on, 100, 1);
+      auto key = co_await s->lock.lock({*on, {}});
+      ++s->ended;
+    }
+  };
+  executor ex(1);
+  for (int round = 0; round < 3; ++round) {
+    scene s;
+    byte_charge first = s.budget.try_acquire(100);
+    {
+      scope both(ex);
+      both.spawn(scene::guest(&ex, &s));
+      both.spawn(scene::owner(&ex, &s));
+      settle(ex);
+      first.reset();
+      both.wait();
+    }
+    CHECK(s.ended == 2);
+    CHECK(s.budget.used() == 0);
+    CHECK(s.budget.peak() == 150);
+  }
+}
+
+TEST_CASE("a budget may be dropped right after somebody had to wait") {
+  executor ex(2);
+  for (int round = 0; round < rounds(2000, 200); ++round) {
+    byte_budget b(10, std::chrono::microseconds(50));
+    scope s(ex);
+    for (std::uint64_t i = 0; i < 4; ++i) s.spawn(two_steps(&ex, &b, 5, 5, i, nullptr));
+    s.wait();
+  }
 }

@@ -227,22 +227,6 @@ class memory_column {
   std::shared_ptr<slab_pool> pool_;
 };
 
-/// Bytes that reached the end of the pipeline are no longer in flight: their share of the memory budget goes back, or
-/// they would hold it until the batch leaves, and the batch might wait for it.
-template <class T>
-void give_back_charge(T& value) noexcept {
-  if constexpr (std::is_same_v<T, bytes>) {
-    value.charge({});
-  } else if constexpr (composite<T>) {
-    with_fields(value, [](auto&... fields) { (give_back_charge(fields), ...); });
-  } else if constexpr (requires {
-                         { *value.begin() } -> std::same_as<bytes&>;
-                         value.end();
-                       }) {
-    for (bytes& one : value) one.charge({});
-  }
-}
-
 /// A column of objects: a vector.
 template <class T>
 class object_column {
@@ -253,7 +237,6 @@ class object_column {
     slots_.resize(n);
   }
   void put(std::size_t i, T&& value) {
-    give_back_charge(value);
     slots_[i].emplace(std::move(value));
   }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }

@@ -1,20 +1,22 @@
 /// \file
-/// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to give up.
+/// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to
+/// give up.
 #pragma once
 
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 #include <wick/flow/random.hpp>
+#include <wick/run/budget.hpp>
 #include <wick/run/stop_token.hpp>
 
 namespace wick {
 
-class executor;
-class byte_budget;
-
-/// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so that
-/// the same position gives the same bytes on any number of workers and ranks.
+/// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so
+/// that the same position gives the same bytes on any number of workers and ranks.
 struct place {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
@@ -22,13 +24,15 @@ struct place {
   std::uint64_t index = 0;     ///< in the source
 };
 
-/// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a coroutine stage
-/// may keep the reference across its suspensions.
+/// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a
+/// coroutine stage may keep the reference across its suspensions.
 class context {
  public:
   explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr,
                    stop_token stop = {}) noexcept
       : where_(where), executor_(on), memory_(memory), stop_(stop) {}
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
 
   std::uint64_t seed() const noexcept { return where_.seed; }
   std::uint64_t epoch() const noexcept { return where_.epoch; }
@@ -48,14 +52,44 @@ class context {
   const stop_token& stop() const noexcept { return stop_; }
   /// Where this pipeline runs; null in a context that a test made by hand.
   executor* on() const noexcept { return executor_; }
-  /// What bounds the encoded bytes in flight; null in a context that a test made by hand.
-  byte_budget* memory() const noexcept { return memory_; }
+
+  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
+  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
+  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
+  /// coroutines of one sample at a time.
+  class [[nodiscard]] reserve_awaiter {
+   public:
+    bool await_ready() noexcept { return !room_ || room_->await_ready(); }
+    bool await_suspend(std::coroutine_handle<> waiter) { return room_->await_suspend(waiter); }
+    void await_resume() const noexcept {}
+
+   private:
+    friend class context;
+    explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
+      if (of.memory_ != nullptr)
+        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.epoch(), of.position()}));
+    }
+    std::optional<byte_budget::account_awaiter> room_;
+  };
+  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
+  /// The same at once or not at all.
+  bool try_reserve(std::size_t bytes) noexcept {
+    return memory_ == nullptr || memory_->try_acquire(reserved_, bytes);
+  }
+  /// The bound, in bytes; none in a context that a test made by hand.
+  std::optional<std::size_t> memory_limit() const noexcept {
+    if (memory_ == nullptr) return std::nullopt;
+    return memory_->limit();
+  }
+  /// For the loader: the sample has ended.
+  void give_back() noexcept { reserved_.give_back(); }
 
   /// For the loader: the number of the stage that is about to run.
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: on to the next sample.
   void move_to(place where) noexcept {
+    reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
   }
@@ -67,6 +101,7 @@ class context {
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   byte_budget* memory_;
+  byte_account reserved_;
   stop_token stop_;
 };
 

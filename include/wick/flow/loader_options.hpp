@@ -20,14 +20,16 @@ struct loader_options {
   std::size_t workers = 0;
   /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
   std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to 8 while
-  /// these and the loop's fit into 16 MiB.
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
+  /// 8 while these and the loop's fit into 16 MiB.
   std::size_t prefetch = 0;
-  /// Bound on encoded bytes in flight (what read() has read and decode() has not yet consumed), in bytes.
+  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
+  /// and what stages ask for with context::reserve().
   std::size_t memory = std::size_t{512} << 20;
   /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
   std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it.
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
+  /// it.
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   executor* on = nullptr;

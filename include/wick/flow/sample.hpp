@@ -11,8 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/run/budget.hpp>
-
 namespace wick {
 
 /// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
@@ -30,8 +28,7 @@ inline constexpr bool is_sample = false;
 template <class D, class T>
 inline constexpr bool is_sample<sample<D, T>> = true;
 
-/// Encoded bytes of one sample (a JPEG, a text, …), owned and not initialised on creation. When read() made them,
-/// they also hold their share of the loader's memory budget, and give it back when they are dropped.
+/// Encoded bytes of one sample (a JPEG, a text, …), owned and not initialized on creation.
 class bytes {
  public:
   bytes() noexcept = default;
@@ -43,14 +40,11 @@ class bytes {
     if (size != 0) std::memcpy(data_, data, size);
   }
   bytes(bytes&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
-        size_(std::exchange(other.size_, 0)),
-        charge_(std::move(other.charge_)) {}
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   bytes& operator=(bytes&& other) noexcept {
     bytes taken(std::move(other));  // what this held is dropped here, not with `other`
     std::swap(data_, taken.data_);
     std::swap(size_, taken.size_);
-    std::swap(charge_, taken.charge_);
     return *this;
   }
   ~bytes() { std::free(data_); }
@@ -63,12 +57,10 @@ class bytes {
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
   /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
-  void charge(byte_charge c) noexcept { charge_ = std::move(c); }
 
  private:
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  byte_charge charge_;
 };
 
 }  // namespace wick

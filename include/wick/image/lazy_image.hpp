@@ -95,7 +95,7 @@ class lazy_image {
     refuse_normalized("pixels as wick::image");
     if (untouched()) return std::move(decoded_);
     image out = render();
-    encoded_ = {};  // gives its memory back to the budget
+    encoded_ = {};  // not needed any more
     return out;
   }
   /// What this stands for: a pipeline that ends without batch(), and group(), give that.

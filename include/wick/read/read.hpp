@@ -2,12 +2,15 @@
 /// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
 #pragma once
 
+#include <array>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <wick/flow/context.hpp>
@@ -17,197 +20,242 @@
 #include <wick/read/detail/file_io.hpp>
 #include <wick/read/location.hpp>
 #include <wick/read/record.hpp>
-#include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
 
 namespace wick {
 
+struct read_options {
+  /// A sample with more bytes (all members of a record together) is an error of that sample.
+  std::uint64_t max_bytes = std::uint64_t{1} << 30;
+};
+
 namespace detail {
 
-/// A location with a descriptor and a length.
-struct opened_location {
-  file_handle own;
-  int file = -1;
-  std::uint64_t offset = 0, length = 0;
-
-  /// Blocks. \throws wick::error
-  static opened_location open(const location& where) {
-    opened_location out;
-    out.offset = where.offset;
-    out.length = where.length;
-    out.file = where.file;
-    if (where.file < 0) {
-      out.own = open_file(where.path);
-      out.file = out.own.get();
-    }
-    if (where.length == location::whole) {
-      const std::uint64_t size = size_of_file(out.file);
-      out.length = size > where.offset ? size - where.offset : 0;
-    }
-    return out;
-  }
-
-  /// Blocks. \throws wick::error when the file ends early
-  bytes read(byte_charge charge) const {
-    bytes out(static_cast<std::size_t>(length));
-    const std::size_t n = read_up_to(file, out.data(), out.size(), offset);
-    if (n != out.size()) {
-      throw error("ends after " + std::to_string(offset + n) + " bytes, wanted were " + std::to_string(offset + length) +
-                  "; the file became shorter since it was indexed");
-    }
-    out.charge(std::move(charge));
-    return out;
-  }
-};
-
-/// What the first trip to an I/O thread brings: the bytes, or (the budget being spent) only the open file.
-struct first_trip {
-  opened_location where;
-  std::optional<bytes> got;
-};
-
-inline task<bytes> read_waiting(location where, executor* on, byte_budget* memory, std::uint64_t position,
-                                stop_token stop) {
-  auto operation = on->io().run(*on, [where, memory, stop] {
-    if (stop.stop_requested()) throw error("read: cancelled");
-    first_trip trip{opened_location::open(where), std::nullopt};
-    byte_charge charge = memory->try_acquire(static_cast<std::size_t>(trip.where.length));
-    if (charge) trip.got = trip.where.read(std::move(charge));
-    return trip;
-  });
-  first_trip trip = co_await operation;
-  if (trip.got) co_return std::move(*trip.got);
-  auto room = memory->acquire(*on, static_cast<std::size_t>(trip.where.length), position);
-  byte_charge charge = co_await room;
-  auto second = on->io().run(*on, [&trip, &charge, stop] {
-    if (stop.stop_requested()) throw error("read: cancelled");
-    return trip.where.read(std::move(charge));
-  });
-  bytes out = co_await second;
-  co_return out;
+/// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
+/// no file open. \throws wick::error
+inline std::uint64_t length_of(const location& where) {
+  if (where.length != location::whole) return where.length;
+  const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
+  return size > where.offset ? size - where.offset : 0;
 }
 
-/// All members at once: a sample that took room for one and waited for the next could wait for ever.
-inline task<record<bytes>> read_waiting(record<location> where, executor* on, byte_budget* memory,
-                                        std::uint64_t position, stop_token stop) {
-  auto opening = on->io().run(*on, [&where, stop] {
-    if (stop.stop_requested()) throw error("read: cancelled");
-    record<opened_location> out(where);
-    for (const location& l : where) out.push_back(opened_location::open(l));
-    return out;
-  });
-  record<opened_location> opened = co_await opening;
-  std::size_t total = 0;
-  for (const opened_location& o : opened) total += static_cast<std::size_t>(o.length);
-  auto room = memory->acquire(*on, total, position);
-  byte_charge charge = co_await room;
-  auto reading = on->io().run(*on, [&opened, &charge, stop] {
-    if (stop.stop_requested()) throw error("read: cancelled");
-    record<bytes> out(opened);
-    for (const opened_location& o : opened) {
-      out.push_back(o.read(charge.split(static_cast<std::size_t>(o.length))));
+/// Reads locations one after another; neighbors in one file open it once. Blocks. For I/O threads.
+class location_reader {
+ public:
+  /// `length`: what length_of() said. \throws wick::error when the file can't be opened, or isn't as long any
+  /// more
+  bytes read(const location& where, std::uint64_t length) {
+    const int file = where.file >= 0 ? where.file : open(where.path);
+    if (where.length == location::whole) {
+      const std::uint64_t size = size_of_file(file);
+      if (size != where.offset + length) {
+        throw error("has " + std::to_string(size) + " bytes, and had " +
+                    std::to_string(where.offset + length) +
+                    " a moment ago; it is being written. Read it when that is done");
+      }
+    }
+    bytes out(static_cast<std::size_t>(length));
+    const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
+    if (n != out.size()) {
+      throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
+                  std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
     }
     return out;
+  }
+
+ private:
+  int open(const char* path) {
+    if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
+      own_ = file_handle();  // never two at a time
+      opened_ = nullptr;
+      own_ = open_file(path);
+      opened_ = path;
+    }
+    return own_.get();
+  }
+  file_handle own_;
+  const char* opened_ = nullptr;
+};
+
+/// What read() does with one location and with a record of them, said once.
+template <class From>
+struct read_shape;
+template <>
+struct read_shape<location> {
+  using to = bytes;
+  using lengths = std::uint64_t;
+  template <class F>
+  static std::uint64_t measure(const location& where, lengths& out, F&& length) {
+    return out = length(where);
+  }
+  template <class F>
+  static bytes read(const location& where, const lengths& known, F&& one) {
+    return one(where, known);
+  }
+};
+template <>
+struct read_shape<record<location>> {
+  using to = record<bytes>;
+  using lengths = std::array<std::uint64_t, record_fields::max_fields>;
+  /// The sum; at most 2^64 - 1.
+  template <class F>
+  static std::uint64_t measure(const record<location>& where, lengths& out, F&& length) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < where.size(); ++i) {
+      out[i] = length(where[i]);
+      sum = out[i] > ~sum ? ~std::uint64_t{0} : sum + out[i];
+    }
+    return sum;
+  }
+  template <class F>
+  static record<bytes> read(const record<location>& where, const lengths& known, F&& one) {
+    record<bytes> out(where);
+    for (std::size_t i = 0; i < where.size(); ++i) out.push_back(one(where[i], known[i]));
+    return out;
+  }
+};
+
+/// \throws wick::error
+inline void check_size(std::uint64_t found, const read_options& options) {
+  if (found <= options.max_bytes) return;
+  throw error("has " + std::to_string(found) + " bytes, more than the " + std::to_string(options.max_bytes) +
+              " that read() takes for a sample; write read({.max_bytes = " + std::to_string(found) +
+              "}) if that is right");
+}
+
+/// Blocks. \throws wick::error
+template <class From>
+typename read_shape<From>::to read_now(const From& where, const typename read_shape<From>::lengths& known) {
+  location_reader reader;
+  return read_shape<From>::read(
+      where, known, [&](const location& l, std::uint64_t length) { return reader.read(l, length); });
+}
+
+/// The slow way: an I/O thread looks how long the files are, and reads them at once where the memory bound
+/// has room. Else the sample waits for room, with no file open, and goes there again. `reserved` bytes it has
+/// already. All members of a record are reserved together.
+template <class From>
+task<typename read_shape<From>::to> read_waiting(From where, context* c, std::uint64_t reserved,
+                                                 read_options options) {
+  using shape = read_shape<From>;
+  typename shape::lengths known{};
+  std::uint64_t total = 0;
+  auto looking = c->on()->io().run(*c->on(), [&where, &known, &total, c, reserved, options] {
+    if (c->stop().stop_requested()) throw error("read: cancelled");
+    std::optional<typename shape::to> got;
+    total = shape::measure(where, known, length_of);
+    check_size(total, options);
+    if (total <= reserved || c->try_reserve(static_cast<std::size_t>(total - reserved)))
+      got = read_now(where, known);
+    return got;
   });
-  record<bytes> out = co_await reading;
+  std::optional<typename shape::to> got = co_await looking;
+  if (got) co_return std::move(*got);
+  auto room = c->reserve(static_cast<std::size_t>(total - reserved));
+  co_await room;
+  auto reading = c->on()->io().run(*c->on(), [&where, &known, c] {
+    if (c->stop().stop_requested()) throw error("read: cancelled");
+    return read_now(where, known);
+  });
+  typename shape::to out = co_await reading;
   co_return out;
 }
 
 }  // namespace detail
 
-/// What read() returns: awaited, it gives the bytes. Bytes in the page cache are copied at once, without a suspension.
-template <class From, class To>
+/// What awaiting read() does: at once where all lies in the page cache, else by the I/O threads.
+template <class From>
 class [[nodiscard]] read_operation {
+  using shape = detail::read_shape<From>;
+  using to = typename shape::to;
+
  public:
-  read_operation(From where, context& c) noexcept : where_(std::move(where)), context_(&c) {}
+  read_operation(From where, context& c, const read_options& options)
+      : where_(std::move(where)), context_(&c), options_(options) {}
 
   bool await_ready() {
-    if (context_->on() == nullptr || context_->memory() == nullptr) {  // no loader: a plain call
-      out_ = read_now(where_);
+    if (context_->on() == nullptr) {  // no loader: a plain call
+      typename shape::lengths known{};
+      detail::check_size(shape::measure(where_, known, detail::length_of), options_);
+      out_ = detail::read_now(where_, known);
       return true;
     }
-    return try_cached(where_);
+    return try_cached();
   }
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
-    slow_ = detail::read_waiting(std::move(where_), context_->on(), context_->memory(), context_->position(),
-                                 context_->stop());
+    slow_ = detail::read_waiting<From>(std::move(where_), context_, reserved_, options_);
     awaiting_.emplace(slow_.operator co_await());
     return awaiting_->await_suspend(waiter);
   }
-  To await_resume() {
+  to await_resume() {
     if (awaiting_) return awaiting_->await_resume();
     return std::move(*out_);
   }
 
  private:
-  static bytes read_now(const location& where) { return detail::opened_location::open(where).read({}); }
-  static record<bytes> read_now(const record<location>& where) {
-    record<bytes> out(where);
-    for (const location& l : where) out.push_back(read_now(l));
-    return out;
-  }
-
-  bool try_cached(const location& where) {
+  bool try_cached() {
+    // Of a record only what is open already: one descriptor at a time is enough for a sample.
     detail::file_handle own;
-    int file = where.file;
-    std::uint64_t length = where.length;
-    if (file < 0) {
-      own = detail::open_cached(where.path);
-      if (!own) return false;
-      file = own.get();
-    }
-    if (length == location::whole) {
-      const std::uint64_t size = detail::size_of_file(file);
-      length = size > where.offset ? size - where.offset : 0;
-    }
-    byte_charge charge = context_->memory()->try_acquire(static_cast<std::size_t>(length));
-    if (!charge) return false;
-    bytes got(static_cast<std::size_t>(length));
-    if (!detail::read_cached(file, got.data(), got.size(), where.offset)) return false;
-    got.charge(std::move(charge));
-    out_ = std::move(got);
-    return true;
-  }
-  bool try_cached(const record<location>& where) {
-    std::size_t total = 0;
-    for (const location& l : where) {
-      if (l.file < 0 || l.length == location::whole) return false;
-      total += static_cast<std::size_t>(l.length);
-    }
-    byte_charge charge = context_->memory()->try_acquire(total);
-    if (!charge) return false;
-    record<bytes> got(where);
-    for (const location& l : where) {
-      bytes one(static_cast<std::size_t>(l.length));
-      if (!detail::read_cached(l.file, one.data(), one.size(), l.offset)) return false;
-      one.charge(charge.split(one.size()));
-      got.push_back(std::move(one));
-    }
-    out_ = std::move(got);
-    return true;
+    int opened = -1;
+    bool at_hand = true;
+    typename shape::lengths known{};
+    const std::uint64_t total = shape::measure(where_, known, [&](const location& l) -> std::uint64_t {
+      if (l.file < 0) {
+        if constexpr (std::is_same_v<From, location>) own = detail::open_cached(l.path);
+        if (!own) at_hand = false;
+        opened = own.get();
+      } else if constexpr (!std::is_same_v<From, location>) {
+        if (l.length == location::whole) at_hand = false;
+      }
+      if (!at_hand || l.length != location::whole) return l.length;
+      const std::uint64_t size = detail::size_of_file(l.file < 0 ? opened : l.file);
+      return size > l.offset ? size - l.offset : 0;
+    });
+    if (!at_hand) return false;
+    detail::check_size(total, options_);
+    if (!context_->try_reserve(static_cast<std::size_t>(total))) return false;
+    reserved_ = total;
+    bool all = true;
+    to got = shape::read(where_, known, [&](const location& l, std::uint64_t length) {
+      if (!all) return bytes();
+      bytes one(static_cast<std::size_t>(length));
+      all = detail::read_cached(l.file < 0 ? opened : l.file, one.data(), one.size(), l.offset);
+      return one;
+    });
+    if (all) out_ = std::move(got);
+    return all;
   }
 
   From where_;
   context* context_;
-  std::optional<To> out_;
-  task<To> slow_;
-  std::optional<typename task<To>::awaiter> awaiting_;
+  read_options options_;
+  std::uint64_t reserved_ = 0;
+  std::optional<to> out_;
+  task<to> slow_;
+  std::optional<typename task<to>::awaiter> awaiting_;
 };
 
-struct read_stage {
+class read_stage {
+ public:
   using stage_kind = on_data;
   static constexpr std::string_view name = "read";
-  read_operation<location, bytes> operator()(location where, context& c) const { return {where, c}; }
-  read_operation<record<location>, record<bytes>> operator()(record<location> where, context& c) const {
-    return {std::move(where), c};
+  explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
+  read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
+  read_operation<record<location>> operator()(record<location> where, context& c) const {
+    return {std::move(where), c, options_};
   }
+
+ private:
+  read_options options_;
 };
 static_assert(stage_of<read_stage, on_data>);
 
-/// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the page cache
-/// is read by the executor's I/O threads, and what exceeds the loader's memory budget waits, lowest position first.
-/// \throws wick::error when the file can't be opened or ends early
-inline read_stage read() noexcept { return {}; }
+/// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the
+/// page cache is read by the executor's I/O threads, and what exceeds the loader's memory bound waits, lowest
+/// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
+/// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
+/// larger than `max_bytes`
+inline read_stage read(read_options options = {}) noexcept { return read_stage(options); }
 
 }  // namespace wick

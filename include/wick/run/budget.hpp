@@ -1,9 +1,13 @@
 /// \file
-/// A bound on memory in flight: samples take bytes before they are read and give them back when they are decoded.
+/// A bound on memory in flight: samples take bytes before they are read and give them back when they are
+/// decoded.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <compare>
+#include <condition_variable>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -11,12 +15,24 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/process.hpp>
+#include <wick/run/detail/resume.hpp>
 #include <wick/run/executor.hpp>
-#include <wick/run/task.hpp>
+#include <wick/run/timer_queue.hpp>
 
 namespace wick {
 
 class byte_budget;
+
+/// Whose turn it is where memory is short: the lowest first, epoch by epoch.
+struct turn {
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;
+
+  constexpr turn(std::uint64_t in_epoch, std::uint64_t at) noexcept : epoch(in_epoch), position(at) {}
+  constexpr turn(std::uint64_t at) noexcept : position(at) {}  // NOLINT: a position alone is a turn
+  friend constexpr auto operator<=>(const turn&, const turn&) = default;
+};
 
 /// Some bytes taken from a budget; given back when this is dropped, on any thread.
 class [[nodiscard]] byte_charge {
@@ -49,19 +65,46 @@ class [[nodiscard]] byte_charge {
   std::size_t bytes_ = 0;
 };
 
-/// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest position
-/// first, since an ordered consumer waits for that one. Something larger than the whole budget is let through when
-/// nothing else is out, so a small budget makes a pipeline slow and never stuck.
-/// A sample takes once and holds until it is done: nobody waits here while holding, so no circle can form.
+/// What one piece of work has taken from a budget, in several steps if need be; all of it is given back at
+/// once. Several coroutines of that work may take at the same time.
+class byte_account {
+ public:
+  byte_account() noexcept = default;
+  byte_account(const byte_account&) = delete;
+  byte_account& operator=(const byte_account&) = delete;
+  ~byte_account() { give_back(); }
+  /// Nobody may be taking.
+  inline void give_back() noexcept;
+
+ private:
+  friend class byte_budget;
+  byte_budget* budget_ = nullptr;  // null until something was taken
+  std::size_t bytes_ = 0;          // this and the next under the budget's mutex
+  std::size_t waiting_ = 0;
+};
+
+/// A number of bytes that many coroutines share. Whoever finds too little suspends; grants go to the lowest
+/// turn first, since an ordered consumer waits for that one.
 ///
-/// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns, and
-/// they go on on their executor. The budget must outlive its charges, and be destroyed when nobody waits. A cancelled
-/// waiter is not taken out of the queue: its turn comes, and it gives the bytes back at once.
+/// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
+/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, the
+/// lowest turn is let through. And when somebody waits and nothing is given back for `patience` (twice as
+/// long each time), the lowest turn is let through, too: whoever holds the bytes may be waiting for it, for a
+/// lock of the user's perhaps.
+///
+/// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
+/// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
+/// accounts, and be destroyed when nobody waits. A cancelled waiter is not taken out of the queue: its turn
+/// comes, and it gives the bytes back at once.
 class byte_budget {
  public:
-  explicit byte_budget(std::size_t limit) noexcept : limit_(limit) {}
+  using clock = timer::clock;
+
+  explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1)) noexcept
+      : limit_(limit), least_patience_(patience), patience_(patience) {}
   byte_budget(const byte_budget&) = delete;
   byte_budget& operator=(const byte_budget&) = delete;
+  inline ~byte_budget();
 
   std::size_t limit() const noexcept { return limit_; }
   /// Bytes out at this moment, for reports: it may be old when it is looked at.
@@ -76,92 +119,238 @@ class byte_budget {
     take(bytes);
     return {this, bytes};
   }
+  /// The same into an account.
+  bool try_acquire(byte_account& into, std::size_t bytes) noexcept {
+    std::lock_guard lock(mutex_);
+    if (!waiting_.empty() || !fits(bytes)) return false;
+    take(bytes);
+    credit(into, bytes);
+    return true;
+  }
 
-  class [[nodiscard]] acquire_awaiter : job {
+  class waiter : protected job {
    public:
-    bool await_ready() noexcept {
-      charge_ = budget_->try_acquire(bytes_);
-      return static_cast<bool>(charge_);
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> handle) {
+      handle_ = handle;
+      execute = [](job* j) noexcept { detail::resume(static_cast<waiter*>(j)->handle_); };
+      return budget_->wait(this);
     }
-    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> waiter) {
-      waiter_ = waiter;
-      execute = [](job* j) noexcept { detail::resume(static_cast<acquire_awaiter*>(j)->waiter_); };
-      std::lock_guard lock(budget_->mutex_);
-      // Who comes before all that wait has its turn now, not at the next release: the consumer waits for the lowest.
-      if ((budget_->waiting_.empty() || later(budget_->waiting_.front(), this)) && budget_->fits(bytes_)) {
-        budget_->take(bytes_);
-        charge_ = byte_charge(budget_, bytes_);
-        return false;
-      }
-      budget_->waiting_.push_back(this);
-      std::push_heap(budget_->waiting_.begin(), budget_->waiting_.end(), later);
-      return true;
-    }
-    byte_charge await_resume() noexcept { return std::move(charge_); }
+
+   protected:
+    waiter(byte_budget* budget, byte_account* into, executor& on, std::size_t bytes, turn at) noexcept
+        : budget_(budget), into_(into), on_(&on), bytes_(bytes), turn_(at) {}
+    byte_budget* budget_;
 
    private:
     friend class byte_budget;
-    acquire_awaiter(byte_budget* budget, executor& on, std::size_t bytes, std::uint64_t position) noexcept
-        : budget_(budget), on_(&on), bytes_(bytes), position_(position) {}
-    static bool later(const acquire_awaiter* a, const acquire_awaiter* b) noexcept {
-      return a->position_ > b->position_;
-    }
-    byte_budget* budget_;
+    static bool later(const waiter* a, const waiter* b) noexcept { return a->turn_ > b->turn_; }
+    byte_account* into_;  // null: for a charge
     executor* on_;
     std::size_t bytes_;
-    std::uint64_t position_;
-    std::coroutine_handle<> waiter_;
-    byte_charge charge_;
+    turn turn_;
+    std::coroutine_handle<> handle_;
+    bool granted_ = false;
+
+   protected:
+    std::size_t bytes() const noexcept { return bytes_; }
+    byte_account* into() const noexcept { return into_; }
   };
 
-  /// `byte_charge c = co_await budget.acquire(on, n, position)`: suspends until n bytes are free; resumes on `on`.
-  acquire_awaiter acquire(executor& on, std::size_t bytes, std::uint64_t position) noexcept {
-    return {this, on, bytes, position};
+  class [[nodiscard]] acquire_awaiter : public waiter {
+   public:
+    bool await_ready() noexcept {
+      at_once_ = budget_->try_acquire(bytes());
+      return static_cast<bool>(at_once_);
+    }
+    byte_charge await_resume() noexcept {
+      return at_once_ ? std::move(at_once_) : byte_charge(budget_, bytes());
+    }
+
+   private:
+    friend class byte_budget;
+    acquire_awaiter(byte_budget* budget, executor& on, std::size_t bytes, turn at) noexcept
+        : waiter(budget, nullptr, on, bytes, at) {}
+    byte_charge at_once_;
+  };
+  class [[nodiscard]] account_awaiter : public waiter {
+   public:
+    bool await_ready() noexcept { return budget_->try_acquire(*into(), bytes()); }
+    void await_resume() const noexcept {}
+
+   private:
+    friend class byte_budget;
+    account_awaiter(byte_budget* budget, byte_account& into, executor& on, std::size_t bytes,
+                    turn at) noexcept
+        : waiter(budget, &into, on, bytes, at) {}
+  };
+
+  /// `byte_charge c = co_await budget.acquire(on, n, turn)`: suspends until n bytes are free; resumes on
+  /// `on`. Who takes charges and waits while holding one can wait for ever: use an account where there is
+  /// more than one step. Awaiting throws std::bad_alloc.
+  acquire_awaiter acquire(executor& on, std::size_t bytes, turn at) noexcept { return {this, on, bytes, at}; }
+  /// `co_await budget.acquire(account, on, n, turn)`: n bytes more for `account`, which must outlive the
+  /// wait.
+  account_awaiter acquire(byte_account& into, executor& on, std::size_t bytes, turn at) noexcept {
+    return {this, into, on, bytes, at};
   }
 
  private:
   friend class byte_charge;
+  friend class byte_account;
+
+  // ---- under the mutex ------------------------------------------------------------------------------------
+
   bool fits(std::size_t bytes) const noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed);
-    return used == 0 || (bytes <= limit_ && used <= limit_ - bytes);
+    return used <= idle_ || (bytes <= limit_ && used <= limit_ - bytes);
   }
   void take(std::size_t bytes) noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed) + bytes;
     used_.store(used, std::memory_order_relaxed);
     if (used > peak_.load(std::memory_order_relaxed)) peak_.store(used, std::memory_order_relaxed);
   }
-  void release(std::size_t bytes) noexcept {
+  void credit(byte_account& to, std::size_t bytes) noexcept {
+    to.budget_ = this;
+    to.bytes_ += bytes;
+    if (to.waiting_ != 0) idle_ += bytes;
+  }
+  /// Serves the lowest turn, and puts it at the end of a list of jobs to be posted.
+  void serve(job**& end) noexcept {
+    std::pop_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    waiter* const w = waiting_.back();
+    waiting_.pop_back();
+    take(w->bytes_);
+    if (w->into_ != nullptr) {
+      if (--w->into_->waiting_ == 0) idle_ -= w->into_->bytes_;
+      credit(*w->into_, w->bytes_);
+    }
+    w->granted_ = true;
+    w->next = nullptr;
+    *end = w;
+    end = &w->next;
+  }
+  void serve_all_that_fit(job**& end) noexcept {
+    while (!waiting_.empty() && fits(waiting_.front()->bytes_)) serve(end);
+  }
+  void watch(executor& on) noexcept {
+    watch_.of = this;
+    watch_.due = clock::now() + patience_;
+    watch_.place = timer::unseen;
+    watch_.expired = [](timer* t, bool on_time) noexcept { static_cast<watch_timer*>(t)->of->look(on_time); };
+    given_back_ = false;
+    bool added = false;
+    try {
+      added = on.timers().add(watch_);
+    } catch (...) {  // no thread to be had: nobody watches, then
+    }
+    watched_on_ = added ? &on : nullptr;
+  }
+
+  // ---- taking it -----------------------------------------------------------------------------------------
+
+  static void post_all(job* first) noexcept {
+    while (first != nullptr) {
+      job* const j = std::exchange(first, first->next);
+      static_cast<waiter*>(j)->on_->post(j);
+    }
+  }
+
+  /// Whether `w` has to wait.
+  bool wait(waiter* w) {
+    job* granted = nullptr;
+    job** end = &granted;
+    bool waits = true;
+    {
+      std::lock_guard lock(mutex_);
+      waiting_.push_back(w);
+      std::push_heap(waiting_.begin(), waiting_.end(), waiter::later);
+      if (w->into_ != nullptr && w->into_->waiting_++ == 0) idle_ += w->into_->bytes_;
+      // Others may go on now: all that hold bytes may be waiting.
+      serve_all_that_fit(end);
+      if (w->granted_) {
+        waits = false;
+        job** at = &granted;
+        while (*at != w) at = &(*at)->next;
+        *at = w->next;
+      } else if (watched_on_ == nullptr) {
+        watch(*w->on_);
+      }
+    }
+    post_all(granted);
+    return waits;
+  }
+
+  void release(std::size_t bytes, byte_account* from = nullptr) noexcept {
     job* granted = nullptr;
     job** end = &granted;
     {
       std::lock_guard lock(mutex_);
+      if (from != nullptr) bytes = std::exchange(from->bytes_, 0);
       used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
-      while (!waiting_.empty() && fits(waiting_.front()->bytes_)) {
-        std::pop_heap(waiting_.begin(), waiting_.end(), acquire_awaiter::later);
-        acquire_awaiter* w = waiting_.back();
-        waiting_.pop_back();
-        take(w->bytes_);
-        w->charge_ = byte_charge(this, w->bytes_);
-        w->next = nullptr;
-        *end = w;
-        end = &w->next;
-      }
+      given_back_ = true;
+      serve_all_that_fit(end);
     }
-    while (granted != nullptr) {
-      job* j = std::exchange(granted, granted->next);
-      static_cast<acquire_awaiter*>(j)->on_->post(j);
-    }
+    post_all(granted);
   }
 
+  /// On the timers' thread, now and then as long as somebody waits.
+  void look(bool on_time) noexcept {
+    job* granted = nullptr;
+    job** end = &granted;
+    {
+      std::lock_guard lock(mutex_);
+      if (!on_time || waiting_.empty()) {
+        patience_ = least_patience_;
+        watched_on_ = nullptr;
+        unwatched_.notify_all();
+        return;
+      }
+      executor& on = *waiting_.front()->on_;
+      if (given_back_) {
+        patience_ = std::max(patience_ / 2, least_patience_);
+      } else {
+        serve(end);
+        if (patience_ < most_patience) patience_ *= 2;
+      }
+      watch(on);
+      if (watched_on_ == nullptr) unwatched_.notify_all();
+    }
+    post_all(granted);
+  }
+
+  struct watch_timer : timer {
+    byte_budget* of = nullptr;
+  };
+  static constexpr std::chrono::seconds most_patience{60};
+
+  const detail::process_mark born_;
   const std::size_t limit_;
+  const clock::duration least_patience_;
   std::mutex mutex_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> peak_{0};
-  std::vector<acquire_awaiter*> waiting_;  // a heap, lowest position on top
+  std::size_t idle_ = 0;          // of those used, held by accounts that wait
+  std::vector<waiter*> waiting_;  // a heap, lowest turn on top
+
+  clock::duration patience_;
+  bool given_back_ = false;  // since the watch was set
+  executor* watched_on_ = nullptr;
+  watch_timer watch_;
+  std::condition_variable unwatched_;
 };
+
+inline byte_budget::~byte_budget() {
+  if (born_.elsewhere()) return;  // a forked child has no timers
+  std::unique_lock lock(mutex_);
+  if (executor* const on = watched_on_; on != nullptr && on->timers().cancel(watch_)) return;
+  unwatched_.wait(lock, [&] { return watched_on_ == nullptr; });
+}
 
 inline void byte_charge::reset() noexcept {
   if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(std::exchange(bytes_, 0));
+}
+inline void byte_account::give_back() noexcept {
+  if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(0, this);
 }
 
 }  // namespace wick

@@ -281,6 +281,7 @@ class finishing {
     } catch (...) {
       j.fail_whole(c.stage(), std::current_exception());
     }
+    c.give_back();
     done_.publish(j.sequence, &j);
   }
 
@@ -296,6 +297,7 @@ class finishing {
     } catch (...) {
       j->fail_whole(c.stage(), std::current_exception());
     }
+    c.give_back();
     self->done_.publish(j->sequence, j);
   }
 

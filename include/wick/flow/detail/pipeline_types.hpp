@@ -25,7 +25,6 @@ class single_column {
     slots_.resize(n);
   }
   void put(std::size_t i, Item&& value) {
-    give_back_charge(value);
     slots_[i].emplace(std::move(value));
   }
   std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }

@@ -80,6 +80,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
   /// The same where one may.
   static task<void> run_async(sample_runs* self, job_type* j, std::uint64_t slot, context* c) {
+    const end_of_sample end{c};
     c->enter(static_cast<std::uint32_t>(types::order_end));
     if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
     if (self->is_bad(c->index())) self->refuse(*c);
@@ -191,6 +192,12 @@ class sample_runs<pipeline<Source, S...>> {
  private:
   static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
 
+  /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
+  struct end_of_sample {
+    context* c;
+    ~end_of_sample() { c->give_back(); }
+  };
+
   error_rule rule_for(const failure& f) const { return policy.rule_for(stage_of(f)); }
 
   /// Runs a sample once. What went wrong is in `f` afterwards.
@@ -207,6 +214,7 @@ class sample_runs<pipeline<Source, S...>> {
       } else {
         if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
         if (self->is_bad(f->index)) self->refuse(*c);
+        const end_of_sample end{c};
         self->template run<false>(*j, f->slot, *c, nullptr);
       }
     } catch (const quarantined_sample&) {

@@ -60,11 +60,23 @@ inline file_handle open_file(const char* path) {
 }
 
 /// \throws wick::error for what is no regular file
+inline std::uint64_t regular_size(const struct stat& about) {
+  if (!S_ISREG(about.st_mode)) throw error(S_ISDIR(about.st_mode) ? "is a folder, not a file" : "is no regular file");
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
+/// \throws wick::error for what is no regular file
 inline std::uint64_t size_of_file(int fd) {
   struct stat about;
   if (::fstat(fd, &about) != 0) throw_io("look at", errno);
-  if (!S_ISREG(about.st_mode)) throw error(S_ISDIR(about.st_mode) ? "is a folder, not a file" : "is no regular file");
-  return static_cast<std::uint64_t>(about.st_size);
+  return regular_size(about);
+}
+
+/// The same without opening it. Blocks.
+inline std::uint64_t size_of_file(const char* path) {
+  struct stat about;
+  if (::stat(path, &about) != 0) throw_io("open", errno);
+  return regular_size(about);
 }
 
 /// How many of `size` bytes were read; fewer only at the end of the file.
