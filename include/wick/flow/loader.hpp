@@ -347,9 +347,24 @@ loader(chain<S...>) -> loader<chain<S...>>;
 template <class Source, class... S>
 void loader<pipeline<Source, S...>>::describe(const job_type& job) {
   told_.clear();
-  if (job.failures.empty()) return;
+  if (job.failures.empty() && !job.unlisted) return;
   const std::vector<std::string> names = feed_->path().stage_names();
-  for (const detail::failure& f : job.failures) told_.push_back(detail::tell(f, job, names, *feed_));
+  const auto add = [&](const detail::failure& f) { told_.push_back(detail::tell(f, job, names, *feed_)); };
+  for (const detail::failure& f : job.failures) add(f);
+  if (!job.unlisted) {
+  } else if constexpr (feed_type::batched) {
+    add(*job.unlisted);
+  } else {  // all that are missing without a word
+    for (std::uint64_t slot = 0; slot < job.count; ++slot) {
+      detail::failure f = *job.unlisted;
+      f.slot = slot;
+      f.position = job.first + slot;
+      f.index = feed_->plan().index(job.order, f.position);
+      const auto same = [&](const detail::failure& other) { return other.slot == slot; };
+      if ((!job.value || !(*job.value)[slot]) &&
+          std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
+    }
+  }
   std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
 }
 
@@ -357,12 +372,20 @@ template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
   --left_;
   ++taken_;
+  struct place {  // in the ring: it must be free afterwards, whatever is thrown here
+    feed_type* of;
+    job_type* job;
+    void release() noexcept {
+      if (job != nullptr) of->release(std::exchange(job, nullptr));
+    }
+    ~place() { release(); }
+  } taken{feed_.get(), job};
   describe(*job);
   if constexpr (feed_type::batched) {
     moved_ = job->moved;
     const epoch_fingerprint print{job->print.load(std::memory_order_relaxed), job->rows(), 1};
-    const auto leave = [this, epoch = job->epoch, number = job->number, count = job->count, job] {
-      feed_->release(job);
+    const auto leave = [&, epoch = job->epoch, number = job->number, count = job->count] {
+      taken.release();
       const auto& plan = feed_->plan();
       account_.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
     };
@@ -387,14 +410,14 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     single_batch_ = job->number;
     single_epoch_ = job->epoch;
     singles_.clear();
+    add_prints(*job);
     if (job->value) {
       singles_.swap(*job->value);
       job->columns.reuse(std::move(*job->value));
     }
     singles_.resize(static_cast<std::size_t>(job->count));
-    add_prints(*job);
     if (told_.empty()) account_.add(job->epoch, 0, job->count, 0, 0, told_);
-    feed_->release(job);
+    taken.release();
     single_ = std::min(single_, singles_.size());
     while (single_failure_ < told_.size() && told_[single_failure_].slot < single_) ++single_failure_;
     return std::nullopt;  // next() takes them one by one
@@ -404,14 +427,15 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
 /// What each sample of a group counts as in the fingerprint.
 template <class Source, class... S>
 void loader<pipeline<Source, S...>>::add_prints(const job_type& job) {
-  single_prints_.resize(singles_.size());
+  single_prints_.resize(static_cast<std::size_t>(job.count));
   feed_->plan().indexes(job.order, job.first, job.count, single_prints_.data());
   for (const detail::failure& f : job.failures) {
+    if (f.slot == detail::failure::whole_batch) continue;
     std::uint64_t& index = single_prints_[static_cast<std::size_t>(f.slot)];
     if (f.action == error_action::skip) index = detail::left_out;
     if (f.action == error_action::replace) index = f.substitute;
   }
-  for (std::size_t i = 0; i < singles_.size(); ++i) single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
+  for (std::size_t i = 0; i < single_prints_.size(); ++i) single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
 }
 
 /// Counts a sample of a group in which some failed. \throws what is told in its place

@@ -33,10 +33,10 @@ struct future_state {
 };
 
 template <class T>
-detached run_for(std::shared_ptr<future_state<T>> state, task<T> t) {
+detached run_for(std::shared_ptr<future_state<T>> state, task<void> settling) {
   co_await state->on->schedule();
   {
-    const task<void> all = settle(std::move(t), &state->result);
+    const task<void> all = std::move(settling);  // gone before anybody is told
     co_await all;
   }
   std::lock_guard lock(state->mutex);
@@ -107,7 +107,8 @@ namespace detail {
 template <class T>
 future<T> start(executor& ex, task<T> t) {
   auto state = std::make_shared<future_state<T>>(ex);
-  resume(run_for<T>(state, std::move(t)).handle);
+  task<void> settling = settle(std::move(t), &state->result);  // here, where want of memory can be told
+  resume(run_for<T>(state, std::move(settling)).handle);
   return future<T>(std::move(state));
 }
 

@@ -21,9 +21,9 @@ struct sync_state {
 };
 
 template <class T>
-detached sync_run(task<T> t, sync_state<T>* state) {
+detached sync_run(task<void> settling, sync_state<T>* state) {
   {
-    const task<void> all = settle(std::move(t), &state->result);
+    const task<void> all = std::move(settling);  // gone before the waiting thread is told
     co_await all;
   }
   state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
@@ -38,7 +38,8 @@ template <class T>
 T sync_wait(task<T> t) {
   static_assert(!std::is_reference_v<T>, "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
   detail::sync_state<T> state;
-  detail::resume(detail::sync_run<T>(std::move(t), &state).handle);
+  task<void> settling = detail::settle(std::move(t), &state.result);  // here, where want of memory can be told
+  detail::resume(detail::sync_run<T>(std::move(settling), &state).handle);
   state.done.wait();
   return state.result.take();
 }

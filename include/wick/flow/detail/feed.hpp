@@ -76,7 +76,7 @@ class feed<pipeline<Source, S...>> {
   /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
   ~feed() {
     if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
-    drain();
+    drain(nullptr);
     std::unique_lock lock(mutex_);
     crew_.wait_all_away(lock);
   }
@@ -97,7 +97,7 @@ class feed<pipeline<Source, S...>> {
     if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
-        drain();
+        drain(std::make_unique<stop_source>());
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
@@ -113,20 +113,24 @@ class feed<pipeline<Source, S...>> {
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept { return done_.try_take(); }
   /// Sleeps until it is finished.
-  job_type* take() noexcept {
-    stop_helping();
+  /// \throws std::bad_alloc; nothing is lost then
+  job_type* take() {
+    before_waiting();
     return done_.take();
   }
-  auto next_async() noexcept {
-    stop_helping();
+  auto next_async() {
+    before_waiting();
     return done_.next(on_);
   }
   /// The batch was moved out of its job: its place in the ring is free.
-  void release(job_type* j) {
+  void release(job_type* j) noexcept {
     j->value.reset();
     advance(next_out_);
     std::lock_guard lock(mutex_);
-    open_more();
+    try {
+      open_more();
+    } catch (...) {  // no memory: who waits for a batch that was not opened tries again
+    }
   }
 
   /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: nothing to do.
@@ -211,6 +215,13 @@ class feed<pipeline<Source, S...>> {
     if constexpr (types::samples_suspend) return tokens_.any();
     else return true;
   }
+  /// \throws std::bad_alloc when no batch could be begun that could be waited for
+  void before_waiting() {
+    stop_helping();
+    if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
+    std::lock_guard lock(mutex_);
+    open_more();
+  }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
     if (!crew_.has_helped()) return;
@@ -233,8 +244,9 @@ class feed<pipeline<Source, S...>> {
     return true;
   }
 
-  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end.
-  void drain() noexcept {
+  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes afterwards is
+  /// stopped by `next_stop`.
+  void drain(std::unique_ptr<stop_source> next_stop) noexcept {
     std::uint64_t opened;
     {
       std::lock_guard lock(mutex_);
@@ -253,8 +265,9 @@ class feed<pipeline<Source, S...>> {
       j->columns.drop();
     }
     // The callbacks and tokens of the old source are gone with the samples that had them.
+    if (next_stop == nullptr) return;
     std::lock_guard lock(mutex_);
-    runs_.stop = std::make_unique<stop_source>();
+    runs_.stop = std::move(next_stop);
   }
 
   // ---- workers --------------------------------------------------------------------------------------------------
@@ -342,7 +355,12 @@ class feed<pipeline<Source, S...>> {
     };
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i) {
-        resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index(i))).handle);
+        const place where = runs_.place_of(j, from + i, index(i));
+        try {
+          resume(run_one(this, &j, from + i, where).handle);
+        } catch (...) {  // no memory for its frame: nothing of it has begun
+          lose(j, from + i, where);
+        }
       });
       pace_.learn(count, now_ticks() - begun);
       clocks[order_row].ran(count);
@@ -381,21 +399,45 @@ class feed<pipeline<Source, S...>> {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, ticks);
     } catch (...) {
-      add_failed(failed, slot, c);
+      add_failed(j, failed, slot, c);
     }
   }
-  [[gnu::noinline]] void add_failed(std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
-    to.push_back(runs_.failed(slot, c, std::current_exception()));
+  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
+    failure f = runs_.failed(slot, c, std::current_exception());
+    try {
+      to.push_back(f);
+    } catch (...) {
+      j.lose(std::move(f));  // and with it the batch: this one counts as ended
+    }
   }
   [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
-    for (failure& f : failed) resume(settle_one(this, &j, std::move(f)).handle);
+    for (failure& f : failed) {
+      try {
+        resume(settle_one(this, &j, f).handle);
+      } catch (...) {
+        j.lose(std::move(f));
+        finish_some(j, 1);
+      }
+    }
   }
   /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
   static detached settle_one(feed* self, job_type* j, failure f) {
     context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
-    task<bool> settling = runs_type::settle(&self->runs_, j, &c, std::move(f));
-    co_await settling;
+    try {
+      task<bool> settling = runs_type::settle(&self->runs_, j, &c, f);
+      co_await settling;
+    } catch (...) {
+      j->lose(std::move(f));
+    }
     self->finish_some(*j, 1);
+  }
+  /// A sample for which there was no memory; called where that was caught.
+  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
+    context c = runs_.context_at(where);
+    c.enter(static_cast<std::uint32_t>(types::order_end));
+    j.lose(runs_.failed(slot, c, std::current_exception()));
+    give_tokens(1);
+    finish_some(j, 1);
   }
 
   // ---- samples that suspend -------------------------------------------------------------------------------------
@@ -411,8 +453,14 @@ class feed<pipeline<Source, S...>> {
     }
     if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
     if (f.cause != nullptr) {
-      task<bool> settling = runs_type::settle(&self->runs_, j, &c, std::move(f));
-      co_await settling;
+      try {
+        task<bool> settling = runs_type::settle(&self->runs_, j, &c, f);
+        co_await settling;
+      } catch (...) {
+        j->lose(std::move(f));
+      }
+      // Where settling ended early it may have been anywhere.
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
     }
     // Before the sample counts as finished: afterwards the loader may be gone.
     self->give_tokens(1);

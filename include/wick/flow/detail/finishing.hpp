@@ -59,15 +59,26 @@ class finishing {
   /// What follows runs stages, so it needs a thread with a slot: a consumer that drops its batches, or that
   /// opens one which workers have ended before it is done with that, has none.
   void run(job_type& j) noexcept {
-    if (runs_.on.this_slot() == executor::none) return resume(run_on_worker(this, &j).handle);
+    if (runs_.on.this_slot() == executor::none) {
+      try {
+        return resume(run_on_worker(this, &j).handle);
+      } catch (...) {
+        if constexpr (batched) lose(j);  // no stage runs then: any thread will do
+      }
+    }
     if (compact_) {
-      if (job_type* const next = turn_of(&j, nullptr)) resume(settle_from(this, next).handle);
+      if (job_type* const next = turn_of(&j, nullptr)) settle(next);
     } else {
       finish(j);
     }
   }
 
  private:
+  /// There is no memory to end a batch as it should be; called where that was caught.
+  static void lose(job_type& j) noexcept {
+    j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
+  }
+
   static detached run_on_worker(finishing* self, job_type* j) {
     co_await self->runs_.on.schedule();
     self->run(*j);
@@ -104,18 +115,40 @@ class finishing {
     return j;
   }
 
+  void settle(job_type* j) noexcept {
+    while (j != nullptr) {
+      try {
+        return resume(settle_from(this, j).handle);
+      } catch (...) {
+        leave_unfilled(*j);
+      }
+      job_type* const next = turn_of(nullptr, j);
+      finish(*j);
+      j = next;
+    }
+  }
   /// Whose turn comes next is asked before a batch is published: while one is to be settled, the loader
   /// stays.
   static detached settle_from(finishing* self, job_type* j) {
     while (j != nullptr) {
       if (!j->cancelled.load(std::memory_order_relaxed)) {
-        task<void> filling = fill(self, j);
-        co_await filling;
+        try {
+          task<void> filling = fill(self, j);
+          co_await filling;
+        } catch (...) {
+          self->leave_unfilled(*j);
+        }
       }
       job_type* const next = self->turn_of(nullptr, j);
       self->finish(*j);
       j = next;
     }
+  }
+  /// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes on.
+  void leave_unfilled(job_type& j) noexcept {
+    lose(j);
+    if (!j.goes_on) moved_ = j.moved;
+    j.moved = moved_;
   }
 
   /// Fills the gaps from the end of the epoch, and leaves out what batches before have taken from there.
@@ -179,8 +212,10 @@ class finishing {
       print += print_of(j.first + slot, gap ? left_out : standing_at(j, slot).index);
     }
     j.print.store(print, std::memory_order_relaxed);
-    j.lost = std::any_of(j.failures.begin(), j.failures.end(),
-                         [](const failure& f) { return f.action == error_action::fail; });
+    if (j.unlisted && j.unlisted->slot >= own && j.unlisted->slot != failure::whole_batch) j.unlisted.reset();
+    j.lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(), [](const failure& f) {
+      return f.action == error_action::fail;
+    });
   }
   static std::uint32_t next_number(const job_type& j, std::uint64_t slot) noexcept {
     std::uint32_t n = 0;
@@ -195,7 +230,7 @@ class finishing {
     try {
       if (judge(j)) return resume(remake(this, &j).handle);
     } catch (...) {
-      j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
+      lose(j);
     }
     conclude(j);
   }
@@ -246,15 +281,19 @@ class finishing {
 
   static detached remake(finishing* self, job_type* j) {
     j->remade = true;
-    self->begin_columns(*j);
-    for (std::uint64_t slot = 0; slot < j->count && !j->lost; ++slot) {
-      if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
-      failure f = self->standing_at(*j, slot);
-      f.number = next_number(*j, slot);
-      context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
-      f.tries = 0;
-      task<bool> running = Runs::run_or_fail(&self->runs_, j, &c, std::move(f));
-      co_await running;
+    try {
+      self->begin_columns(*j);
+      for (std::uint64_t slot = 0; slot < j->count && !j->lost; ++slot) {
+        if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
+        failure f = self->standing_at(*j, slot);
+        f.number = next_number(*j, slot);
+        context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+        f.tries = 0;
+        task<bool> running = Runs::run_or_fail(&self->runs_, j, &c, std::move(f));
+        co_await running;
+      }
+    } catch (...) {
+      lose(*j);
     }
     self->finish(*j);
   }
@@ -264,7 +303,11 @@ class finishing {
 
   void conclude(job_type& j) noexcept {
     if constexpr (types::batches_suspend) {
-      if (deliverable(j)) return resume(conclude_async(this, &j).handle);
+      try {
+        if (deliverable(j)) return resume(conclude_async(this, &j).handle);
+      } catch (...) {
+        lose(j);
+      }
     }
     context c = batch_context(j);
     try {

@@ -103,7 +103,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
-  /// else it is a gap, or its batch is lost. Does not throw; ends on a worker.
+  /// else it is a gap, or its batch is lost. \throws std::bad_alloc
   static task<bool> settle(sample_runs* self, job_type* j, context* c, failure f) {
     if (self->only_fails) {
       j->note(std::move(f));

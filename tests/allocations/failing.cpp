@@ -1,0 +1,247 @@
+// No memory: any one allocation fails, or all for a while, on any thread. Nobody terminates or waits for
+// ever, every sample is delivered or its want is told, and afterwards all is as before.
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "support/doctest.hpp"
+#include <wick/flow/batch.hpp>
+#include <wick/flow/loader.hpp>
+#include <wick/flow/order.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/future.hpp>
+#include <wick/run/sync_wait.hpp>
+#include <wick/run/when_all.hpp>
+
+namespace {
+
+std::atomic<bool> armed{false};
+std::atomic<std::uint64_t> asked{0}, from{0}, until{0};
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  if (armed.load(std::memory_order_relaxed)) {
+    const std::uint64_t n = asked.fetch_add(1, std::memory_order_relaxed);
+    if (n >= from.load(std::memory_order_relaxed) && n < until.load(std::memory_order_relaxed))
+      throw std::bad_alloc();
+  }
+  void* const memory = alignment > alignof(std::max_align_t)
+                           ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
+                           : std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size, 0); }
+void* operator new[](std::size_t size) { return allocate(size, 0); }
+void* operator new(std::size_t size, std::align_val_t a) {
+  return allocate(size, static_cast<std::size_t>(a));
+}
+void* operator new[](std::size_t size, std::align_val_t a) {
+  return allocate(size, static_cast<std::size_t>(a));
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete[](void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::align_val_t) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+void operator delete[](void* p, std::size_t, std::align_val_t) noexcept { std::free(p); }
+
+namespace {
+
+struct numbers {
+  std::uint64_t count;
+  std::uint64_t size() const noexcept { return count; }
+  std::int64_t at(std::uint64_t i) const noexcept { return static_cast<std::int64_t>(i); }
+};
+
+struct refused {};
+
+std::int64_t plain(std::int64_t i) { return i; }
+std::int64_t choosy(std::int64_t i) {
+  if (i % 7 == 3) throw refused();
+  return i;
+}
+wick::task<std::int64_t> inner(std::int64_t i, wick::executor* on) {
+  co_await on->schedule();
+  co_return i;
+}
+wick::task<std::int64_t> hop(std::int64_t i, wick::context& c) {
+  wick::task<std::int64_t> child = inner(i, c.on());
+  const std::int64_t got = co_await child;
+  co_return got;
+}
+wick::task<std::int64_t> choosy_hop(std::int64_t i, wick::context& c) {
+  wick::task<std::int64_t> child = inner(i, c.on());
+  const std::int64_t got = co_await child;
+  co_return choosy(got);
+}
+wick::task<wick::array> batch_hop(wick::array a, wick::context& c) {
+  co_await c.on()->schedule();
+  co_return a;
+}
+
+void ids_of(const wick::array& a, std::vector<std::int64_t>& to) {
+  for (std::int64_t i = 0; i < a.extents()[0]; ++i) to.push_back(a.as<std::int64_t>()[i]);
+}
+void ids_of(std::int64_t i, std::vector<std::int64_t>& to) { to.push_back(i); }
+
+struct outcome {
+  std::vector<std::int64_t> ids;
+  std::size_t batches = 0, thrown = 0, told = 0;
+};
+
+/// One epoch to its end; what is thrown counts, and taking goes on.
+template <class Loader>
+void run_epoch(Loader& l, std::uint64_t epoch, outcome& out) {
+  for (bool begun = false; !begun;) {
+    try {
+      l.epoch(epoch);
+      begun = true;
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  for (;;) {
+    try {
+      auto batch = l.next();
+      if (!batch) return;
+      ids_of(*batch, out.ids);
+      ++out.batches;
+    } catch (const std::exception&) {
+      ++out.thrown;
+    }
+  }
+}
+
+/// `batch` samples are lost with whatever is thrown, at most; 0: what fails is left out or replaced.
+template <class Make>
+void with_failing_allocations(const std::string& name, std::size_t batch, Make&& make) {
+  CAPTURE(name);
+  outcome whole, next;
+  std::uint64_t allocations = 0;
+  {
+    auto l = make();
+    run_epoch(l, 0, whole);
+    asked = 0;
+    from = until = 0;
+    armed = true;
+    run_epoch(l, 1, next);
+    armed = false;
+    allocations = asked;
+  }
+  const std::uint64_t step = allocations > 400 ? allocations / 400 : 1;
+  for (const std::uint64_t burst : {1, 3, 40}) {
+    for (std::uint64_t first = 0; first < allocations + 5; first += step * (burst == 1 ? 1 : 2)) {
+      CAPTURE(burst);
+      CAPTURE(first);
+      outcome hit, after;
+      hit.ids.reserve(1000);
+      {
+        auto l = make();
+        asked = 0;
+        from = first;
+        until = first + burst;
+        armed = true;
+        run_epoch(l, 0, hit);
+        armed = false;
+        hit.told = l.ledger().total();
+        run_epoch(l, 1, after);
+      }
+      if (batch != 0) {
+        CHECK(hit.ids.size() + batch * hit.thrown >= whole.ids.size());
+        // What was delivered is in order, and nothing twice.
+        std::size_t at = 0;
+        for (const std::int64_t id : hit.ids) {
+          while (at < whole.ids.size() && whole.ids[at] != id) ++at;
+          REQUIRE(at < whole.ids.size());
+          ++at;
+        }
+      } else {
+        CHECK(hit.batches + 16 * hit.thrown + hit.told + 1 >=
+              whole.batches);  // 16: a group of single samples
+      }
+      CHECK(after.ids == next.ids);
+      CHECK(after.thrown == next.thrown);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE(
+    "want of memory is an error of the samples it meets, in pipelines that suspend and in those that don't") {
+  using wick::array_batch;
+  for (const std::size_t workers : {1, 2}) {
+    const wick::loader_options some{.workers = workers, .prefetch_next_epoch = false};
+    with_failing_allocations(
+        "plain", 8, [&] { return wick::loader(numbers{60} | wick::map("f", plain) | array_batch(8), some); });
+    with_failing_allocations(
+        "hop", 8, [&] { return wick::loader(numbers{60} | wick::map("f", hop) | array_batch(8), some); });
+    with_failing_allocations("single", 16,
+                             [&] { return wick::loader(numbers{60} | wick::map("f", plain), some); });
+    with_failing_allocations("single hop", 16,
+                             [&] { return wick::loader(numbers{60} | wick::map("f", hop), some); });
+    with_failing_allocations("batch hop", 8, [&] {
+      return wick::loader(numbers{60} | wick::map("f", hop) | array_batch(8) | wick::map("g", batch_hop),
+                          some);
+    });
+  }
+}
+
+TEST_CASE("want of memory is an error of the samples it meets under each policy for failing ones") {
+  using wick::array_batch;
+  const auto under = [](wick::error_policy policy) {
+    return wick::loader_options{.workers = 2, .prefetch_next_epoch = false, .on_error = policy};
+  };
+  const wick::loader_options all[] = {
+      under(wick::on_error(wick::skip)),
+      under(wick::on_error(wick::skip, {.compact = true})),
+      under(wick::on_error(wick::replace)),
+      under(wick::on_error(wick::retry(2).then(wick::skip))),
+  };
+  for (const wick::loader_options& some : all) {
+    with_failing_allocations("plain", 0, [&] {
+      return wick::loader(numbers{60} | wick::map("f", choosy) | array_batch(8), some);
+    });
+    with_failing_allocations("hop", 0, [&] {
+      return wick::loader(numbers{60} | wick::map("f", choosy_hop) | array_batch(8), some);
+    });
+    if (some.on_error.options().compact) continue;
+    with_failing_allocations("single", 0,
+                             [&] { return wick::loader(numbers{60} | wick::map("f", choosy_hop), some); });
+  }
+}
+
+TEST_CASE("want of memory is thrown to who waits for a task, and nothing is left waiting") {
+  wick::executor ex(2);
+  const auto both = [](wick::executor* on) -> wick::task<std::int64_t> {
+    auto pair = wick::when_all(inner(1, on), inner(2, on));
+    const auto got = co_await std::move(pair);
+    co_return std::get<0>(got) + std::get<1>(got);
+  };
+  CHECK(wick::as_future(ex, both(&ex)).get() == 3);
+  for (std::uint64_t first = 0; first < 60; ++first) {
+    for (const bool future : {false, true}) {
+      std::int64_t got = 3;
+      asked = 0;
+      from = first;
+      until = first + 1;
+      armed = true;
+      try {
+        got = future ? wick::as_future(ex, both(&ex)).get() : wick::sync_wait(both(&ex));
+      } catch (const std::bad_alloc&) {
+      }
+      armed = false;
+      CHECK(got == 3);
+    }
+  }
+}
