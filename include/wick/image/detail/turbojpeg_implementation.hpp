@@ -129,7 +129,7 @@ class jpeg_decompressor {
     info->src->next_input_byte += n;
     info->src->bytes_in_buffer -= n;
   }
-  /// Each scan goes through the whole picture, and may take ten bytes: a file of a megabyte would keep a worker for days.
+  /// A file of a megabyte would keep a worker for days.
   static void count_scans(j_common_ptr info) {
     if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= most_jpeg_scans) return;
     info->err->msg_code = too_many_scans;
