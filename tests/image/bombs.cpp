@@ -14,6 +14,7 @@
 #include "../support/message_of.hpp"
 #include "../support/peak_memory.hpp"
 #include "../support/picture.hpp"
+#include "../support/sanitized.hpp"
 #include <wick/image/decode.hpp>
 #include <wick/image/stb.hpp>
 #include <wick/image/turbojpeg.hpp>
@@ -306,7 +307,8 @@ TEST_CASE("headers that claim much before any data is there take no memory") {
   }
   const std::string png = make_png({.width = 13'000, .height = 13'000, .compressed = zlib_stored("nothing")});
   std::string message;
-  CHECK(memory_taken_by([&] { message = refusal(png); }) < 16 * mebibyte);
+  // It is asked for, and not touched; AddressSanitizer marks an eighth of what is asked for.
+  CHECK(memory_taken_by([&] { message = refusal(png); }) < (sanitized ? 96 : 16) * mebibyte);
   CHECK(contains(message, "PNG"));
   CHECK(contains(refusal(gif_of(65535, 65535, 1)), "over the limit"));
 }
