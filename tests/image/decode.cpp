@@ -74,9 +74,12 @@ TEST_CASE("decode refuses a limit that refuses everything") {
 
 TEST_CASE("what a decoder has to say is in the report") {
   static bool talks = false;
-  static const wick::codec talker{
-      "a test's decoder", [](std::span<const std::byte>, wick::picture_info&) { return false; }, nullptr, nullptr,
-      nullptr, [] { return std::string(talks ? "this library is the wrong one" : ""); }};
+  static const wick::codec talker{"a test's decoder",
+                                  [](std::span<const std::byte>, wick::picture_info&) { return false; },
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  [] { return std::string(talks ? "this library is the wrong one" : ""); }};
   wick::codecs().add(talker);
   const std::vector<std::string> files{encode_png(photo(8, 8))};
   wick::loader pictures(wick::in_memory(files) | [](const std::string& file) { return as_bytes(file); } |

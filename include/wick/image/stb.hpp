@@ -23,8 +23,9 @@ namespace detail {
 
 // Defined in image/detail/stb_implementation.hpp.
 
-/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When `cleared`, all
-/// of stb's memory is zero at first: what it leaves out is the same each time. With `limits` it gets no more than those.
+/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
+/// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
+/// it gets no more than those.
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
                        const char*& why, bool cleared = false, stb_limits* limits = nullptr) noexcept;
 
@@ -61,8 +62,8 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
   int width = 0, height = 0;
   const char* why = "";
   stb_limits limits = limits_of(encoded, info);
-  std::uint8_t* const pixels =
-      stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width, height, why, cleared, &limits);
+  std::uint8_t* const pixels = stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width,
+                                        height, why, cleared, &limits);
   if (pixels == nullptr) {
     if (limits.exceeded != stb_limits::part::none) throw_over_limit(encoded, info, limits);
     if (std::string_view(why) == "outofmem") throw std::bad_alloc();

@@ -9,14 +9,13 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <jpeglib.h>
 #include <new>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <jpeglib.h>
 #ifndef JPEG_LIB_VERSION
 #error "wick: jerror.h numbers its messages by JPEG_LIB_VERSION, so jpeglib.h has to come first"
 #endif
@@ -29,15 +28,17 @@
 #include <wick/image/detail/jpeg_scan_implementation.hpp>
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
-#error "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
+#error \
+    "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
 #endif
 
 namespace wick::detail {
 
 /// libjpeg's decompressor of one thread, and all that it keeps.
 ///
-/// libjpeg reports errors by a function that must not return. Here it jumps back into guarded(), over frames of libjpeg
-/// and of functions without destructors only: neither a sink nor anything else of C++ is called in between.
+/// libjpeg reports errors by a function that must not return. Here it jumps back into guarded(), over frames
+/// of libjpeg and of functions without destructors only: neither a sink nor anything else of C++ is called in
+/// between.
 class jpeg_decompressor {
  public:
   /// \param find where libjpeg's pointer to the function is that reads an MCU
@@ -88,7 +89,9 @@ class jpeg_decompressor {
                 part.y * 8 / scale_, scale_ / 8.0});
     if (part.y != 0) check(guarded([&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(part.y)); }));
     const bool convert = info_.out_color_space == JCS_CMYK || info_.out_color_components != request.channels;
-    if (convert) line_.resize(static_cast<std::size_t>(info_.output_width) * static_cast<std::size_t>(info_.out_color_components));
+    if (convert)
+      line_.resize(static_cast<std::size_t>(info_.output_width) *
+                   static_cast<std::size_t>(info_.out_color_components));
     for (int y = 0; y < part.height;) {
       const std::span<std::uint8_t* const> room = sink.room();
       if (room.empty()) return;
@@ -98,7 +101,8 @@ class jpeg_decompressor {
         got = jpeg_read_scanlines(&info_, convert ? &line : const_cast<JSAMPARRAY>(room.data()),
                                   convert ? 1 : static_cast<JDIMENSION>(room.size()));
       }));
-      if (got == 0) throw error("damaged JPEG: libjpeg-turbo gives no more rows; write the file again or remove it");
+      if (got == 0)
+        throw error("damaged JPEG: libjpeg-turbo gives no more rows; write the file again or remove it");
       if (convert) convert_row(line, room[0], request.channels);
       y += static_cast<int>(got);
       sink.written(static_cast<int>(got));
@@ -112,8 +116,8 @@ class jpeg_decompressor {
     std::jmp_buf back;
   };
 
-  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of what was captured just
-  /// now would wait until all stores before are done, those of the pixels too.
+  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of what was
+  /// captured just now would wait until all stores before are done, those of the pixels too.
   template <class F>
   [[gnu::noinline]] bool guarded(const F& call) noexcept {
     static_assert(std::is_trivially_destructible_v<F>);
@@ -159,9 +163,8 @@ class jpeg_decompressor {
     if (errors_.mgr.msg_code == too_many_scans) throw_too_many_scans();
     if (errors_.mgr.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
     if (errors_.mgr.msg_code == JERR_INPUT_EOF) throw_truncated("JPEG", size_, "in the middle");
-    throw error(
-        "damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: " + text() +
-        "); write the file again, convert it" + or_leave_it_out);
+    throw error("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: " + text() +
+                "); write the file again, convert it" + or_leave_it_out);
   }
 
   void begin(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request) {
@@ -170,7 +173,8 @@ class jpeg_decompressor {
     source_.bytes_in_buffer = encoded.size();
     check(guarded([&] { (void)jpeg_read_header(&info_, TRUE); }));
     if (info_.data_precision != 8) {
-      throw error("JPEG of " + std::to_string(info_.data_precision) + " bits a channel; convert it to 8 bits");
+      throw error("JPEG of " + std::to_string(info_.data_precision) +
+                  " bits a channel; convert it to 8 bits");
     }
     if (info_.image_width != static_cast<JDIMENSION>(about.width) ||
         info_.image_height != static_cast<JDIMENSION>(about.height)) {
@@ -179,7 +183,9 @@ class jpeg_decompressor {
     if (info_.num_components == 4) {
       info_.out_color_space = JCS_CMYK;
     } else {
-      info_.out_color_space = request.channels <= 2 ? JCS_GRAYSCALE : request.channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
+      info_.out_color_space = request.channels <= 2   ? JCS_GRAYSCALE
+                              : request.channels == 3 ? JCS_RGB
+                                                      : JCS_EXT_RGBA;
     }
     // The sizes that have SIMD code; those between are often slower than the next larger one.
     scale_ = 8;
@@ -191,8 +197,8 @@ class jpeg_decompressor {
     check(guarded([&] { (void)jpeg_start_decompress(&info_); }));
   }
 
-  /// libjpeg lets a decompressor's tables live on, for files that have none and are meant to share. What a picture looks
-  /// like must not depend on the one before.
+  /// libjpeg lets a decompressor's tables live on, for files that have none and are meant to share. What a
+  /// picture looks like must not depend on the one before.
   void forget_tables() noexcept {
     std::fill(std::begin(info_.quant_tbl_ptrs), std::end(info_.quant_tbl_ptrs), nullptr);
     std::fill(std::begin(info_.dc_huff_tbl_ptrs), std::end(info_.dc_huff_tbl_ptrs), nullptr);
@@ -202,16 +208,18 @@ class jpeg_decompressor {
   std::span<const jpeg_component_info> components() const noexcept {
     return {info_.comp_info, static_cast<std::size_t>(info_.num_components)};
   }
-  /// To how many pixels a side libjpeg makes the component's blocks of 8 x 8, when the picture's become `scale`: up to
-  /// twice as many again and again, as long as that is a whole part of what the picture gets (jdmaster.c).
+  /// To how many pixels a side libjpeg makes the component's blocks of 8 x 8, when the picture's become
+  /// `scale`: up to twice as many again and again, as long as that is a whole part of what the picture gets
+  /// (jdmaster.c).
   int block_side(const jpeg_component_info& c, int scale) const noexcept {
     const int across = info_.max_h_samp_factor * scale, down = info_.max_v_samp_factor * scale;
     int side = scale;
-    while (side < 8 && across % (c.h_samp_factor * side * 2) == 0 && down % (c.v_samp_factor * side * 2) == 0) side *= 2;
+    while (side < 8 && across % (c.h_samp_factor * side * 2) == 0 && down % (c.v_samp_factor * side * 2) == 0)
+      side *= 2;
     return side;
   }
-  /// Whether each component is left as it is stored, or has half the picture's pixels along each side: 4:1:1 scaled to an
-  /// eighth would have no more than a quarter.
+  /// Whether each component is left as it is stored, or has half the picture's pixels along each side: 4:1:1
+  /// scaled to an eighth would have no more than a quarter.
   bool keeps_colors(int scale) const noexcept {
     return std::ranges::all_of(components(), [&](const jpeg_component_info& c) {
       const int side = block_side(c, scale);
@@ -220,8 +228,8 @@ class jpeg_decompressor {
     });
   }
 
-  /// The part that is decoded, in scaled pixels. Smooth upsampling looks at one column on each side: with these
-  /// decoded too, what is wanted is as in the whole picture.
+  /// The part that is decoded, in scaled pixels. Smooth upsampling looks at one column on each side: with
+  /// these decoded too, what is wanted is as in the whole picture.
   rect choose_part(const rect& wanted) {
     const double s = scale_ / 8.0;
     const int width = static_cast<int>(info_.output_width), height = static_cast<int>(info_.output_height);
@@ -273,7 +281,8 @@ class jpeg_decompressor {
       if (channels >= 3) {
         for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
       } else {
-        out[0] = static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+        out[0] =
+            static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
       }
       if (channels == 2 || channels == 4) out[channels - 1] = 255;
     }

@@ -109,9 +109,9 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
   }
 }
 
-/// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg and jpegtran
-/// write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be 900 a component, which
-/// nobody makes.
+/// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
+/// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
+/// 900 a component, which nobody makes.
 inline constexpr int most_jpeg_scans = 100;
 /// Of all a file's scans together: each has use for eight.
 inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
@@ -131,11 +131,11 @@ inline bool has_components(std::span<const std::byte> encoded, std::size_t at, s
   return true;
 }
 
-/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes; and each
-/// scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were the first.
-/// \throws wick::error when a table does, when there are too many tables or scans, or when the file ends within such
-/// parameters. Answers whether every pixel is in one scan without restart markers, so that stb_image will
-/// write each, whatever the damage.
+/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes;
+/// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
+/// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
+/// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
+/// that stb_image will write each, whatever the damage.
 inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
   int scans = 0, tables = 0, most_scans = most_jpeg_scans;
@@ -151,9 +151,8 @@ inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
     if (marker == jpeg_markers::start_of_scan) {
       if (++scans > most_jpeg_scans) throw_too_many_scans();
       if (scans > most_scans) {
-        throw error(
-            "baseline JPEG of " + std::to_string(scans) + " scans for " + std::to_string(most_scans) +
-            " components; the file is damaged or hostile: write it again" + or_leave_it_out);
+        throw error("baseline JPEG of " + std::to_string(scans) + " scans for " + std::to_string(most_scans) +
+                    " components; the file is damaged or hostile: write it again" + or_leave_it_out);
       }
       plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
     }

@@ -20,9 +20,9 @@ namespace wick::detail {
 ///
 /// libjpeg has no call for this. It asks its entropy decoder for each MCU through a pointer to a function,
 /// which is here set to another: the second member of the structure that `entropy` points to, in every
-/// libjpeg since 1994. That is all that is known of it, and jpeg_self_test sees whether it is so. libjpeg's own
-/// decoder stays where it is, at the start of the scan. At anything in the data that is not as it should be it is brought to the same MCU and goes on
-/// from there, so that damage is what it is without this.
+/// libjpeg since 1994. That is all that is known of it, and jpeg_self_test sees whether it is so. libjpeg's
+/// own decoder stays where it is, at the start of the scan. At anything in the data that is not as it should
+/// be it is brought to the same MCU and goes on from there, so that damage is what it is without this.
 class jpeg_scan_reader {
  public:
   using mcu_decoder = boolean (*)(j_decompress_ptr, JBLOCKROW*);

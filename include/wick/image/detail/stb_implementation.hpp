@@ -41,7 +41,7 @@ inline thread_local bool stb_memory_is_cleared = false;
 inline thread_local stb_limits* stb_limited_by = nullptr;
 inline thread_local void* stb_compressed = nullptr;  // where a PNG's IDAT chunks are put together
 
-inline bool stb_may_have(std::size_t size, stb_limits::part part, std::uint64_t stb_limits::* most) noexcept {
+inline bool stb_may_have(std::size_t size, stb_limits::part part, std::uint64_t stb_limits::*most) noexcept {
   if (stb_limited_by == nullptr || size <= stb_limited_by->*most) return true;
   stb_limited_by->exceeded = part;
   return false;
@@ -55,8 +55,8 @@ inline void* stb_memory(std::size_t size) noexcept {
   return out;
 }
 
-/// Only PNGs are read into memory that grows: their IDAT chunks into some that begins with nothing, what these
-/// inflate to into some that is as large as the picture needs.
+/// Only PNGs are read into memory that grows: their IDAT chunks into some that begins with nothing, what
+/// these inflate to into some that is as large as the picture needs.
 inline void* stb_grown(void* data, std::size_t size) noexcept {
   const bool compressed = data == nullptr || data == stb_compressed;
   if (compressed ? !stb_may_have(size, stb_limits::part::compressed, &stb_limits::compressed)

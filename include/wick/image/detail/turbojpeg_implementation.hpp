@@ -66,8 +66,10 @@ inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, cons
 
 namespace wick {
 
-constinit const codec turbojpeg_codec{"libjpeg-turbo", &detail::turbojpeg_probe,
-                                      &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<true>,
+constinit const codec turbojpeg_codec{"libjpeg-turbo",
+                                      &detail::turbojpeg_probe,
+                                      &detail::turbojpeg_check_complete,
+                                      &detail::turbojpeg_decode<true>,
                                       &detail::turbojpeg_decode_rows<true>,
                                       [] { return detail::jpeg_self_test::here().note(); }};
 constinit const codec turbojpeg_api_codec{"libjpeg-turbo, by its interface alone", &detail::turbojpeg_probe,
