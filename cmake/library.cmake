@@ -112,7 +112,7 @@ if(WICK_TURBOJPEG)
     CXX_EXTENSIONS OFF
     POSITION_INDEPENDENT_CODE ON
     VERIFY_INTERFACE_HEADER_SETS OFF)
-  target_link_libraries(wick_turbojpeg PUBLIC wick_core wick_stb PRIVATE JPEG::JPEG)
+  target_link_libraries(wick_turbojpeg PUBLIC wick_core wick_stb PRIVATE JPEG::JPEG ${CMAKE_DL_LIBS})
   target_compile_options(wick_turbojpeg PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
 endif()
 

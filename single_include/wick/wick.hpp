@@ -10518,6 +10518,8 @@ struct codec {
   /// there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
   void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request,
                       row_sink& sink) = nullptr;
+  /// What the report should say about this decoder, empty when there is nothing; may be null.
+  std::string (*note)() = nullptr;
 };
 
 /// The decoders of this program, the last added asked first. Reading takes no lock.
@@ -10560,6 +10562,17 @@ class codec_list {
     throw error(
         "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
         "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
+  }
+
+  /// What the decoders have to say for the report.
+  std::string note() const {
+    std::string out;
+    for (std::size_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+      if (codecs_[i]->note == nullptr) continue;
+      const std::string text = codecs_[i]->note();
+      if (!text.empty()) out += (out.empty() ? "" : "; ") + std::string(codecs_[i]->name) + ": " + text;
+    }
+    return out;
   }
 
  private:
@@ -12081,8 +12094,12 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
   }
 }
 
-/// A progressive JPEG has about ten scans; the standard's finest would be some hundreds.
-inline constexpr int most_jpeg_scans = 500;
+/// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
+/// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
+/// 900 a component, which nobody makes.
+inline constexpr int most_jpeg_scans = 100;
+/// Of all a file's scans together: each has use for eight.
+inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
 [[noreturn]] inline void throw_too_many_scans() {
   throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
               " scans (a decompression bomb?); write the file again" + or_leave_it_out);
@@ -12099,26 +12116,38 @@ inline bool has_components(std::span<const std::byte> encoded, std::size_t at, s
   return true;
 }
 
-/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes.
-/// \throws wick::error when one does, when there are too many scans, or when the file ends within such
-/// parameters. Answers whether every pixel is in one scan without restart markers, so that stb_image will
-/// write each, whatever the damage.
+/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes;
+/// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
+/// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
+/// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
+/// that stb_image will write each, whatever the damage.
 inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
-  int scans = 0;
+  int scans = 0, tables = 0, most_scans = most_jpeg_scans;
   bool plain = false;
   std::uint32_t components = 0;
   for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
        marker = markers.next()) {
-    if (marker == 0xC0 || marker == 0xC1) components = byte_at(encoded, markers.payload() + 5);
+    if (marker == 0xC0 || marker == 0xC1) {
+      components = byte_at(encoded, markers.payload() + 5);
+      most_scans = std::min(most_scans, static_cast<int>(components));
+    }
     if (marker == 0xDD) components = 0;
     if (marker == jpeg_markers::start_of_scan) {
       if (++scans > most_jpeg_scans) throw_too_many_scans();
+      if (scans > most_scans) {
+        throw error("baseline JPEG of " + std::to_string(scans) + " scans for " + std::to_string(most_scans) +
+                    " components; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
       plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
     }
     if (marker != 0xC4) continue;
     std::size_t at = markers.payload();
     for (const std::size_t end = at + markers.payload_size(); at < end;) {
+      if (++tables > most_jpeg_tables) {
+        throw error("JPEG of more than " + std::to_string(most_jpeg_tables) +
+                    " Huffman tables; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
       std::uint32_t codes = 0;
       for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
       if (codes > 256) {
@@ -12286,6 +12315,172 @@ inline void check_gif_complete(std::span<const std::byte> encoded) {
 
 }  // namespace wick::detail
 
+// ==== wick/image/detail/decode_limits.hpp
+/// \file
+/// What a header lets the decoding of its picture take. stb_image itself goes on for as long as the data
+/// does: inflates gigabytes for 8 x 8 pixels, or writes a pixel of a GIF a billion times.
+
+namespace wick::detail {
+
+/// The most bytes that stb_image gets in one piece. Beyond that it is told that there is no memory.
+struct stb_limits {
+  static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+  enum class part : std::uint8_t { none, pixels, compressed, inflated };
+
+  std::uint64_t pixels = unlimited;      ///< and tables
+  std::uint64_t compressed = unlimited;  ///< a PNG's IDAT chunks, put together
+  std::uint64_t inflated = unlimited;    ///< what comes out of them
+  part exceeded = part::none;            ///< set when something was refused
+};
+
+/// Bytes that a PNG's scanlines are after inflation: each begins with the number of its filter, and of an
+/// interlaced picture there are seven smaller ones. ISO/IEC 15948, 7.2 and 8.2.
+inline std::uint64_t png_scanline_bytes(std::span<const std::byte> encoded) noexcept {
+  const std::uint64_t width = big32(encoded, 16), height = big32(encoded, 20);
+  const std::uint32_t color = byte_at(encoded, 25);
+  const std::uint64_t samples = color == 2 ? 3 : color == 4 ? 2 : color == 6 ? 4 : 1;
+  const std::uint64_t pixel_bits = samples * byte_at(encoded, 24);
+  const auto bytes = [&](std::uint64_t w, std::uint64_t h) {
+    return w == 0 ? 0 : h * ((w * pixel_bits + 7) / 8 + 1);
+  };
+  if (byte_at(encoded, 28) == 0) return bytes(width, height);
+  struct pass {
+    std::uint64_t x, y, across, down;
+  };
+  constexpr pass adam7[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
+                            {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
+  std::uint64_t sum = 0;
+  for (const pass& p : adam7) {
+    sum += bytes((width + p.across - 1 - p.x) / p.across, (height + p.down - 1 - p.y) / p.down);
+  }
+  return sum;
+}
+
+/// Deflate needs fewer bytes than there are, or a few more; an encoder that flushes at each row of one pixel
+/// needs five times as many. stb_image doubles what it has, up to twice what it needs.
+inline stb_limits limits_of(std::span<const std::byte> encoded, const picture_info& info) noexcept {
+  constexpr std::uint64_t slack = std::uint64_t{1} << 16;
+  stb_limits out;
+  // Whole units of a JPEG, at most 32 pixels a side; 16-bit samples or coefficients of at most four channels.
+  const auto width = static_cast<std::uint64_t>(info.width), height = static_cast<std::uint64_t>(info.height);
+  out.pixels = (width + 31) * (height + 31) * 8 + (slack << 4);
+  if (info.format == "PNG") {
+    const std::uint64_t needed = png_scanline_bytes(encoded);
+    out.inflated = std::max(2 * needed, slack);
+    out.compressed = 2 * (16 * needed + slack);
+  }
+  return out;
+}
+
+[[noreturn]] inline void throw_over_limit(std::span<const std::byte> encoded, const picture_info& info,
+                                          const stb_limits& limits) {
+  const std::string size = size_text(info.width, info.height) + " px";
+  std::string what;
+  switch (limits.exceeded) {
+    case stb_limits::part::inflated:
+      what = " inflates to more than twice the " + std::to_string(png_scanline_bytes(encoded)) +
+             " bytes that its header can need (" + size + ")";
+      break;
+    case stb_limits::part::compressed:
+      what = " has over " + std::to_string(limits.compressed / 2) + " compressed bytes, and its header (" +
+             size + ") can need no more than " + std::to_string(png_scanline_bytes(encoded)) +
+             " inflated ones";
+      break;
+    default:
+      what = " of " + size + " wants more than " + std::to_string(limits.pixels) +
+             " bytes of memory in one piece";
+  }
+  throw error(std::string(info.format) + what + "; the file is damaged or hostile: write it again" +
+              or_leave_it_out);
+}
+
+/// How many pixels the codes of a GIF's first frame stand for. Each is written, or found to lie outside of
+/// the frame, by its own walk through the table: twelve bits may be a walk of 4,000 steps. Here a code is one
+/// step.
+class gif_frame_codes {
+ public:
+  explicit gif_frame_codes(std::span<const std::byte> encoded) : data_(encoded) {
+    at_ = 13 + table_bytes(byte_at(data_, 10));
+    while (byte_at(data_, at_) == 0x21) {
+      at_ += 2;
+      while (byte_at(data_, at_) != 0) at_ += 1 + byte_at(data_, at_);
+      ++at_;
+    }
+    if (byte_at(data_, at_) != 0x2C) return;
+    width = little16(data_, at_ + 5);
+    height = little16(data_, at_ + 7);
+    at_ += 10 + table_bytes(byte_at(data_, at_ + 9));
+    count();
+  }
+
+  std::uint64_t width = 0, height = 0;  ///< of the frame
+  std::uint64_t pixels = 0;
+
+ private:
+  static constexpr unsigned most_codes = 8192;  // of stb_image's table; others end at 4096
+
+  static std::size_t table_bytes(std::uint32_t flags) noexcept {
+    return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;
+  }
+  /// As stb_image reads them: what it ends at, or refuses, ends this.
+  void count() {
+    const unsigned first_bits = byte_at(data_, at_++);
+    if (first_bits > 12) return;
+    std::array<std::uint16_t, most_codes> length{};
+    const unsigned clear = 1u << first_bits;
+    std::fill_n(length.begin(), clear, std::uint16_t{1});
+    unsigned bits = first_bits + 1, next = clear + 2, previous = most_codes;
+    for (unsigned code = read(bits); code != no_code && code != clear + 1; code = read(bits)) {
+      if (code == clear) {
+        bits = first_bits + 1;
+        next = clear + 2;
+        previous = most_codes;
+        continue;
+      }
+      if (code > next || (code == next && previous == most_codes)) return;
+      if (previous != most_codes) {
+        if (next == most_codes) return;
+        length[next++] = static_cast<std::uint16_t>(length[previous] + 1);
+      }
+      pixels += length[code];
+      if ((next & ((1u << bits) - 1)) == 0 && next < 4096) ++bits;
+      previous = code;
+    }
+  }
+  static constexpr unsigned no_code = most_codes * 2;
+  unsigned read(unsigned bits) noexcept {
+    while (have_ < bits) {
+      if (block_ == 0) block_ = byte_at(data_, at_++);
+      if (block_ == 0) return no_code;
+      --block_;
+      buffer_ |= byte_at(data_, at_++) << have_;
+      have_ += 8;
+    }
+    const unsigned code = buffer_ & ((1u << bits) - 1);
+    buffer_ >>= bits;
+    have_ -= bits;
+    return code;
+  }
+
+  std::span<const std::byte> data_;
+  std::size_t at_ = 0;
+  std::uint32_t buffer_ = 0, have_ = 0, block_ = 0;
+};
+
+/// \throws wick::error when they are more than twice as many as the frame has
+inline void check_gif_codes(std::span<const std::byte> encoded) {
+  const gif_frame_codes codes(encoded);
+  const std::uint64_t has = codes.width * codes.height;
+  if (codes.pixels <= 2 * has + (1u << 16)) return;
+  throw error("GIF whose first frame is " +
+              size_text(static_cast<std::int64_t>(codes.width), static_cast<std::int64_t>(codes.height)) +
+              " px and has codes for " + std::to_string(codes.pixels) +
+              ", more pixels than it can need; the file is damaged or hostile: write it again" +
+              or_leave_it_out);
+}
+
+}  // namespace wick::detail
+
 // ==== wick/image/detail/png_header.hpp
 /// \file
 /// A PNG without decoding it: the header chunk, and whether all chunks are there and undamaged.
@@ -12385,10 +12580,11 @@ namespace detail {
 
 // Defined in image/detail/stb_implementation.hpp.
 
-/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When `cleared`, all
-/// of stb's memory is zero at first: what it leaves out is the same each time.
+/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
+/// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
+/// it gets no more than those.
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, bool cleared = false) noexcept;
+                       const char*& why, bool cleared = false, stb_limits* limits = nullptr) noexcept;
 
 /// Pillow's convert("L"): ITU-R 601-2 luma, rounded.
 inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size_t pixels) noexcept {
@@ -12415,15 +12611,18 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
     throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
+  if (info.format == "GIF") check_gif_codes(encoded);
   const bool cleared = info.format == "JPEG" && !check_jpeg_tables(encoded);
   // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
   const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
   const int channels = to_grey ? 3 : request.channels;
   int width = 0, height = 0;
   const char* why = "";
-  std::uint8_t* const pixels =
-      stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width, height, why, cleared);
+  stb_limits limits = limits_of(encoded, info);
+  std::uint8_t* const pixels = stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width,
+                                        height, why, cleared, &limits);
   if (pixels == nullptr) {
+    if (limits.exceeded != stb_limits::part::none) throw_over_limit(encoded, info, limits);
     if (std::string_view(why) == "outofmem") throw std::bad_alloc();
     std::string kind(info.format);
     if (info.bits != 8) kind = std::to_string(info.bits) + "-bit " + kind;
@@ -12470,7 +12669,8 @@ enum class color : std::uint8_t { unchanged, grey, rgb, rgba };
 struct decode_options {
   color mode = color::rgb;
   std::int64_t max_pixels =
-      178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
+      178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit. Decoding takes
+                    ///< up to 16 bytes a pixel while it lasts (24 for a 16-bit PNG), whatever the file holds
   bool allow_truncated =
       false;           ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
   bool exact = false;  ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
@@ -12507,6 +12707,7 @@ class decode_stage {
     lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
     return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
   }
+  std::string note() const { return codecs().note(); }
   /// Not of max_pixels and allow_truncated: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient);
@@ -12794,10 +12995,13 @@ namespace wick {
 ///
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
 /// more. Defined in image/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
-/// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg.
+/// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg
+/// (and -ldl where glibc is older than 2.34).
 ///
-/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most of all
-/// where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in it.
+/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most
+/// of all where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in
+/// it. The first picture of a program is preceded by a test of some microseconds, whether the library that
+/// was loaded lets itself be helped so; if not, all is libjpeg's work, and the report has a note.
 extern const codec turbojpeg_codec;
 
 /// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
@@ -17432,12 +17636,38 @@ const resample_kernels& best_kernels() noexcept {
 namespace wick::detail {
 
 inline thread_local bool stb_memory_is_cleared = false;
+inline thread_local stb_limits* stb_limited_by = nullptr;
+inline thread_local void* stb_compressed = nullptr;  // where a PNG's IDAT chunks are put together
+
+inline bool stb_may_have(std::size_t size, stb_limits::part part, std::uint64_t stb_limits::*most) noexcept {
+  if (stb_limited_by == nullptr || size <= stb_limited_by->*most) return true;
+  stb_limited_by->exceeded = part;
+  return false;
+}
 
 /// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
 inline void* stb_memory(std::size_t size) noexcept {
+  if (!stb_may_have(size, stb_limits::part::pixels, &stb_limits::pixels)) return nullptr;
   void* const out = allocate_block(size);
   if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
   return out;
+}
+
+/// Only PNGs are read into memory that grows: their IDAT chunks into some that begins with nothing, what
+/// these inflate to into some that is as large as the picture needs.
+inline void* stb_grown(void* data, std::size_t size) noexcept {
+  const bool compressed = data == nullptr || data == stb_compressed;
+  if (compressed ? !stb_may_have(size, stb_limits::part::compressed, &stb_limits::compressed)
+                 : !stb_may_have(size, stb_limits::part::inflated, &stb_limits::inflated))
+    return nullptr;
+  void* const out = resize_block(data, size);
+  if (compressed && out != nullptr) stb_compressed = out;
+  return out;
+}
+
+inline void stb_free(void* data) noexcept {
+  if (data == stb_compressed) stb_compressed = nullptr;
+  release_block(data);
 }
 
 }  // namespace wick::detail
@@ -17452,8 +17682,8 @@ inline void* stb_memory(std::size_t size) noexcept {
 #define STBI_NO_LINEAR
 #define STBI_ASSERT(x) ((void)0)  // damaged files reach them
 #define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
-#define STBI_REALLOC(data, size) ::wick::detail::resize_block(data, size)
-#define STBI_FREE(data) ::wick::detail::release_block(data)
+#define STBI_REALLOC(data, size) ::wick::detail::stb_grown(data, size)
+#define STBI_FREE(data) ::wick::detail::stb_free(data)
 #if defined(__ARM_NEON) || defined(__aarch64__)
 #define STBI_NEON
 #endif
@@ -17485,11 +17715,13 @@ inline void* stb_memory(std::size_t size) noexcept {
 namespace wick::detail {
 
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, bool cleared) noexcept {
+                       const char*& why, bool cleared, stb_limits* limits) noexcept {
   int stored = 0;
   stb_memory_is_cleared = cleared;
+  stb_limited_by = limits;
   stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
                                                 &height, &stored, channels);
+  stb_limited_by = nullptr;
   if (pixels == nullptr) {
     const char* const reason = stbi_failure_reason();
     why = reason != nullptr ? reason : "no reason";
@@ -17510,8 +17742,11 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
 /// JPEG by libjpeg-turbo. Included in exactly one file of a program, which CMake's wick::turbojpeg target brings along;
 /// elsewhere in the one that defines WICK_TURBOJPEG_IMPLEMENTATION.
 
-#include <csetjmp>
+// ==== wick/image/detail/jpeg_decompressor_implementation.hpp
+/// \file
+/// libjpeg's decompressor, as decoding uses it. Only for turbojpeg_implementation.hpp.
 
+#include <csetjmp>
 #include <jpeglib.h>
 #ifndef JPEG_LIB_VERSION
 #error "wick: jerror.h numbers its messages by JPEG_LIB_VERSION, so jpeglib.h has to come first"
@@ -17679,6 +17914,8 @@ struct jpeg_memory {
 /// \file
 /// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for turbojpeg_implementation.hpp, which
 /// includes jpeglib.h before this.
+
+#include <dlfcn.h>
 
 // ==== wick/image/detail/jpeg_scan.hpp
 /// \file
@@ -18044,11 +18281,41 @@ namespace wick::detail {
 ///
 /// libjpeg has no call for this. It asks its entropy decoder for each MCU through a pointer to a function,
 /// which is here set to another: the second member of the structure that `entropy` points to, in every
-/// libjpeg since 1994. That is all that is known of it. libjpeg's own decoder stays where it is, at the start
-/// of the scan. At anything in the data that is not as it should be it is brought to the same MCU and goes on
-/// from there, so that damage is what it is without this.
+/// libjpeg since 1994. That is all that is known of it, and jpeg_self_test sees whether it is so. libjpeg's
+/// own decoder stays where it is, at the start of the scan. At anything in the data that is not as it should
+/// be it is brought to the same MCU and goes on from there, so that damage is what it is without this.
 class jpeg_scan_reader {
  public:
+  using mcu_decoder = boolean (*)(j_decompress_ptr, JBLOCKROW*);
+  /// Null where there is none.
+  using find_slot = mcu_decoder* (*)(j_decompress_ptr);
+
+  explicit jpeg_scan_reader(find_slot find) noexcept : find_(find) {}
+
+  static mcu_decoder* second_word(j_decompress_ptr info) noexcept {
+    return &reinterpret_cast<entropy_decoder*>(info->entropy)->decode_mcu;
+  }
+  /// The same, when both functions of the structure are libjpeg's own.
+  static mcu_decoder* second_word_of_library(j_decompress_ptr info) noexcept {
+    if (info->entropy == nullptr) return nullptr;
+    const auto* const decoder = reinterpret_cast<entropy_decoder*>(info->entropy);
+    const auto start = reinterpret_cast<void*>(decoder->start_pass);
+    const auto decode_mcu = reinterpret_cast<void*>(decoder->decode_mcu);
+    if (start == decode_mcu) return nullptr;
+    Dl_info library, other;
+    // jpeg_std_error has set this one to a function of the library. Of a static program nothing is known.
+    if (dladdr(reinterpret_cast<void*>(info->err->format_message), &library) != 0) {
+      for (void* const code : {start, decode_mcu}) {
+        if (dladdr(code, &other) == 0 || other.dli_fbase != library.dli_fbase) return nullptr;
+      }
+    }
+    return second_word(info);
+  }
+
+  /// How many MCUs were read here since then.
+  std::size_t done() const noexcept { return done_; }
+  void forget() noexcept { done_ = 0; }
+
   /// To be called between jpeg_start_decompress and the first row. The picture may be of any kind; those that
   /// this reads not are left to libjpeg. `data` is what follows the scan's header.
   void install(j_decompress_ptr info, std::span<const std::uint8_t> data) {
@@ -18070,10 +18337,11 @@ class jpeg_scan_reader {
     done_ = column_ = 0;
     columns_ = info->MCUs_per_row;
     want(0, columns_ - 1);
-    auto* const decoder = reinterpret_cast<entropy_decoder*>(info->entropy);
-    own_ = decoder->decode_mcu;
+    slot_ = find_(info);
+    if (slot_ == nullptr) return;
+    own_ = *slot_;
     info->client_data = this;
-    decoder->decode_mcu = &decode;
+    *slot_ = &decode;
   }
   /// Of each row, which MCUs are wanted.
   void want(JDIMENSION first, JDIMENSION last) noexcept {
@@ -18084,7 +18352,7 @@ class jpeg_scan_reader {
  private:
   struct entropy_decoder {
     void (*start_pass)(j_decompress_ptr);
-    boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW*);
+    mcu_decoder decode_mcu;
   };
   static_assert(sizeof(JCOEF) == sizeof(std::int16_t) && sizeof(JBLOCK) == 64 * sizeof(JCOEF));
 
@@ -18112,17 +18380,23 @@ class jpeg_scan_reader {
     return TRUE;
   }
   boolean give_back(j_decompress_ptr info, JBLOCKROW* out) {
-    reinterpret_cast<entropy_decoder*>(info->entropy)->decode_mcu = own_;
+    *slot_ = own_;
     if (out != nullptr) {
       for (int i = 0; i < info->blocks_in_MCU; ++i) std::memset(out[i], 0, sizeof(JBLOCK));
     }
-    for (std::size_t i = 0; i < done_; ++i) (void)own_(info, nullptr);
+    // Into blocks that nobody looks at: only libjpeg-turbo takes none.
+    JBLOCK unwanted[jpeg_scan::most_blocks];
+    JBLOCKROW rows[jpeg_scan::most_blocks];
+    for (std::size_t i = 0; i < jpeg_scan::most_blocks; ++i) rows[i] = unwanted + i;
+    for (std::size_t i = 0; i < done_; ++i) (void)own_(info, rows);
     return own_(info, out);
   }
 
   std::array<std::array<std::unique_ptr<jpeg_huffman>, NUM_HUFF_TBLS>, 2> tables_;
   jpeg_scan scan_;
-  boolean (*own_)(j_decompress_ptr, JBLOCKROW*) = nullptr;
+  find_slot find_;
+  mcu_decoder* slot_ = nullptr;
+  mcu_decoder own_ = nullptr;
   std::size_t done_ = 0;
   JDIMENSION column_ = 0, columns_ = 0, first_ = 0, last_ = 0;
 };
@@ -18130,24 +18404,31 @@ class jpeg_scan_reader {
 }  // namespace wick::detail
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
-#error "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
+#error \
+    "wick: this jpeglib.h is not libjpeg-turbo's; install libjpeg-dev (Debian, Ubuntu) or libjpeg-turbo (vcpkg)"
 #endif
 
 namespace wick::detail {
 
 /// libjpeg's decompressor of one thread, and all that it keeps.
 ///
-/// libjpeg reports errors by a function that must not return. Here it jumps back into guarded(), over frames of libjpeg
-/// and of functions without destructors only: neither a sink nor anything else of C++ is called in between.
+/// libjpeg reports errors by a function that must not return. Here it jumps back into guarded(), over frames
+/// of libjpeg and of functions without destructors only: neither a sink nor anything else of C++ is called in
+/// between.
 class jpeg_decompressor {
  public:
-  /// \throws std::bad_alloc
-  jpeg_decompressor() {
+  /// \param find where libjpeg's pointer to the function is that reads an MCU
+  /// \param version,size what the headers say that wick is compiled with
+  /// \throws wick::error when the libjpeg that was loaded is of another kind
+  explicit jpeg_decompressor(jpeg_scan_reader::find_slot find = &jpeg_scan_reader::second_word,
+                             int version = JPEG_LIB_VERSION,
+                             std::size_t size = sizeof(jpeg_decompress_struct))
+      : scan_(find) {
     info_.err = jpeg_std_error(&errors_.mgr);
     errors_.mgr.error_exit = &jump;
     errors_.mgr.emit_message = [](j_common_ptr, int) {};  // damage within the pixels: as Pillow takes it
     errors_.mgr.output_message = [](j_common_ptr) {};
-    if (!guarded([this] { jpeg_create_decompress(&info_); })) throw std::bad_alloc();
+    if (!guarded([&] { jpeg_CreateDecompress(&info_, version, size); })) throw_not_created();
     memory_.install(reinterpret_cast<j_common_ptr>(&info_));
     info_.src = &source_;
     info_.progress = &progress_;
@@ -18162,6 +18443,9 @@ class jpeg_decompressor {
   jpeg_decompressor& operator=(const jpeg_decompressor&) = delete;
   ~jpeg_decompressor() { jpeg_destroy_decompress(&info_); }
 
+  /// How many MCUs of the last picture were read here, not by libjpeg.
+  std::size_t own_mcus() const noexcept { return scan_.done(); }
+
   /// \param own_scan whether Huffman codes are read here, where they can be, rather than by libjpeg
   /// \throws wick::error for damaged data; what the sink throws
   void decode(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request,
@@ -18174,13 +18458,16 @@ class jpeg_decompressor {
       }
     } whatever_happens{*this};
     begin(encoded, about, request);
+    scan_.forget();
     if (own_scan) scan_.install(&info_, {source_.next_input_byte, source_.bytes_in_buffer});
     const rect part = choose_part(request.wanted);
     sink.begin({static_cast<int>(info_.output_width), part.height, request.channels, part.x * 8 / scale_,
                 part.y * 8 / scale_, scale_ / 8.0});
     if (part.y != 0) check(guarded([&] { jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(part.y)); }));
     const bool convert = info_.out_color_space == JCS_CMYK || info_.out_color_components != request.channels;
-    if (convert) line_.resize(static_cast<std::size_t>(info_.output_width) * static_cast<std::size_t>(info_.out_color_components));
+    if (convert)
+      line_.resize(static_cast<std::size_t>(info_.output_width) *
+                   static_cast<std::size_t>(info_.out_color_components));
     for (int y = 0; y < part.height;) {
       const std::span<std::uint8_t* const> room = sink.room();
       if (room.empty()) return;
@@ -18190,7 +18477,8 @@ class jpeg_decompressor {
         got = jpeg_read_scanlines(&info_, convert ? &line : const_cast<JSAMPARRAY>(room.data()),
                                   convert ? 1 : static_cast<JDIMENSION>(room.size()));
       }));
-      if (got == 0) throw error("damaged JPEG: libjpeg-turbo gives no more rows; write the file again or remove it");
+      if (got == 0)
+        throw error("damaged JPEG: libjpeg-turbo gives no more rows; write the file again or remove it");
       if (convert) convert_row(line, room[0], request.channels);
       y += static_cast<int>(got);
       sink.written(static_cast<int>(got));
@@ -18204,8 +18492,8 @@ class jpeg_decompressor {
     std::jmp_buf back;
   };
 
-  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of what was captured just
-  /// now would wait until all stores before are done, those of the pixels too.
+  /// `call` calls libjpeg and nothing else. False when that has failed. By reference: a copy of what was
+  /// captured just now would wait until all stores before are done, those of the pixels too.
   template <class F>
   [[gnu::noinline]] bool guarded(const F& call) noexcept {
     static_assert(std::is_trivially_destructible_v<F>);
@@ -18227,22 +18515,32 @@ class jpeg_decompressor {
     info->src->next_input_byte += n;
     info->src->bytes_in_buffer -= n;
   }
-  /// Each scan goes through the whole picture, and may take ten bytes: a file of a megabyte would keep a worker for days.
+  /// A file of a megabyte would keep a worker for days.
   static void count_scans(j_common_ptr info) {
     if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <= most_jpeg_scans) return;
     info->err->msg_code = too_many_scans;
     (*info->err->error_exit)(info);
+  }
+  std::string text() {
+    char out[JMSG_LENGTH_MAX];
+    (*errors_.mgr.format_message)(reinterpret_cast<j_common_ptr>(&info_), out);
+    return out;
+  }
+  /// By the text: a libjpeg of another version numbers its errors otherwise.
+  [[noreturn]] void throw_not_created() {
+    const std::string why = text();
+    if (why.starts_with("Insufficient memory")) throw std::bad_alloc();
+    throw error(
+        "the libjpeg that this program loaded is not the one that wick was compiled for (it says: " + why +
+        "); make the program find the libjpeg-turbo whose jpeglib.h was used, or compile wick again");
   }
   void check(bool good) {
     if (good) return;
     if (errors_.mgr.msg_code == too_many_scans) throw_too_many_scans();
     if (errors_.mgr.msg_code == JERR_OUT_OF_MEMORY) throw std::bad_alloc();
     if (errors_.mgr.msg_code == JERR_INPUT_EOF) throw_truncated("JPEG", size_, "in the middle");
-    char text[JMSG_LENGTH_MAX];
-    (*errors_.mgr.format_message)(reinterpret_cast<j_common_ptr>(&info_), text);
-    throw error(
-        std::string("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: ") + text +
-        "); write the file again, convert it" + or_leave_it_out);
+    throw error("damaged JPEG, or of a kind that libjpeg-turbo does not read (it says: " + text() +
+                "); write the file again, convert it" + or_leave_it_out);
   }
 
   void begin(std::span<const std::byte> encoded, const picture_info& about, const decode_request& request) {
@@ -18251,7 +18549,8 @@ class jpeg_decompressor {
     source_.bytes_in_buffer = encoded.size();
     check(guarded([&] { (void)jpeg_read_header(&info_, TRUE); }));
     if (info_.data_precision != 8) {
-      throw error("JPEG of " + std::to_string(info_.data_precision) + " bits a channel; convert it to 8 bits");
+      throw error("JPEG of " + std::to_string(info_.data_precision) +
+                  " bits a channel; convert it to 8 bits");
     }
     if (info_.image_width != static_cast<JDIMENSION>(about.width) ||
         info_.image_height != static_cast<JDIMENSION>(about.height)) {
@@ -18260,7 +18559,9 @@ class jpeg_decompressor {
     if (info_.num_components == 4) {
       info_.out_color_space = JCS_CMYK;
     } else {
-      info_.out_color_space = request.channels <= 2 ? JCS_GRAYSCALE : request.channels == 3 ? JCS_RGB : JCS_EXT_RGBA;
+      info_.out_color_space = request.channels <= 2   ? JCS_GRAYSCALE
+                              : request.channels == 3 ? JCS_RGB
+                                                      : JCS_EXT_RGBA;
     }
     // The sizes that have SIMD code; those between are often slower than the next larger one.
     scale_ = 8;
@@ -18272,8 +18573,8 @@ class jpeg_decompressor {
     check(guarded([&] { (void)jpeg_start_decompress(&info_); }));
   }
 
-  /// libjpeg lets a decompressor's tables live on, for files that have none and are meant to share. What a picture looks
-  /// like must not depend on the one before.
+  /// libjpeg lets a decompressor's tables live on, for files that have none and are meant to share. What a
+  /// picture looks like must not depend on the one before.
   void forget_tables() noexcept {
     std::fill(std::begin(info_.quant_tbl_ptrs), std::end(info_.quant_tbl_ptrs), nullptr);
     std::fill(std::begin(info_.dc_huff_tbl_ptrs), std::end(info_.dc_huff_tbl_ptrs), nullptr);
@@ -18283,16 +18584,18 @@ class jpeg_decompressor {
   std::span<const jpeg_component_info> components() const noexcept {
     return {info_.comp_info, static_cast<std::size_t>(info_.num_components)};
   }
-  /// To how many pixels a side libjpeg makes the component's blocks of 8 x 8, when the picture's become `scale`: up to
-  /// twice as many again and again, as long as that is a whole part of what the picture gets (jdmaster.c).
+  /// To how many pixels a side libjpeg makes the component's blocks of 8 x 8, when the picture's become
+  /// `scale`: up to twice as many again and again, as long as that is a whole part of what the picture gets
+  /// (jdmaster.c).
   int block_side(const jpeg_component_info& c, int scale) const noexcept {
     const int across = info_.max_h_samp_factor * scale, down = info_.max_v_samp_factor * scale;
     int side = scale;
-    while (side < 8 && across % (c.h_samp_factor * side * 2) == 0 && down % (c.v_samp_factor * side * 2) == 0) side *= 2;
+    while (side < 8 && across % (c.h_samp_factor * side * 2) == 0 && down % (c.v_samp_factor * side * 2) == 0)
+      side *= 2;
     return side;
   }
-  /// Whether each component is left as it is stored, or has half the picture's pixels along each side: 4:1:1 scaled to an
-  /// eighth would have no more than a quarter.
+  /// Whether each component is left as it is stored, or has half the picture's pixels along each side: 4:1:1
+  /// scaled to an eighth would have no more than a quarter.
   bool keeps_colors(int scale) const noexcept {
     return std::ranges::all_of(components(), [&](const jpeg_component_info& c) {
       const int side = block_side(c, scale);
@@ -18301,8 +18604,8 @@ class jpeg_decompressor {
     });
   }
 
-  /// The part that is decoded, in scaled pixels. Smooth upsampling looks at one column on each side: with these
-  /// decoded too, what is wanted is as in the whole picture.
+  /// The part that is decoded, in scaled pixels. Smooth upsampling looks at one column on each side: with
+  /// these decoded too, what is wanted is as in the whole picture.
   rect choose_part(const rect& wanted) {
     const double s = scale_ / 8.0;
     const int width = static_cast<int>(info_.output_width), height = static_cast<int>(info_.output_height);
@@ -18354,7 +18657,8 @@ class jpeg_decompressor {
       if (channels >= 3) {
         for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
       } else {
-        out[0] = static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
+        out[0] =
+            static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
       }
       if (channels == 2 || channels == 4) out[channels - 1] = 255;
     }
@@ -18370,6 +18674,165 @@ class jpeg_decompressor {
   std::size_t size_ = 0;
   int scale_ = 8;
 };
+
+/// Rows into a picture of their own.
+class image_sink final : public row_sink {
+ public:
+  decoded_picture picture;
+
+  void begin(const decoded_rows& what) override {
+    picture = {image(what.width, what.height, what.channels), what.left, what.top, what.scale};
+  }
+  std::span<std::uint8_t* const> room() override {
+    if (done_ == picture.pixels.height()) return {};
+    row_ = picture.pixels.row(done_);
+    return {&row_, 1};
+  }
+  void written(int count) override { done_ += count; }
+
+ private:
+  std::uint8_t* row_ = nullptr;
+  int done_ = 0;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/image/detail/jpeg_self_test_implementation.hpp
+/// \file
+/// Whether wick's Huffman decoder may stand in for that of the libjpeg that was loaded. Only for
+/// turbojpeg_implementation.hpp.
+
+#include <dlfcn.h>
+
+namespace wick::detail {
+
+/// 40 x 40 px, 4:2:0, restart markers after four and after eight of its nine MCUs.
+inline constexpr std::uint8_t jpeg_of_self_test[] = {
+    0xFF, 0xD8, 0xFF, 0xDB, 0x00, 0x43, 0x00, 0x14, 0x0E, 0x0F, 0x12, 0x0F, 0x0D, 0x14, 0x12, 0x10, 0x12,
+    0x17, 0x15, 0x14, 0x18, 0x1E, 0x32, 0x21, 0x1E, 0x1C, 0x1C, 0x1E, 0x3D, 0x2C, 0x2E, 0x24, 0x32, 0x49,
+    0x40, 0x4C, 0x4B, 0x47, 0x40, 0x46, 0x45, 0x50, 0x5A, 0x73, 0x62, 0x50, 0x55, 0x6D, 0x56, 0x45, 0x46,
+    0x64, 0x88, 0x65, 0x6D, 0x77, 0x7B, 0x81, 0x82, 0x81, 0x4E, 0x60, 0x8D, 0x97, 0x8C, 0x7D, 0x96, 0x73,
+    0x7E, 0x81, 0x7C, 0xFF, 0xDB, 0x00, 0x43, 0x01, 0x15, 0x17, 0x17, 0x1E, 0x1A, 0x1E, 0x3B, 0x21, 0x21,
+    0x3B, 0x7C, 0x53, 0x46, 0x53, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C,
+    0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C,
+    0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C, 0x7C,
+    0x7C, 0x7C, 0x7C, 0x7C, 0xFF, 0xC0, 0x00, 0x11, 0x08, 0x00, 0x28, 0x00, 0x28, 0x03, 0x01, 0x22, 0x00,
+    0x02, 0x11, 0x01, 0x03, 0x11, 0x01, 0xFF, 0xC4, 0x00, 0x17, 0x00, 0x01, 0x01, 0x01, 0x01, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x00, 0x04, 0x05, 0xFF, 0xC4, 0x00,
+    0x24, 0x10, 0x00, 0x01, 0x03, 0x04, 0x02, 0x02, 0x02, 0x03, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x01, 0x00, 0x02, 0x11, 0x03, 0x12, 0x21, 0x31, 0x41, 0x51, 0x13, 0x22, 0x61, 0x71, 0x81, 0xF0,
+    0xF1, 0xFF, 0xC4, 0x00, 0x18, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x05, 0x06, 0x03, 0x01, 0xFF, 0xC4, 0x00, 0x1F, 0x11, 0x00, 0x02,
+    0x02, 0x02, 0x01, 0x05, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x01,
+    0x02, 0x11, 0x21, 0x51, 0x12, 0x31, 0x41, 0x81, 0xE1, 0xFF, 0xDD, 0x00, 0x04, 0x00, 0x04, 0xFF, 0xDA,
+    0x00, 0x0C, 0x03, 0x01, 0x00, 0x02, 0x11, 0x03, 0x11, 0x00, 0x3F, 0x00, 0xE0, 0x52, 0xA6, 0x6E, 0x26,
+    0x23, 0x8C, 0xE1, 0x37, 0x88, 0xDF, 0x20, 0x63, 0xB0, 0x9A, 0xC0, 0xF1, 0x0C, 0x24, 0x9D, 0xE1, 0x2B,
+    0x29, 0x8B, 0x4B, 0x76, 0x78, 0x85, 0x75, 0x8E, 0x3D, 0x55, 0xE3, 0xB0, 0x2E, 0xA6, 0x1D, 0x11, 0x9E,
+    0xE3, 0x84, 0x8D, 0x61, 0x2D, 0x8F, 0xA4, 0xCC, 0x60, 0xA7, 0x37, 0x82, 0x91, 0x94, 0xA0, 0x87, 0x18,
+    0x8D, 0xCA, 0x9E, 0xC6, 0x95, 0x14, 0xCF, 0x3C, 0x82, 0xC6, 0x10, 0x20, 0xE0, 0xF4, 0xA5, 0xA8, 0x32,
+    0xE7, 0x7A, 0xEB, 0x52, 0xA4, 0x3B, 0x37, 0x63, 0xAA, 0xCC, 0x40, 0x0C, 0xA4, 0x58, 0x64, 0xE8, 0xE1,
+    0x20, 0xA2, 0x49, 0xB9, 0xA2, 0x07, 0xCA, 0x56, 0xB2, 0xE3, 0x11, 0x69, 0xED, 0x2B, 0x69, 0xC7, 0xAF,
+    0x1A, 0x95, 0xD9, 0x8E, 0x31, 0xEA, 0x64, 0x7A, 0x3F, 0xFF, 0xD0, 0xBC, 0x77, 0x81, 0x02, 0x3E, 0xF0,
+    0x91, 0xAC, 0x90, 0x1B, 0x39, 0x88, 0x92, 0x99, 0xAC, 0x0D, 0x8E, 0x67, 0xF0, 0x95, 0xB4, 0xED, 0x17,
+    0x81, 0xF2, 0x8E, 0xC7, 0x1D, 0xD4, 0xCF, 0xA0, 0x0A, 0x76, 0x60, 0xC7, 0xEF, 0xF1, 0x4B, 0x53, 0x59,
+    0x73, 0x67, 0x5C, 0x29, 0x0E, 0xCE, 0xD8, 0xEA, 0xB2, 0x71, 0xA0, 0x05, 0x13, 0x4C, 0x82, 0xDC, 0x9D,
+    0x65, 0x23, 0x69, 0x83, 0x9C, 0x9E, 0x4E, 0x14, 0xA4, 0x96, 0x5A, 0x4C, 0x92, 0xA7, 0x78, 0x15, 0x94,
+    0xEF, 0x9B, 0xB2, 0x46, 0xBB, 0x48, 0xD6, 0xCB, 0xAD, 0x8C, 0x68, 0x29, 0x48, 0x0C, 0xB4, 0x94, 0xD3,
+    0x69, 0xC4, 0x4F, 0x27, 0xFF, 0xD1, 0xEE, 0x86, 0x06, 0xE0, 0x0C, 0x15, 0x29, 0x4B, 0x33, 0x36, 0x91,
+    0x3D, 0x53, 0x07, 0xFF, 0xD9};
+
+/// A small picture, decoded with wick's reader in the place of libjpeg's and without. The place is known from
+/// headers only (see jpeg_scan_reader): when the library that was loaded has it elsewhere, or means something
+/// else by it, what its interface says has to do.
+class jpeg_self_test {
+ public:
+  explicit jpeg_self_test(jpeg_scan_reader::find_slot find = &jpeg_scan_reader::second_word_of_library) {
+    try {
+      failure_ = run(find);
+    } catch (const error& e) {
+      failure_ = e.what();
+    }
+  }
+  /// Of this program's libjpeg: done once, at the first picture. \throws std::bad_alloc
+  static const jpeg_self_test& here() {
+    static const jpeg_self_test done;
+    return done;
+  }
+
+  bool passed() const noexcept { return failure_.empty(); }
+  /// For the report; empty when the test was passed.
+  std::string note() const {
+    if (passed()) return {};
+    jpeg_error_mgr errors;
+    Dl_info library;
+    std::string where;
+    if (dladdr(reinterpret_cast<void*>(jpeg_std_error(&errors)->format_message), &library) != 0 &&
+        library.dli_fname != nullptr) {
+      where = std::string(" (") + library.dli_fname + ")";
+    }
+    return "JPEGs take up to twice as long: wick reads their Huffman codes itself with libjpeg-turbo, and "
+           "the libjpeg "
+           "that was loaded" +
+           where + " is not quite that: " + failure_ +
+           "; link the libjpeg-turbo whose jpeglib.h wick was compiled with";
+  }
+
+ private:
+  struct outcome {
+    image pixels;
+    std::string error;
+    std::size_t own_mcus = 0;
+  };
+  static outcome decode(jpeg_scan_reader::find_slot find, std::span<const std::byte> encoded,
+                        const rect& part, bool own_scan) {
+    outcome out;
+    const auto decompressor = std::make_unique<jpeg_decompressor>(find);
+    image_sink sink;
+    try {
+      picture_info info;
+      probe_jpeg(encoded, info);
+      decompressor->decode(encoded, info, {part, 1.0, 3}, sink, own_scan);
+    } catch (const error& e) {
+      out.error = e.what();
+    }
+    out.pixels = std::move(sink.picture.pixels);
+    out.own_mcus = decompressor->own_mcus();
+    return out;
+  }
+  static std::string run(jpeg_scan_reader::find_slot find) {
+    std::uint8_t damaged[std::size(jpeg_of_self_test)];
+    std::copy(std::begin(jpeg_of_self_test), std::end(jpeg_of_self_test), damaged);
+    constexpr std::uint8_t second_restart[] = {0xFF, 0xD1};
+    std::search(std::begin(damaged), std::end(damaged), std::begin(second_restart),
+                std::end(second_restart))[1] = 0xD5;
+    const auto whole = std::as_bytes(std::span(jpeg_of_self_test));
+    struct job {
+      std::span<const std::byte> encoded;
+      rect part;
+      std::size_t own_mcus;  // how many of the nine wick's reader has to have read
+    };
+    // All of it; a corner, to which libjpeg skips; and one with which libjpeg's own reader has to go on.
+    const job jobs[] = {{whole, {0, 0, 40, 40}, 9},
+                        {whole, {20, 20, 20, 20}, 9},
+                        {std::as_bytes(std::span(damaged)), {0, 0, 40, 40}, 8}};
+    for (const job& j : jobs) {
+      const outcome by_library = decode(find, j.encoded, j.part, false);
+      const outcome by_wick = decode(find, j.encoded, j.part, true);
+      if (by_wick.own_mcus == 0) return "its decoder of entropy-coded data is not where its headers have it";
+      if (by_wick.own_mcus != j.own_mcus) return "it asks for the parts of a picture otherwise";
+      if (by_wick.error != by_library.error || by_wick.pixels != by_library.pixels) {
+        return "a picture of its own test comes out otherwise than through the interface alone";
+      }
+    }
+    return {};
+  }
+
+  std::string failure_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
 
 /// The thread's decompressor, taken while it is used: a sink may decode something in its turn.
 class jpeg_lease {
@@ -18405,28 +18868,8 @@ template <bool OwnScan>
 inline void turbojpeg_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
                                   const decode_request& request, row_sink& sink) {
   jpeg_lease decompressor;
-  (*decompressor).decode(encoded, info, request, sink, OwnScan);
+  (*decompressor).decode(encoded, info, request, sink, OwnScan && jpeg_self_test::here().passed());
 }
-
-/// Rows into a picture of their own.
-class image_sink final : public row_sink {
- public:
-  decoded_picture picture;
-
-  void begin(const decoded_rows& what) override {
-    picture = {image(what.width, what.height, what.channels), what.left, what.top, what.scale};
-  }
-  std::span<std::uint8_t* const> room() override {
-    if (done_ == picture.pixels.height()) return {};
-    row_ = picture.pixels.row(done_);
-    return {&row_, 1};
-  }
-  void written(int count) override { done_ += count; }
-
- private:
-  std::uint8_t* row_ = nullptr;
-  int done_ = 0;
-};
 
 template <bool OwnScan>
 inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, const picture_info& info,
@@ -18440,9 +18883,12 @@ inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, cons
 
 namespace wick {
 
-constinit const codec turbojpeg_codec{"libjpeg-turbo", &detail::turbojpeg_probe,
-                                      &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<true>,
-                                      &detail::turbojpeg_decode_rows<true>};
+constinit const codec turbojpeg_codec{"libjpeg-turbo",
+                                      &detail::turbojpeg_probe,
+                                      &detail::turbojpeg_check_complete,
+                                      &detail::turbojpeg_decode<true>,
+                                      &detail::turbojpeg_decode_rows<true>,
+                                      [] { return detail::jpeg_self_test::here().note(); }};
 constinit const codec turbojpeg_api_codec{"libjpeg-turbo, by its interface alone", &detail::turbojpeg_probe,
                                           &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<false>,
                                           &detail::turbojpeg_decode_rows<false>};

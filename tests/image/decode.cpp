@@ -1,10 +1,16 @@
 #include <algorithm>
+#include <cstddef>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/flow/batch.hpp>
+#include <wick/flow/loader.hpp>
 #include <wick/image/decode.hpp>
+#include <wick/read/memory.hpp>
 
 using namespace wick_test;
 using wick::color;
@@ -64,4 +70,22 @@ TEST_CASE("a JPEG that breaks off can be taken as it is, on request") {
 
 TEST_CASE("decode refuses a limit that refuses everything") {
   CHECK(contains(message_of([] { return wick::decode({.max_pixels = 0}); }), "max_pixels = 0"));
+}
+
+TEST_CASE("what a decoder has to say is in the report") {
+  static bool talks = false;
+  static const wick::codec talker{"a test's decoder",
+                                  [](std::span<const std::byte>, wick::picture_info&) { return false; },
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  [] { return std::string(talks ? "this library is the wrong one" : ""); }};
+  wick::codecs().add(talker);
+  const std::vector<std::string> files{encode_png(photo(8, 8))};
+  wick::loader pictures(wick::in_memory(files) | [](const std::string& file) { return as_bytes(file); } |
+                        wick::decode() | wick::array_batch(1));
+  CHECK_FALSE(contains(pictures.report().to_string(), "a test's decoder"));
+  talks = true;
+  CHECK(contains(pictures.report().to_string(), "note: a test's decoder: this library is the wrong one"));
+  talks = false;
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <jpeglib.h>
 #include <stdexcept>
+#include <vector>
 
 namespace wick_test {
 
@@ -36,8 +37,19 @@ std::string encode_jpeg(const wick::image& picture, const jpeg_kind& kind) {
   }
   info.arith_code = kind.arithmetic ? TRUE : FALSE;
   info.restart_interval = kind.restart_blocks;
-  std::array<jpeg_scan_info, 4> scans{};
-  if (kind.progressive) {
+  std::vector<jpeg_scan_info> scans(4);
+  if (kind.most_scans) {
+    // All but the last bit of each coefficient, then that bit, for some of them two at a time.
+    scans = {{1, {0}, 0, 0, 0, 1}, {1, {0}, 0, 0, 1, 0}};
+    for (int k = 1; k <= 63; ++k) scans.push_back({1, {0}, k, k, 0, 1});
+    for (int k = 1; k <= 63;) {
+      const int last = k < 57 ? k + 1 : k;
+      scans.push_back({1, {0}, k, last, 1, 0});
+      k = last + 1;
+    }
+    info.scan_info = scans.data();
+    info.num_scans = static_cast<int>(scans.size());
+  } else if (kind.progressive) {
     jpeg_simple_progression(&info);
   } else if (kind.one_scan_each) {
     for (int c = 0; c < channels; ++c) scans[static_cast<std::size_t>(c)] = {1, {c, 0, 0, 0}, 0, 63, 0, 0};

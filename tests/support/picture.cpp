@@ -58,29 +58,6 @@ void put_chunk(std::string& out, std::string_view type, std::string_view payload
   put_big32(out, crc(body));
 }
 
-/// A zlib stream of stored blocks.
-std::string store(std::string_view raw) {
-  std::string out = "\x78\x01";
-  std::size_t at = 0;
-  do {
-    const std::size_t n = std::min<std::size_t>(raw.size() - at, 65535);
-    out += static_cast<char>(at + n == raw.size());
-    for (const std::size_t v : {n, ~n}) {
-      out += static_cast<char>(v & 255u);
-      out += static_cast<char>((v >> 8) & 255u);
-    }
-    out += raw.substr(at, n);
-    at += n;
-  } while (at < raw.size());
-  std::uint32_t a = 1, b = 0;
-  for (const char byte : raw) {
-    a = (a + static_cast<unsigned char>(byte)) % 65521;
-    b = (b + a) % 65521;
-  }
-  put_big32(out, b << 16 | a);
-  return out;
-}
-
 std::string_view text(const std::vector<std::uint8_t>& v) {
   return {reinterpret_cast<const char*>(v.data()), v.size()};
 }
@@ -167,13 +144,36 @@ std::string encode_gif(const wick::image& grey) {
   return out + std::string("\0;", 2);
 }
 
+std::string zlib_stored(std::string_view raw) {
+  std::string out = "\x78\x01";
+  std::size_t at = 0;
+  do {
+    const std::size_t n = std::min<std::size_t>(raw.size() - at, 65535);
+    out += static_cast<char>(at + n == raw.size());
+    for (const std::size_t v : {n, ~n}) {
+      out += static_cast<char>(v & 255u);
+      out += static_cast<char>((v >> 8) & 255u);
+    }
+    out += raw.substr(at, n);
+    at += n;
+  } while (at < raw.size());
+  std::uint32_t a = 1, b = 0;
+  for (const char byte : raw) {
+    a = (a + static_cast<unsigned char>(byte)) % 65521;
+    b = (b + a) % 65521;
+  }
+  put_big32(out, b << 16 | a);
+  return out;
+}
+
 std::string make_png(const png_parts& parts) {
   std::string out("\x89PNG\r\n\x1a\n", 8), header;
   put_big32(header, parts.width);
   put_big32(header, parts.height);
   header += static_cast<char>(parts.bits);
   header += static_cast<char>(parts.color_type);
-  header += std::string(3, '\0');
+  header += std::string(2, '\0');
+  header += static_cast<char>(parts.interlaced);
   put_chunk(out, "IHDR", header);
   if (!parts.palette.empty()) put_chunk(out, "PLTE", text(parts.palette));
   if (!parts.transparency.empty()) put_chunk(out, "tRNS", text(parts.transparency));
@@ -184,7 +184,7 @@ std::string make_png(const png_parts& parts) {
     raw += '\0';  // no filter
     raw += text(parts.rows).substr(y * row, row);
   }
-  put_chunk(out, "IDAT", store(raw));
+  put_chunk(out, "IDAT", parts.compressed.empty() ? zlib_stored(raw) : parts.compressed);
   put_chunk(out, "IEND", {});
   return out;
 }

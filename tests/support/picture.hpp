@@ -33,7 +33,11 @@ struct png_parts {
   std::vector<std::uint8_t> rows = {};
   std::vector<std::uint8_t> palette = {};
   std::vector<std::uint8_t> transparency = {};
+  bool interlaced = false;      // Adam7, said in the header; what is in `compressed` has to be so
+  std::string compressed = {};  // the zlib stream itself, in the place of `rows`
 };
+/// A zlib stream that holds `raw` as it is.
+std::string zlib_stored(std::string_view raw);
 std::string make_png(const png_parts& parts);
 
 /// A JPEG's segment, put right behind its start-of-image marker.

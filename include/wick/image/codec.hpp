@@ -61,6 +61,8 @@ struct codec {
   /// there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
   void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request,
                       row_sink& sink) = nullptr;
+  /// What the report should say about this decoder, empty when there is nothing; may be null.
+  std::string (*note)() = nullptr;
 };
 
 /// The decoders of this program, the last added asked first. Reading takes no lock.
@@ -103,6 +105,17 @@ class codec_list {
     throw error(
         "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
         "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
+  }
+
+  /// What the decoders have to say for the report.
+  std::string note() const {
+    std::string out;
+    for (std::size_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+      if (codecs_[i]->note == nullptr) continue;
+      const std::string text = codecs_[i]->note();
+      if (!text.empty()) out += (out.empty() ? "" : "; ") + std::string(codecs_[i]->name) + ": " + text;
+    }
+    return out;
   }
 
  private:

@@ -28,7 +28,8 @@ enum class color : std::uint8_t { unchanged, grey, rgb, rgba };
 struct decode_options {
   color mode = color::rgb;
   std::int64_t max_pixels =
-      178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit
+      178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit. Decoding takes
+                    ///< up to 16 bytes a pixel while it lasts (24 for a 16-bit PNG), whatever the file holds
   bool allow_truncated =
       false;           ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
   bool exact = false;  ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
@@ -65,6 +66,7 @@ class decode_stage {
     lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
     return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
   }
+  std::string note() const { return codecs().note(); }
   /// Not of max_pixels and allow_truncated: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient);

@@ -13,6 +13,7 @@
 
 #include <wick/image/codec.hpp>
 #include <wick/image/detail/bmp_gif_header.hpp>
+#include <wick/image/detail/decode_limits.hpp>
 #include <wick/image/detail/jpeg_header.hpp>
 #include <wick/image/detail/png_header.hpp>
 
@@ -22,10 +23,11 @@ namespace detail {
 
 // Defined in image/detail/stb_implementation.hpp.
 
-/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When `cleared`, all
-/// of stb's memory is zero at first: what it leaves out is the same each time.
+/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
+/// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
+/// it gets no more than those.
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, bool cleared = false) noexcept;
+                       const char*& why, bool cleared = false, stb_limits* limits = nullptr) noexcept;
 
 /// Pillow's convert("L"): ITU-R 601-2 luma, rounded.
 inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size_t pixels) noexcept {
@@ -52,15 +54,18 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
     throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
+  if (info.format == "GIF") check_gif_codes(encoded);
   const bool cleared = info.format == "JPEG" && !check_jpeg_tables(encoded);
   // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
   const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
   const int channels = to_grey ? 3 : request.channels;
   int width = 0, height = 0;
   const char* why = "";
-  std::uint8_t* const pixels =
-      stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width, height, why, cleared);
+  stb_limits limits = limits_of(encoded, info);
+  std::uint8_t* const pixels = stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width,
+                                        height, why, cleared, &limits);
   if (pixels == nullptr) {
+    if (limits.exceeded != stb_limits::part::none) throw_over_limit(encoded, info, limits);
     if (std::string_view(why) == "outofmem") throw std::bad_alloc();
     std::string kind(info.format);
     if (info.bits != 8) kind = std::to_string(info.bits) + "-bit " + kind;

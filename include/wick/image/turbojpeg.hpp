@@ -20,10 +20,13 @@ namespace wick {
 ///
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
 /// more. Defined in image/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
-/// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg.
+/// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg
+/// (and -ldl where glibc is older than 2.34).
 ///
-/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most of all
-/// where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in it.
+/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most
+/// of all where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in
+/// it. The first picture of a program is preceded by a test of some microseconds, whether the library that
+/// was loaded lets itself be helped so; if not, all is libjpeg's work, and the report has a note.
 extern const codec turbojpeg_codec;
 
 /// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite

@@ -2,6 +2,7 @@
 /// A JPEG without decoding it: the frame header, and whether the file is all there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -108,8 +109,12 @@ inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
   }
 }
 
-/// A progressive JPEG has about ten scans; the standard's finest would be some hundreds.
-inline constexpr int most_jpeg_scans = 500;
+/// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
+/// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
+/// 900 a component, which nobody makes.
+inline constexpr int most_jpeg_scans = 100;
+/// Of all a file's scans together: each has use for eight.
+inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
 [[noreturn]] inline void throw_too_many_scans() {
   throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
               " scans (a decompression bomb?); write the file again" + or_leave_it_out);
@@ -126,26 +131,38 @@ inline bool has_components(std::span<const std::byte> encoded, std::size_t at, s
   return true;
 }
 
-/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes.
-/// \throws wick::error when one does, when there are too many scans, or when the file ends within such
-/// parameters. Answers whether every pixel is in one scan without restart markers, so that stb_image will
-/// write each, whatever the damage.
+/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes;
+/// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
+/// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
+/// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
+/// that stb_image will write each, whatever the damage.
 inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
   jpeg_markers markers(encoded);
-  int scans = 0;
+  int scans = 0, tables = 0, most_scans = most_jpeg_scans;
   bool plain = false;
   std::uint32_t components = 0;
   for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
        marker = markers.next()) {
-    if (marker == 0xC0 || marker == 0xC1) components = byte_at(encoded, markers.payload() + 5);
+    if (marker == 0xC0 || marker == 0xC1) {
+      components = byte_at(encoded, markers.payload() + 5);
+      most_scans = std::min(most_scans, static_cast<int>(components));
+    }
     if (marker == 0xDD) components = 0;
     if (marker == jpeg_markers::start_of_scan) {
       if (++scans > most_jpeg_scans) throw_too_many_scans();
+      if (scans > most_scans) {
+        throw error("baseline JPEG of " + std::to_string(scans) + " scans for " + std::to_string(most_scans) +
+                    " components; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
       plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
     }
     if (marker != 0xC4) continue;
     std::size_t at = markers.payload();
     for (const std::size_t end = at + markers.payload_size(); at < end;) {
+      if (++tables > most_jpeg_tables) {
+        throw error("JPEG of more than " + std::to_string(most_jpeg_tables) +
+                    " Huffman tables; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
       std::uint32_t codes = 0;
       for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
       if (codes > 256) {

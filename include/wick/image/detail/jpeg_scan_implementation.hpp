@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <dlfcn.h>
 #include <memory>
 #include <span>
 
@@ -19,11 +20,41 @@ namespace wick::detail {
 ///
 /// libjpeg has no call for this. It asks its entropy decoder for each MCU through a pointer to a function,
 /// which is here set to another: the second member of the structure that `entropy` points to, in every
-/// libjpeg since 1994. That is all that is known of it. libjpeg's own decoder stays where it is, at the start
-/// of the scan. At anything in the data that is not as it should be it is brought to the same MCU and goes on
-/// from there, so that damage is what it is without this.
+/// libjpeg since 1994. That is all that is known of it, and jpeg_self_test sees whether it is so. libjpeg's
+/// own decoder stays where it is, at the start of the scan. At anything in the data that is not as it should
+/// be it is brought to the same MCU and goes on from there, so that damage is what it is without this.
 class jpeg_scan_reader {
  public:
+  using mcu_decoder = boolean (*)(j_decompress_ptr, JBLOCKROW*);
+  /// Null where there is none.
+  using find_slot = mcu_decoder* (*)(j_decompress_ptr);
+
+  explicit jpeg_scan_reader(find_slot find) noexcept : find_(find) {}
+
+  static mcu_decoder* second_word(j_decompress_ptr info) noexcept {
+    return &reinterpret_cast<entropy_decoder*>(info->entropy)->decode_mcu;
+  }
+  /// The same, when both functions of the structure are libjpeg's own.
+  static mcu_decoder* second_word_of_library(j_decompress_ptr info) noexcept {
+    if (info->entropy == nullptr) return nullptr;
+    const auto* const decoder = reinterpret_cast<entropy_decoder*>(info->entropy);
+    const auto start = reinterpret_cast<void*>(decoder->start_pass);
+    const auto decode_mcu = reinterpret_cast<void*>(decoder->decode_mcu);
+    if (start == decode_mcu) return nullptr;
+    Dl_info library, other;
+    // jpeg_std_error has set this one to a function of the library. Of a static program nothing is known.
+    if (dladdr(reinterpret_cast<void*>(info->err->format_message), &library) != 0) {
+      for (void* const code : {start, decode_mcu}) {
+        if (dladdr(code, &other) == 0 || other.dli_fbase != library.dli_fbase) return nullptr;
+      }
+    }
+    return second_word(info);
+  }
+
+  /// How many MCUs were read here since then.
+  std::size_t done() const noexcept { return done_; }
+  void forget() noexcept { done_ = 0; }
+
   /// To be called between jpeg_start_decompress and the first row. The picture may be of any kind; those that
   /// this reads not are left to libjpeg. `data` is what follows the scan's header.
   void install(j_decompress_ptr info, std::span<const std::uint8_t> data) {
@@ -45,10 +76,11 @@ class jpeg_scan_reader {
     done_ = column_ = 0;
     columns_ = info->MCUs_per_row;
     want(0, columns_ - 1);
-    auto* const decoder = reinterpret_cast<entropy_decoder*>(info->entropy);
-    own_ = decoder->decode_mcu;
+    slot_ = find_(info);
+    if (slot_ == nullptr) return;
+    own_ = *slot_;
     info->client_data = this;
-    decoder->decode_mcu = &decode;
+    *slot_ = &decode;
   }
   /// Of each row, which MCUs are wanted.
   void want(JDIMENSION first, JDIMENSION last) noexcept {
@@ -59,7 +91,7 @@ class jpeg_scan_reader {
  private:
   struct entropy_decoder {
     void (*start_pass)(j_decompress_ptr);
-    boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW*);
+    mcu_decoder decode_mcu;
   };
   static_assert(sizeof(JCOEF) == sizeof(std::int16_t) && sizeof(JBLOCK) == 64 * sizeof(JCOEF));
 
@@ -87,17 +119,23 @@ class jpeg_scan_reader {
     return TRUE;
   }
   boolean give_back(j_decompress_ptr info, JBLOCKROW* out) {
-    reinterpret_cast<entropy_decoder*>(info->entropy)->decode_mcu = own_;
+    *slot_ = own_;
     if (out != nullptr) {
       for (int i = 0; i < info->blocks_in_MCU; ++i) std::memset(out[i], 0, sizeof(JBLOCK));
     }
-    for (std::size_t i = 0; i < done_; ++i) (void)own_(info, nullptr);
+    // Into blocks that nobody looks at: only libjpeg-turbo takes none.
+    JBLOCK unwanted[jpeg_scan::most_blocks];
+    JBLOCKROW rows[jpeg_scan::most_blocks];
+    for (std::size_t i = 0; i < jpeg_scan::most_blocks; ++i) rows[i] = unwanted + i;
+    for (std::size_t i = 0; i < done_; ++i) (void)own_(info, rows);
     return own_(info, out);
   }
 
   std::array<std::array<std::unique_ptr<jpeg_huffman>, NUM_HUFF_TBLS>, 2> tables_;
   jpeg_scan scan_;
-  boolean (*own_)(j_decompress_ptr, JBLOCKROW*) = nullptr;
+  find_slot find_;
+  mcu_decoder* slot_ = nullptr;
+  mcu_decoder own_ = nullptr;
   std::size_t done_ = 0;
   JDIMENSION column_ = 0, columns_ = 0, first_ = 0, last_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <wick/image/detail/block_cache.hpp>
+#include <wick/image/detail/decode_limits.hpp>
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -37,12 +38,38 @@
 namespace wick::detail {
 
 inline thread_local bool stb_memory_is_cleared = false;
+inline thread_local stb_limits* stb_limited_by = nullptr;
+inline thread_local void* stb_compressed = nullptr;  // where a PNG's IDAT chunks are put together
+
+inline bool stb_may_have(std::size_t size, stb_limits::part part, std::uint64_t stb_limits::*most) noexcept {
+  if (stb_limited_by == nullptr || size <= stb_limited_by->*most) return true;
+  stb_limited_by->exceeded = part;
+  return false;
+}
 
 /// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
 inline void* stb_memory(std::size_t size) noexcept {
+  if (!stb_may_have(size, stb_limits::part::pixels, &stb_limits::pixels)) return nullptr;
   void* const out = allocate_block(size);
   if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
   return out;
+}
+
+/// Only PNGs are read into memory that grows: their IDAT chunks into some that begins with nothing, what
+/// these inflate to into some that is as large as the picture needs.
+inline void* stb_grown(void* data, std::size_t size) noexcept {
+  const bool compressed = data == nullptr || data == stb_compressed;
+  if (compressed ? !stb_may_have(size, stb_limits::part::compressed, &stb_limits::compressed)
+                 : !stb_may_have(size, stb_limits::part::inflated, &stb_limits::inflated))
+    return nullptr;
+  void* const out = resize_block(data, size);
+  if (compressed && out != nullptr) stb_compressed = out;
+  return out;
+}
+
+inline void stb_free(void* data) noexcept {
+  if (data == stb_compressed) stb_compressed = nullptr;
+  release_block(data);
 }
 
 }  // namespace wick::detail
@@ -57,8 +84,8 @@ inline void* stb_memory(std::size_t size) noexcept {
 #define STBI_NO_LINEAR
 #define STBI_ASSERT(x) ((void)0)  // damaged files reach them
 #define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
-#define STBI_REALLOC(data, size) ::wick::detail::resize_block(data, size)
-#define STBI_FREE(data) ::wick::detail::release_block(data)
+#define STBI_REALLOC(data, size) ::wick::detail::stb_grown(data, size)
+#define STBI_FREE(data) ::wick::detail::stb_free(data)
 #if defined(__ARM_NEON) || defined(__aarch64__)
 #define STBI_NEON
 #endif
@@ -90,11 +117,13 @@ inline void* stb_memory(std::size_t size) noexcept {
 namespace wick::detail {
 
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, bool cleared) noexcept {
+                       const char*& why, bool cleared, stb_limits* limits) noexcept {
   int stored = 0;
   stb_memory_is_cleared = cleared;
+  stb_limited_by = limits;
   stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
                                                 &height, &stored, channels);
+  stb_limited_by = nullptr;
   if (pixels == nullptr) {
     const char* const reason = stbi_failure_reason();
     why = reason != nullptr ? reason : "no reason";
