@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -8,16 +6,17 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
 #include <wick/flow/batch.hpp>
 #include <wick/flow/loader.hpp>
 #include <wick/flow/order.hpp>
-
-#include "support/message_of.hpp"
-#include "support/numbers.hpp"
 
 using wick_test::cell;
 using wick_test::contains;
@@ -126,6 +125,63 @@ TEST_CASE("position p has slot p mod n of batch p / n") {
 TEST_CASE("a batch of one is a batch") {
   wick::loader l(numbers{3} | wick::array_batch(1), {.workers = 1});
   CHECK(targets_of(l, 0) == std::vector<std::vector<std::int64_t>>{{0}, {1}, {2}});
+}
+
+namespace {
+
+/// Ordinary memory that knows the largest block it was asked for.
+class measured_memory final : public wick::slab_memory {
+ public:
+  wick::memory_block allocate(std::size_t bytes) override {
+    std::size_t seen = largest;
+    while (seen < bytes && !largest.compare_exchange_weak(seen, bytes)) {
+    }
+    return host_.allocate(bytes);
+  }
+  std::atomic<std::size_t> largest{0};
+
+ private:
+  wick::host_slab_memory host_;
+};
+struct measure {
+  using stage_kind = wick::on_batch;
+  static constexpr std::string_view name = "measure";
+  std::shared_ptr<measured_memory> memory = std::make_shared<measured_memory>();
+  std::shared_ptr<wick::slab_memory> slab_memory() const { return memory; }
+  template <class Batch>
+  Batch operator()(Batch batch, wick::context&) const {
+    return batch;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a batch takes memory for the samples that it can have, of this rank, and not for its size") {
+  for (const std::uint64_t n : {1, 5, 12, 13, 100}) {
+    for (const std::uint64_t times : {1, 3}) {
+      for (const std::size_t world : {1, 2, 5}) {
+        for (const wick::batch_options options :
+             {wick::batch_options{}, wick::batch_options{.pad_last = true},
+              wick::batch_options{.drop_last = true}}) {
+          if (options.drop_last && n * times < 12) continue;
+          const std::uint64_t full = options.pad_last ? 12 : std::min<std::uint64_t>(12, n * times);
+          std::uint64_t rows = 0;
+          for (std::size_t rank = 0; rank < world; ++rank) {
+            const measure stage;
+            wick::loader l(numbers{n} | wick::repeat(times) | wick::shard(rank, world) |
+                               wick::array_batch(12, options) | measure(stage),
+                           {.workers = 1});
+            std::size_t most = 0;
+            for (const std::size_t size : sizes_of(l)) most = std::max(most, size);
+            CHECK(stage.memory->largest <= (full + world - 1) / world * 8);
+            CHECK(stage.memory->largest >= most * 8);
+            rows += most;
+          }
+          CHECK(rows >= full);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("a batch larger than the data is all of it") {

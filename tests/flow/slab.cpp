@@ -1,15 +1,16 @@
-#include "support/doctest.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <new>
-#include <set>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include "support/doctest.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -28,23 +29,60 @@ namespace {
 /// Knows every block that is out, and can refuse.
 class counted_memory final : public wick::slab_memory {
  public:
-  std::byte* allocate(std::size_t bytes) override {
-    if (refuse) throw std::bad_alloc();
+  wick::memory_block allocate(std::size_t bytes) override {
+    if (refuse || blocks == at_most) throw std::bad_alloc();
     live += bytes;
     ++blocks;
-    return host_.allocate(bytes);
-  }
-  void release(std::byte* data, std::size_t bytes) noexcept override {
-    live -= bytes;
-    --blocks;
-    host_.release(data, bytes);
+    const wick::memory_block inner = host_.allocate(bytes);
+    return {inner.data, new piece{this, inner, bytes}, [](void* context) {
+              const std::unique_ptr<piece> p(static_cast<piece*>(context));
+              p->of->live -= p->bytes;
+              --p->of->blocks;
+              p->inner.free(p->inner.context);
+            }};
   }
   std::atomic<std::size_t> live{0};
   std::atomic<int> blocks{0};
   std::atomic<bool> refuse{false};
+  int at_most = 1'000'000;
 
  private:
+  struct piece {
+    counted_memory* of;
+    wick::memory_block inner;
+    std::size_t bytes;
+  };
   wick::host_slab_memory host_;
+};
+
+/// Blocks of any size that nobody may touch.
+class imagined_memory final : public wick::slab_memory {
+ public:
+  wick::memory_block allocate(std::size_t bytes) override {
+    next_ += bytes;
+    return {reinterpret_cast<std::byte*>(next_ - bytes), nullptr, [](void*) {}};
+  }
+
+ private:
+  std::size_t next_ = 64;
+};
+
+/// Keeps what is freed itself, and outlives its own object as Torch's allocators do.
+class recycling_memory final : public wick::slab_memory {
+ public:
+  bool recycles() const noexcept override { return true; }
+  wick::memory_block allocate(std::size_t bytes) override {
+    ++out();
+    auto* const data = new std::byte[bytes];
+    return {data, data, [](void* context) {
+              --out();
+              delete[] static_cast<std::byte*>(context);
+            }};
+  }
+  static int& out() {
+    static int n = 0;
+    return n;
+  }
 };
 
 struct rig {
@@ -52,6 +90,14 @@ struct rig {
   std::shared_ptr<slab_pool> pool;
   explicit rig(std::size_t keep) : pool(std::make_shared<slab_pool>(memory, keep)) {}
 };
+
+constexpr std::size_t mib = std::size_t{1} << 20;
+/// As a loader with 4 batches ahead makes it.
+std::shared_ptr<slab_pool> pool_of_a_loader() {
+  return std::make_shared<slab_pool>(std::make_shared<imagined_memory>(), 80, 5, 9);
+}
+/// 20 to 39 MiB, each of 20 sizes in turn.
+std::size_t size_of_batch(std::size_t i) { return (20 + i * 7 % 20) * mib; }
 
 }  // namespace
 
@@ -126,7 +172,6 @@ TEST_CASE("a processor gets back the block that it had last, also when another's
 }
 
 TEST_CASE("of small blocks more are made ahead, and the pool knows what one batch asks for") {
-  constexpr std::size_t mib = std::size_t{1} << 20;
   CHECK(slab_pool::cheap_blocks(1, 5, 9) == 9);
   CHECK(slab_pool::cheap_blocks(2 * mib, 5, 9) == 8);
   CHECK(slab_pool::cheap_blocks(100 * mib, 5, 9) == 5);
@@ -217,15 +262,42 @@ TEST_CASE("a slab that is assigned over goes back at once") {
   CHECK(r.pool->acquire(10).data() == was_a);
 }
 
-TEST_CASE("an owner that keeps a plain pointer gives the block back as dropping would") {
+TEST_CASE("an owner that keeps a pointer and a function gives the block back as dropping would") {
   rig r(4);
   slab s = r.pool->acquire(10);
   std::byte* const data = s.data();
-  slab::block* const block = s.release();
+  const wick::memory_block block = s.detach();
   CHECK(!s);
-  slab::give_back(block);
+  CHECK(block.data == data);
+  block.free(block.context);
   CHECK(r.pool->acquire(10).data() == data);
   CHECK(r.pool->allocations() == 1);
+  const wick::memory_block none = s.detach();
+  CHECK(none.data == nullptr);
+  none.free(none.context);
+}
+
+TEST_CASE("memory that recycles its blocks gets each back at once, whether dropped or detached") {
+  std::optional<wick::memory_block> kept;
+  {
+    const auto pool = std::make_shared<slab_pool>(std::make_shared<recycling_memory>(), 8, 4, 4);
+    slab first = pool->acquire(100);
+    CHECK(recycling_memory::out() == 1);  // none ahead
+    CHECK(pool->bytes() == 100);
+    first.reset();
+    CHECK(recycling_memory::out() == 0);
+    CHECK(pool->bytes() == 0);
+    slab second = pool->acquire(100);
+    std::byte* const data = second.data();
+    kept = second.detach();
+    CHECK(kept->data == data);
+    CHECK(kept->context == data);  // as the memory knows it
+    CHECK(pool->bytes() == 0);
+    CHECK(pool->acquire(100).data() != data);
+  }
+  CHECK(recycling_memory::out() == 1);
+  kept->free(kept->context);
+  CHECK(recycling_memory::out() == 0);
 }
 
 TEST_CASE("memory that runs out is reported and leaves the pool as it was") {
@@ -238,10 +310,98 @@ TEST_CASE("memory that runs out is reported and leaves the pool as it was") {
   CHECK(r.pool->acquire(10));
 }
 
+TEST_CASE("a block that is there is given out, though there is no memory for those ahead of it") {
+  const auto memory = std::make_shared<counted_memory>();
+  memory->at_most = 2;
+  const auto pool = std::make_shared<slab_pool>(memory, 8, 5, 5);
+  CHECK(pool->acquire(10));
+  CHECK(pool->allocations() == 2);
+}
+
+TEST_CASE(
+    "batches of ever other sizes, one out at a time, take no more than as many of the largest as may be "
+    "out") {
+  const auto pool = pool_of_a_loader();
+  for (std::size_t i = 0; i < 200; ++i) {
+    const slab batch = pool->acquire(size_of_batch(i));
+    CHECK(batch.capacity() >= size_of_batch(i));
+    CHECK(batch.capacity() / 2 <= size_of_batch(i));
+    CHECK(pool->bytes() <= 5 * 39 * mib);
+  }
+  // In the end none is allocated any more.
+  const std::uint64_t before = pool->allocations();
+  for (std::size_t i = 0; i < 200; ++i) pool->acquire(size_of_batch(i)).reset();
+  CHECK(pool->allocations() == before);
+}
+
+TEST_CASE("batches of ever other sizes, a window of them out, take no more than the largest window") {
+  const auto pool = pool_of_a_loader();
+  std::deque<slab> images, labels;
+  for (std::size_t i = 0; i < 400; ++i) {
+    images.push_back(pool->acquire(size_of_batch(i * i), 0));
+    labels.push_back(pool->acquire(2048, 1));
+    if (images.size() == 5) images.pop_front();
+    if (labels.size() == 5) labels.pop_front();
+    CHECK(pool->bytes() <= 5 * 39 * mib + 9 * 2048);
+  }
+  const std::uint64_t before = pool->allocations();
+  for (std::size_t i = 0; i < 400; ++i) {
+    images.push_back(pool->acquire(size_of_batch(i * i), 0));
+    images.pop_front();
+  }
+  CHECK(pool->allocations() == before);
+}
+
+TEST_CASE("a new size is served by what is free, and needs one block where nothing is") {
+  const auto pool = pool_of_a_loader();
+  pool->acquire(39 * mib).reset();
+  CHECK(pool->allocations() == 5);
+  for (const std::size_t size : {30, 20, 25, 38}) pool->acquire(size * mib).reset();
+  CHECK(pool->allocations() == 5);
+  const slab tiny = pool->acquire(mib), huge = pool->acquire(100 * mib);
+  CHECK(pool->allocations() == 7);
+}
+
+TEST_CASE("what is kept of a hoard that is dropped is a window, and 16 MiB") {
+  const auto pool = pool_of_a_loader();
+  std::vector<slab> hoard;
+  for (int i = 0; i < 200; ++i) hoard.push_back(pool->acquire(39 * mib));
+  CHECK(pool->bytes() == 200 * 39 * mib);
+  hoard.clear();
+  CHECK(pool->kept_at_most() == (5 * 39 + 16) * mib);
+  CHECK(pool->bytes() == 5 * 39 * mib);
+}
+
+TEST_CASE("sizes that are no longer asked for go away, those that are stay") {
+  const auto pool = pool_of_a_loader();
+  pool->acquire(100 * mib, 0).reset();
+  pool->acquire(8000, 1).reset();
+  CHECK(pool->bytes() == 5 * 100 * mib + 9 * 8000);
+  for (int i = 0; i < 600; ++i) {
+    pool->acquire(10 * mib, 0).reset();
+    pool->acquire(8000, 1).reset();
+  }
+  CHECK(pool->bytes() == 10 * mib + 9 * 8000);
+  CHECK(pool->kept_at_most() == (5 * 10 + 16) * mib + 9 * 8000);
+  CHECK(pool->allocations() == 5 + 9 + 1);
+}
+
+TEST_CASE("blocks that are seldom needed at once stay, when their size is asked for") {
+  const auto pool = pool_of_a_loader();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 2000; ++i) pool->acquire(30 * mib).reset();
+    std::vector<slab> all;
+    for (int i = 0; i < 5; ++i) all.push_back(pool->acquire(30 * mib));
+    CHECK(pool->allocations() == 5);
+  }
+}
+
 TEST_CASE("many threads take and give back, blocks of one thread to another, and no two have the same") {
   rig r(8);
   constexpr int threads = 8, rounds = 2000;
-  std::atomic<slab::block*> shelf[4] = {};
+  std::atomic<void*> shelf[4] = {};
+  const wick::memory_block any = r.pool->acquire(64).detach();
+  any.free(any.context);
   std::atomic<int> torn{0};
   {
     std::vector<std::thread> all;
@@ -254,7 +414,7 @@ TEST_CASE("many threads take and give back, blocks of one thread to another, and
           for (int b = 0; b < 64; ++b) torn += s.data()[b] != static_cast<std::byte>(t);
           // Half of the blocks are dropped by whoever comes next.
           if (i % 2 == 0) {
-            if (slab::block* const other = shelf[i % 4].exchange(s.release())) slab::give_back(other);
+            if (void* const other = shelf[i % 4].exchange(s.detach().context)) any.free(other);
           }
         }
       });
@@ -262,7 +422,7 @@ TEST_CASE("many threads take and give back, blocks of one thread to another, and
     for (auto& t : all) t.join();
   }
   for (auto& place : shelf) {
-    if (slab::block* const b = place.exchange(nullptr)) slab::give_back(b);
+    if (void* const b = place.exchange(nullptr)) any.free(b);
   }
   CHECK(torn == 0);
   CHECK(r.memory->blocks <= 8);

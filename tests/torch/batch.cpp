@@ -25,7 +25,7 @@ namespace {
 
 using wick_test::contains;
 using wick_test::message_of;
-using wick_test::numbers;
+using numbers = wick_test::plain_numbers;
 using picture_batch = wick::sample<at::Tensor, at::Tensor>;
 
 constexpr int height = 5, width = 7;

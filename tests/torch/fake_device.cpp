@@ -1,5 +1,3 @@
-#include "../support/doctest.hpp"
-
 #include "fake_device.hpp"
 
 #include <algorithm>
@@ -22,6 +20,9 @@
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/library.h>
+
+#include "../support/doctest.hpp"
+#include "fake_pinned.hpp"
 
 namespace wick_test::fake {
 namespace {
@@ -354,6 +355,12 @@ at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_bloc
       m.reads.push_back(read);
     }
     const entry said{.kind = what::copy, .stream = s.id(), .data = to.data_ptr()};
+    // As Torch's copy between CUDA and the host does, for page-locked memory alone: copy_kernel_cuda in
+    // Copy.cu.
+    const at::Tensor& host = from.device().is_cpu() ? from : to;
+    if (non_blocking && host.device().is_cpu()) {
+      (void)record_copy(host.data_ptr(), host.storage().data_ptr().get_context(), s);
+    }
     m.put(s, said, [&m, source, target, read, on_host = from.device().is_cpu()] {
       target.on_cpu().copy_(source.on_cpu());
       if (!on_host) return;
@@ -461,6 +468,10 @@ bool is_work(const entry& e, c10::Stream s) {
   return e.stream == s.id() && e.kind != what::used_on && e.kind != what::host_wait;
 }
 }  // namespace
+
+void put_free(c10::Stream s, std::function<void()> op) {
+  the_machine().put(s, {.kind = what::free, .stream = s.id()}, std::move(op));
+}
 
 std::size_t work(c10::Stream s) {
   const std::vector<entry> all = log();

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -62,6 +63,8 @@ c10::Stream current_stream(int index = 0);
 c10::Stream make_stream(int index = 0);
 /// The stream made last.
 c10::Stream last_stream();
+/// Puts `op`, with which some memory becomes free, on a stream.
+void put_free(c10::Stream s, std::function<void()> op);
 /// Whether all that was put on it has happened.
 bool idle(c10::Stream s);
 /// Waits for that; for tests, so not in the log. False when it takes longer than a minute.

@@ -28,7 +28,7 @@ namespace {
 
 using wick_test::contains;
 using wick_test::message_of;
-using wick_test::numbers;
+using numbers = wick_test::plain_numbers;
 
 struct values {
   std::vector<double> mean, deviation;

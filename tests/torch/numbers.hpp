@@ -7,7 +7,7 @@
 
 namespace wick_test {
 
-struct numbers {
+struct plain_numbers {
   std::uint64_t n;
   std::uint64_t size() const { return n; }
   std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(i); }

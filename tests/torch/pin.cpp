@@ -1,24 +1,31 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/pin.hpp>
-
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <c10/core/StreamGuard.h>
+
+#include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
+#include "fake_device.hpp"
+#include "fake_pinned.hpp"
 #include <wick/flow/loader.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/torch/batch.hpp>
-
-#include "../support/message_of.hpp"
+#include <wick/torch/pin.hpp>
+#include <wick/torch/transfer.hpp>
 
 namespace {
 
+namespace fake = wick_test::fake;
 using wick_test::contains;
 using batch_type = wick::sample<at::Tensor, at::Tensor>;
 
@@ -33,6 +40,20 @@ auto rows(std::size_t n) {
 }
 
 const bool pins = wick::pinned_slab_memory().pins();
+
+/// Whether `data`, on the device, is rows `first` to `first + count` of rows().
+bool are_rows(const at::Tensor& data, std::int64_t first, std::int64_t count) {
+  const at::Tensor here = fake::read(data);
+  if (here.dim() != 2 || here.size(0) != count || here.size(1) != 3) return false;
+  const auto* const value = static_cast<const float*>(here.data_ptr());
+  for (std::int64_t i = 0; i < 3 * count; ++i) {
+    if (value[i] != static_cast<float>(first + i / 3)) return false;
+  }
+  return true;
+}
+
+/// What a training loop does that copies by itself, without waiting.
+at::Tensor copied(const at::Tensor& t) { return t.to(fake::device(), /*non_blocking=*/true); }
 
 }  // namespace
 
@@ -96,18 +117,197 @@ TEST_CASE("blocks may be taken and given back by several threads") {
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&memory, t] {
       for (int round = 0; round < 50; ++round) {
-        std::vector<std::byte*> blocks;
+        std::vector<wick::memory_block> blocks;
         for (std::size_t k = 1; k < 6; ++k) {
           blocks.push_back(memory.allocate(k * 1000));
-          std::memset(blocks.back(), t, k * 1000);
+          std::memset(blocks.back().data, t, k * 1000);
         }
         for (std::size_t k = 1; k < 6; ++k) {
-          if (blocks[k - 1][k * 1000 - 1] != static_cast<std::byte>(t)) std::abort();
-          memory.release(blocks[k - 1], k * 1000);
+          const wick::memory_block& b = blocks[k - 1];
+          if (b.data[k * 1000 - 1] != static_cast<std::byte>(t)) std::abort();
+          b.free(b.context);
         }
       }
     });
   }
   for (std::thread& t : threads) t.join();
   CHECK(memory.pins() == pins);
+  CHECK(memory.recycles() == pins);
+}
+
+TEST_CASE(
+    "a batch may be dropped as soon as its copies are on the stream: nobody writes what the device has yet "
+    "to read") {
+  if (!fake::pinning::possible()) return;
+  REQUIRE(fake::finish_all());
+  const fake::pinning now;
+  const fake::pinned_statistics before = fake::pinned();
+  for (const bool whole : {true, false}) {
+    for (const std::size_t slower :
+         {0, 1, 2, 3}) {  // the device gets ever farther behind, or keeps up somewhat
+      std::vector<std::pair<at::Tensor, at::Tensor>> there;
+      {
+        wick::loader loader(rows(400) | wick::batch(10) | wick::pin(), {.workers = 2, .prefetch = 3});
+        fake::gate gate(fake::current_stream());
+        for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+          for (auto& batch : loader.epoch(epoch)) {
+            REQUIRE(fake::is_pinned(batch.data.data_ptr()));
+            there.emplace_back(copied(whole ? batch.data : batch.data.slice(0, 3, 8)), copied(batch.target));
+            gate.let(slower);
+          }
+        }
+        gate.open();
+      }
+      REQUIRE(fake::finish_all());
+      REQUIRE(there.size() == 80);
+      for (std::size_t i = 0; i < 80; ++i) {
+        const auto first = static_cast<std::int64_t>(i % 40 * 10);
+        CHECK(are_rows(there[i].first, whole ? first : first + 3, whole ? 10 : 5));
+        CHECK(static_cast<std::int64_t*>(fake::read(there[i].second).data_ptr())[9] == first + 9);
+      }
+    }
+  }
+  const fake::pinned_statistics after = fake::pinned();
+  CHECK(after.out == before.out);
+  CHECK(after.faults == before.faults);
+  CHECK(after.reused > before.reused);
+}
+
+TEST_CASE("the same with batches that other threads copy and drop, on streams of their own") {
+  if (!fake::pinning::possible()) return;
+  REQUIRE(fake::finish_all());
+  const fake::pinning now;
+  const fake::pinned_statistics before = fake::pinned();
+  std::vector<at::Tensor> there(40);
+  {
+    wick::loader loader(rows(400) | wick::batch(10) | wick::pin(), {.workers = 2, .prefetch = 2});
+    const c10::Stream streams[] = {fake::make_stream(), fake::make_stream(), fake::make_stream()};
+    std::optional<fake::gate> gates[3];
+    for (int s = 0; s < 3; ++s) gates[s].emplace(streams[s]);
+    std::size_t i = 0;
+    for (auto& batch : loader.epoch(0)) {
+      std::thread([&there, i, &streams, mine = std::move(batch.data)]() mutable {
+        const c10::StreamGuard on(streams[i % 3]);
+        there[i] = copied(mine);
+        mine.reset();
+      }).join();
+      if (i % 4 == 3) gates[i % 3]->let(2);
+      ++i;
+    }
+  }
+  REQUIRE(fake::finish_all());
+  for (std::size_t i = 0; i < there.size(); ++i)
+    CHECK(are_rows(there[i], static_cast<std::int64_t>(i) * 10, 10));
+  there.clear();
+  REQUIRE(fake::finish_all());
+  CHECK(fake::pinned().out == before.out);
+  CHECK(fake::pinned().faults == before.faults);
+}
+
+TEST_CASE("a view keeps the memory of its batch, on the host and for a copy that comes late") {
+  if (!fake::pinning::possible()) return;
+  REQUIRE(fake::finish_all());
+  const fake::pinning now;
+  std::vector<at::Tensor> views, there;
+  {
+    wick::loader loader(rows(400) | wick::batch(10) | wick::pin(), {.workers = 2});
+    for (auto& batch : loader.epoch(0)) views.push_back(batch.data.slice(0, 2, 6));
+  }
+  const auto is_row = [](const at::Tensor& t, std::size_t i) {
+    return static_cast<const float*>(t.data_ptr())[3] == static_cast<float>(i * 10 + 3);
+  };
+  for (std::size_t i = 0; i < views.size(); ++i) CHECK(is_row(views[i], i));
+  {
+    fake::gate gate(fake::current_stream());
+    for (at::Tensor& v : views) {
+      there.push_back(copied(v));
+      v.reset();
+    }
+    wick::loader again(rows(4000) | wick::batch(10) | wick::pin(), {.workers = 2});
+    while (again.next()) {
+    }
+  }
+  REQUIRE(fake::finish_all());
+  for (std::size_t i = 0; i < there.size(); ++i)
+    CHECK(are_rows(there[i], static_cast<std::int64_t>(i) * 10 + 2, 4));
+}
+
+TEST_CASE("columns without Torch are pinned as well, and go back when the last one that has them is done") {
+  if (!fake::pinning::possible()) return;
+  REQUIRE(fake::finish_all());
+  const fake::pinning now;
+  const fake::pinned_statistics before = fake::pinned();
+  std::vector<at::Tensor> there;
+  {
+    wick::loader loader(rows(400) | wick::array_batch(10) | wick::pin(), {.workers = 2});
+    fake::gate gate(fake::current_stream());
+    for (auto& batch : loader.epoch(0)) {
+      CHECK(fake::is_pinned(batch.data.data()));
+      there.push_back(
+          copied(at::from_blob(batch.data.data(), {10, 3}, at::TensorOptions().dtype(at::kFloat))));
+    }
+  }
+  REQUIRE(fake::finish_all());
+  for (std::size_t i = 0; i < there.size(); ++i)
+    CHECK(are_rows(there[i], static_cast<std::int64_t>(i) * 10, 10));
+  CHECK(fake::pinned().out == before.out);
+  CHECK(fake::pinned().faults == before.faults);
+}
+
+TEST_CASE(
+    "pin() with transfer(): batches that are dropped at once, and a loader that is destroyed amid its "
+    "copies") {
+  if (!fake::pinning::possible()) return;
+  REQUIRE(fake::finish_all());
+  const fake::pinning now;
+  const fake::pinned_statistics before = fake::pinned();
+  const std::size_t live = fake::live_blocks();
+  for (const bool hold : {false, true}) {
+    std::vector<at::Tensor> there;
+    const auto read_later = [&](const at::Tensor& t) { there.push_back(fake::read_later(t)); };
+    {
+      wick::loader loader(rows(400) | wick::batch(10) | wick::pin() | wick::transfer(fake::device()),
+                          {.workers = 2, .prefetch = 3});
+      std::optional<fake::gate> side(fake::last_stream()), mine(fake::current_stream());
+      std::size_t taken = 0;
+      for (auto& batch : loader.epoch(0)) {
+        read_later(batch.data);
+        if (taken++ % 3 == 0) side->let(4);
+        if (taken == 30) break;
+      }
+      if (!hold) mine.reset();  // its stream waits for the copies, which the side stream holds up
+      side.reset();             // or the loader would wait for ever
+    }
+    REQUIRE(fake::finish_all());
+    REQUIRE(there.size() == 30);
+    for (std::size_t i = 0; i < there.size(); ++i) {
+      CHECK(static_cast<const float*>(there[i].data_ptr())[29] == static_cast<float>(i * 10 + 9));
+    }
+  }
+  REQUIRE(fake::finish_all());
+  CHECK(fake::live_blocks() == live);
+  CHECK(fake::pinned().out == before.out);
+  CHECK(fake::pinned().faults == before.faults);
+}
+
+TEST_CASE("a loader whose batches have ever other sizes pins no more than its largest batches take") {
+  if (!fake::pinning::possible()) return;
+  REQUIRE(fake::finish_all());
+  const fake::pinning now;
+  const std::size_t before = fake::pinned().bytes;
+  struct number {
+    std::uint64_t size() const { return 400; }
+    std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(i); }
+  };
+  auto sized = [](std::int64_t i) { return at::full({(20 + i * 7 % 20) << 10}, 1, at::kByte); };
+  wick::loader loader(wick::from(number()) | sized | wick::batch(1) | wick::pin(),
+                      {.workers = 2, .prefetch = 4});
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    for (auto& batch : loader.epoch(epoch)) {
+      const at::Tensor there = copied(batch);
+      CHECK(fake::finish_all());
+    }
+  }
+  // Powers of two, of two kinds; six batches are out at most, each with one block.
+  CHECK(fake::pinned().bytes - before <= 6 * (32 + 64) * 1024);
 }

@@ -33,7 +33,7 @@ namespace {
 
 using wick_test::contains;
 using wick_test::message_of;
-using wick_test::numbers;
+using numbers = wick_test::plain_numbers;
 
 constexpr wick::dtype all_types[] = {wick::dtype::uint8,   wick::dtype::int8,    wick::dtype::int16,
                                      wick::dtype::int32,   wick::dtype::int64,   wick::dtype::float16,

@@ -1,11 +1,8 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/tensors.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,14 +11,17 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/imag.h>
 #include <ATen/ops/index_select.h>
+#include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/zeros.h>
 
-#include <wick/flow/loader.hpp>
-#include <wick/torch/batch.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
+#include <wick/flow/loader.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/tensors.hpp>
 
 namespace {
 
@@ -100,16 +100,117 @@ TEST_CASE("data may be of any type that batches have, labels of any integer type
   }
 }
 
-TEST_CASE("nothing is copied before batch(), unless rows are not packed") {
+TEST_CASE("nothing is copied before batch(): what changes in the tensors meanwhile is in the batches") {
   const at::Tensor data = data_of(8);
   CHECK(static_cast<const void*>(wick::tensors(data, labels_of(8)).at(3).data.data()) ==
         data.select(0, 3).data_ptr());
-  const at::Tensor strided = data_of(8).transpose(1, 2).slice(0, 0, 8, 2);
-  const at::Tensor labels = labels_of(8).slice(0, 0, 8, 2);
-  wick::loader loader(wick::tensors(strided, labels) | wick::batch(3));
+  at::Tensor base = data_of(16), labels = labels_of(16);
+  const at::Tensor views[] = {base,
+                              base.transpose(1, 2),
+                              base.slice(0, 1, 16, 3),
+                              base.slice(2, 0, 3, 2),
+                              base.select(1, 1),
+                              base.select(1, 1).unfold(0, 4, 1),
+                              base.select(1, 1).unfold(0, 4, 1).transpose(1, 2),
+                              base.unsqueeze(1).expand({16, 5, 2, 3})};
+  for (const at::Tensor& view : views) {
+    const at::Tensor target = labels.slice(0, 0, 16, 2).slice(0, 0, std::min<std::int64_t>(view.size(0), 8));
+    const auto rows = wick::tensors(view.slice(0, 0, target.size(0)), target);
+    const auto pairs = wick::tensor_pairs(view, view);
+    base.add_(1000);
+    labels.add_(3);
+    wick::loader loader(rows | wick::batch(3));
+    const auto all = epoch_of(loader);
+    CHECK(all.data.equal(view.slice(0, 0, target.size(0))));
+    CHECK(all.target.equal(target));
+    wick::loader both(pairs | wick::batch(3));
+    const auto two = epoch_of(both);
+    CHECK(two.data.equal(view));
+    CHECK(two.target.equal(view));
+  }
+}
+
+TEST_CASE("rows of any strided view are those of the view made contiguous") {
+  std::mt19937 random(7);
+  const auto draw = [&](std::int64_t from, std::int64_t to) {
+    return std::uniform_int_distribution<std::int64_t>(from, to)(random);
+  };
+  constexpr at::ScalarType types[] = {at::kByte, at::kHalf, at::kFloat, at::kDouble};
+  int strided = 0;
+  for (int round = 0; round < 300; ++round) {
+    at::Tensor view = at::arange(0, 7 * 6 * 5 * 4, at::kLong).to(types[draw(0, 3)]).reshape({7, 6, 5, 4});
+    for (std::int64_t n = draw(1, 5); n > 0; --n) {
+      const std::int64_t d = draw(0, view.dim() - 1), size = view.size(d);
+      switch (draw(0, 6)) {
+        case 0:
+          view = view.transpose(d, draw(0, view.dim() - 1));
+          break;
+        case 1:
+          view = view.slice(d, draw(0, size - 1), size);
+          break;
+        case 2:
+          view = view.slice(d, 0, size, draw(1, 3));
+          break;
+        case 3:
+          if (view.dim() > 2) view = view.select(d, draw(0, size - 1));
+          break;
+        case 4:
+          if (view.dim() < 6) view = view.unfold(d, draw(1, size), draw(1, 2));
+          break;
+        case 5:
+          if (view.dim() < 6) {
+            view = view.unsqueeze(d);
+            std::vector<std::int64_t> sizes = view.sizes().vec();
+            sizes[static_cast<std::size_t>(d)] = draw(1, 3);
+            view = view.expand(sizes);
+          }
+          break;
+        default:
+          view = view.diagonal(0, 0, view.dim() - 1);
+          break;
+      }
+      if (view.dim() < 2) break;
+    }
+    CAPTURE(round);
+    strided += !view.is_contiguous();
+    wick::loader loader(wick::tensor_pairs(view, at::arange(0, view.size(0), at::kLong)) | wick::batch(4));
+    CHECK(epoch_of(loader).data.equal(view));
+    const auto of = [](const at::Tensor& t) { return wick::tensor_pairs(t, t).fingerprint(); };
+    CHECK(of(view) == of(view.contiguous()));
+  }
+  CHECK(strided > 100);
+}
+
+TEST_CASE("a view may be larger than any memory") {
+  const at::Tensor one = at::arange(0, 3, at::kFloat);
+  constexpr std::int64_t many = std::int64_t{1} << 40;
+  const at::Tensor data = one.unsqueeze(0).unsqueeze(0).expand({many, 1000, 3});
+  wick::loader loader(wick::tensors(data, at::zeros({1}, at::kLong).expand({many})) | wick::shuffle() |
+                      wick::batch(2));
+  CHECK(loader.next()->data.equal(data.slice(0, 0, 2)));
+}
+
+TEST_CASE("what at::imag() gives of a conjugate has its signs") {
+  const at::Tensor z = at::view_as_complex(data_of(8).reshape({8, 3, 2}));
+  const at::Tensor imaginary = at::imag(z.conj());
+  REQUIRE(imaginary.is_neg());
+  wick::loader loader(wick::tensors(imaginary, labels_of(8)) | wick::batch(3));
   const auto all = epoch_of(loader);
-  CHECK(all.data.equal(strided));
-  CHECK(all.target.equal(labels));
+  CHECK(all.data.equal(imaginary));
+  CHECK(static_cast<const float*>(all.data.data_ptr())[1] == -3.0f);
+}
+
+TEST_CASE("a row that is not packed can't be taken for one that is") {
+  const auto source = wick::tensors(data_of(8).transpose(1, 2), labels_of(8));
+  CHECK(source.at(1).data.extents() == wick::shape{3, 2});
+  CHECK(contains(message_of([&] { return source.at(1).data.as<float>(); }),
+                 "row [3, 2] don't lie side by side; make the array contiguous"));
+}
+
+TEST_CASE("sparse tensors are refused, with what to write instead") {
+  const at::Tensor sparse = data_of(4).to_sparse();
+  CHECK(contains(message_of([&] { return wick::tensors(sparse, labels_of(4)); }),
+                 "tensors: the first is sparse", ".to_dense()"));
 }
 
 TEST_CASE("the source keeps the tensors, also as a copy") {

@@ -65,15 +65,23 @@ bool are_rows(const batch_type& batch, std::int64_t first) {
 /// Ordinary memory that knows of blocks which go back before the device has read them.
 class watched_memory final : public wick::slab_memory {
  public:
-  std::byte* allocate(std::size_t bytes) override { return host_.allocate(bytes); }
-  void release(std::byte* data, std::size_t bytes) noexcept override {
-    if (fake::will_read(data, bytes)) ++too_early;
-    ++released;
-    host_.release(data, bytes);
+  wick::memory_block allocate(std::size_t bytes) override {
+    const wick::memory_block inner = host_.allocate(bytes);
+    return {inner.data, new piece{this, inner, bytes}, [](void* context) {
+              const std::unique_ptr<piece> p(static_cast<piece*>(context));
+              if (fake::will_read(p->inner.data, p->bytes)) ++p->of->too_early;
+              ++p->of->released;
+              p->inner.free(p->inner.context);
+            }};
   }
   std::atomic<int> too_early{0}, released{0};
 
  private:
+  struct piece {
+    watched_memory* of;
+    wick::memory_block inner;
+    std::size_t bytes;
+  };
   wick::host_slab_memory host_;
 };
 struct watch {

@@ -136,6 +136,8 @@ class group_stage {
  public:
   using stage_kind = on_batching;
   static constexpr std::string_view name = "group";
+  /// They stay objects, each in memory of its own: there are no blocks.
+  static constexpr bool keeps_samples = true;
   group_stage(std::size_t size, batch_options options)
       : size_(size), options_(detail::checked("group", size, options)) {}
   std::size_t size() const noexcept { return size_; }

@@ -137,15 +137,22 @@ consteval bool check_fit() {
                   "wick: this pipeline is batched already; a second batch() was found; write one of the two");
     if constexpr (has_batching<Before...>) return false;
     else return Stage::template check<Came>();
+  } else if constexpr (stage_of<Stage, on_batch> && !has_batching<Before...>) {
+    static_assert(
+        has_batching<Before...>,
+        "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
+    return false;
+  } else if constexpr (requires { Stage::template check<Came, Before...>(); }) {
+    return Stage::template check<Came, Before...>();
   } else {
     constexpr bool fits = way_of<Stage, Came>() != way::none;
-    static_assert(fits || !stage_of<Stage, on_batch> || has_batching<Before...>,
-                  "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
-    static_assert(fits || (stage_of<Stage, on_batch> && !has_batching<Before...>),
-                  "wick: this stage does not take what the stage before it gives. See 'Came' and 'Stage' in the "
-                  "compiler's note: wanted is a callable with Came, or with the data of it, and perhaps a "
-                  "wick::context&; what gives nothing back must take its item by reference or as a copy. A picture must be read() and decode()d before it is cropped or resized; "
-                  "else write a stage of your own between the two that converts, | [](Came item) { return …; }");
+    static_assert(
+        fits,
+        "wick: this stage does not take what the stage before it gives. See 'Came' and 'Stage' in the "
+        "compiler's note: wanted is a callable with Came, or with the data of it, and perhaps a "
+        "wick::context&; what gives nothing back must take its item by reference or as a copy. A picture "
+        "must be read() and decode()d before it is cropped or resized; "
+        "else write a stage of your own between the two that converts, | [](Came item) { return …; }");
     return fits;
   }
 }

@@ -2,14 +2,107 @@
 /// A sample that already lies in memory as an array: batch() copies it into its slot, nobody decodes it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
 
+#include <wick/flow/error.hpp>
 #include <wick/flow/shape.hpp>
 
 namespace wick {
+
+namespace detail {
+
+/// How the elements of a row that don't lie side by side are put together: `run` bytes that do, again and
+/// again, over some loops. Dimensions that can be walked as one are one loop.
+class strided_walk {
+ public:
+  strided_walk() noexcept = default;
+  /// `strides` in elements.
+  strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept : run_(element) {
+    span_ = element;
+    for (std::size_t d = extents.rank(); d-- > 0;) {
+      const std::int64_t extent = extents[d], step = strides[d] * static_cast<std::int64_t>(element);
+      if (extent == 1) continue;
+      span_ += static_cast<std::size_t>((extent - 1) * step);
+      if (loops_ == 0 && step == static_cast<std::int64_t>(run_)) {
+        run_ *= static_cast<std::size_t>(extent);
+      } else if (loops_ != 0 && step == loop_[loops_ - 1].extent * loop_[loops_ - 1].step) {
+        loop_[loops_ - 1].extent *= extent;
+      } else {
+        loop_[loops_++] = {extent, step};
+      }
+    }
+  }
+  /// All elements lie side by side.
+  bool packed() const noexcept { return loops_ == 0; }
+  /// From the first byte of a row to behind its last.
+  std::size_t span() const noexcept { return span_; }
+
+  void copy(const std::byte* from, std::byte* to) const noexcept {
+    switch (loops_ == 0 ? 0 : run_) {
+      case 0:
+        std::memcpy(to, from, run_);
+        break;
+      case 1:
+        walk<1>(from, to);
+        break;
+      case 2:
+        walk<2>(from, to);
+        break;
+      case 3:
+        walk<3>(from, to);
+        break;
+      case 4:
+        walk<4>(from, to);
+        break;
+      case 8:
+        walk<8>(from, to);
+        break;
+      case 12:
+        walk<12>(from, to);
+        break;
+      case 16:
+        walk<16>(from, to);
+        break;
+      default:
+        walk<0>(from, to);
+    }
+  }
+
+ private:
+  struct loop {
+    std::int64_t extent = 0, step = 0;  // step in bytes
+  };
+
+  /// `Run` is run_ where the compiler shall know it.
+  template <std::size_t Run>
+  void walk(const std::byte* from, std::byte* to) const noexcept {
+    const std::size_t run = Run != 0 ? Run : run_;
+    std::array<std::int64_t, shape::max_rank + 1> at{};
+    for (;;) {
+      const std::byte* p = from;
+      for (std::int64_t i = loop_[0].extent; i > 0; --i, p += loop_[0].step, to += run) {
+        std::memcpy(to, p, Run != 0 ? Run : run);
+      }
+      std::size_t l = 1;
+      for (; l < loops_; ++l) {
+        from += loop_[l].step;
+        if (++at[l] < loop_[l].extent) break;
+        from -= loop_[l].extent * loop_[l].step;
+        at[l] = 0;
+      }
+      if (l >= loops_) return;
+    }
+  }
+
+  std::array<loop, shape::max_rank + 1> loop_{};  // the innermost first
+  std::size_t loops_ = 0, run_ = 0, span_ = 0;
+};
+
+}  // namespace detail
 
 /// What all rows of an array in memory have in common.
 struct row_format {
@@ -21,10 +114,19 @@ struct row_format {
         throw error("wick: a row of shape " + to_string(of) + " has no elements; extents are at least 1");
     }
   }
+  /// Of rows whose elements lie `strides` elements apart, one stride for each extent, none negative.
+  row_format(const shape& of, dtype element, const shape& strides) : row_format(of, element) {
+    walk = detail::strided_walk(of, strides, size_of(element));
+    packed = walk.packed();
+  }
+  /// From the first byte of a row in the array to behind its last.
+  std::size_t span() const noexcept { return packed ? bytes : walk.span(); }
 
   shape extents;  ///< of one row: [28, 28] in an array [60000, 28, 28]
   dtype type;
-  std::size_t bytes;  ///< of one row
+  bool packed = true;  ///< its elements lie side by side in the array, the last dimension fastest
+  std::size_t bytes;   ///< of one row, packed
+  detail::strided_walk walk;
 };
 
 /// One row of an array in memory. Two pointers, both into its source, which outlives it.
@@ -33,23 +135,42 @@ class memory_view {
   memory_view() noexcept = default;
   memory_view(const std::byte* data, const row_format& format) noexcept : data_(data), format_(&format) {}
 
-  const std::byte* data() const noexcept { return data_; }
+  /// The elements, side by side. \throws wick::error when they don't lie so in the array: write_to() copies
+  /// them
+  const std::byte* data() const {
+    if (!format_->packed) refuse();
+    return data_;
+  }
+  /// Bytes that write_to() writes.
   std::size_t size() const noexcept { return format_->bytes; }
   const shape& extents() const noexcept { return format_->extents; }
   dtype type() const noexcept { return format_->type; }
-  void write_to(slot to) const noexcept { std::memcpy(to.data, data_, format_->bytes); }
+  void write_to(slot to) const noexcept {
+    if (format_->packed) [[likely]]
+      std::memcpy(to.data, data_, format_->bytes);
+    else
+      format_->walk.copy(data_, to.data);
+  }
 
-  /// The elements as what they are. \throws wick::error when `T` is not their type
+  /// The elements as what they are. \throws wick::error when `T` is not their type, or they don't lie side by
+  /// side
   template <class T>
   const T* as() const {
     if (dtype_of<T>() != type()) {
       throw error("wick::memory_view: elements are " + std::string(name_of(type())) + ", not " +
                   std::string(name_of(dtype_of<T>())));
     }
-    return reinterpret_cast<const T*>(data_);
+    return reinterpret_cast<const T*>(data());
   }
 
  private:
+  [[noreturn, gnu::noinline]] void refuse() const {
+    throw error(
+        "wick::memory_view: the elements of a row " + to_string(extents()) +
+        " don't lie side by side; make the array contiguous before it becomes a source, or copy the row "
+        "by write_to(), into size() bytes");
+  }
+
   const std::byte* data_ = nullptr;
   const row_format* format_ = nullptr;
 };

@@ -18,14 +18,15 @@
 namespace wick {
 
 struct tensor_output {
-  /// What at::from_blob() does, with less to allocate here and free in the loop's thread: batches of small samples are
-  /// made in microseconds.
+  /// What at::from_blob() does, with less to allocate here and free in the loop's thread: batches of small
+  /// samples are made in microseconds. And the storage owns a pinned block as if Torch had made it: Torch
+  /// knows it by its context when something copies from it, be it from a view, and uses it anew only when the
+  /// device is done with that.
   static at::Tensor make(slab memory, const column_description& about) {
     const shape sizes = about.extents(), strides = about.strides();
     const std::size_t bytes = static_cast<std::size_t>(sizes.count()) * size_of(about.type);
-    std::byte* const data = memory.data();
-    c10::DataPtr owner(
-        data, memory.release(), [](void* block) { slab::give_back(static_cast<slab::block*>(block)); }, at::kCPU);
+    const memory_block block = memory.detach();
+    c10::DataPtr owner(block.data, block.context, block.free, at::kCPU);
     at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(
         c10::Storage(c10::Storage::use_byte_size_t(), bytes, std::move(owner)),
         c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(scalar_type_of(about.type)));

@@ -3,18 +3,17 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>  // what empty.h includes needs it complete first: clang, C++20 and LibTorch 1.13
 #include <ATen/ops/empty.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/Storage.h>
 #include <c10/core/TensorOptions.h>
 
 #include <wick/flow/context.hpp>
@@ -24,44 +23,51 @@
 
 namespace wick {
 
-/// Blocks from Torch's own page-locked allocator; ordinary memory where there is no accelerator.
+/// Blocks from Torch's own page-locked allocator, which gets them back as soon as they are dropped: it knows
+/// which streams copy from a block, and gives it out again only when these are done. Ordinary memory where
+/// there is no accelerator.
 class pinned_slab_memory final : public slab_memory {
  public:
+  /// Torch pins through the context of some device; where there is none yet it makes one, on the current
+  /// device of the thread that asks. That is the thread here, which has set its device, and not a worker.
   pinned_slab_memory() noexcept {
     try {
-      (void)at::empty({1}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
-      pins_ = true;
+      const at::Tensor some = at::empty({1}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+      allocator_ = some.storage().allocator();
     } catch (const std::exception&) {  // Torch says so when there is no accelerator, or none that pins
     }
   }
-  bool pins() const noexcept { return pins_; }
+  bool pins() const noexcept { return allocator_ != nullptr; }
+  bool recycles() const noexcept override { return pins(); }
 
-  std::byte* allocate(std::size_t bytes) override {
-    if (!pins_) return host_.allocate(bytes);
-    at::Tensor block =
-        at::empty({static_cast<std::int64_t>(bytes)}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
-    auto* const data = static_cast<std::byte*>(block.data_ptr());
-    std::lock_guard lock(mutex_);
-    blocks_.emplace(data, std::move(block));
-    return data;
-  }
-  void release(std::byte* data, std::size_t bytes) noexcept override {
-    if (!pins_) return host_.release(data, bytes);
-    std::lock_guard lock(mutex_);
-    blocks_.erase(data);
+  memory_block allocate(std::size_t bytes) override {
+    if (!pins()) return host_.allocate(bytes);
+    c10::DataPtr block = allocator_->allocate(bytes);
+    if (block.get() == nullptr) throw std::bad_alloc();
+    auto* const data = static_cast<std::byte*>(block.get());
+    const c10::DeleterFnPtr free = block.get_deleter();
+    return {data, block.release_context(), free};
   }
 
  private:
-  bool pins_ = false;
+  c10::Allocator* allocator_ = nullptr;  // it lives as long as the process
   host_slab_memory host_;
-  std::mutex mutex_;
-  std::unordered_map<std::byte*, at::Tensor> blocks_;
 };
 
 class pin_stage {
  public:
   using stage_kind = on_batch;
   static constexpr std::string_view name = "pin";
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool blocks = !(requires { Before::keeps_samples; } || ...);
+    static_assert(blocks,
+                  "wick: pin() says in what memory batch(n) makes its batches, and group(n) makes none, its "
+                  "samples stay "
+                  "where they are; write batch(n) in its place, or leave pin() out");
+    return blocks;
+  }
 
   /// The loader takes the memory of its batches from here: nothing is copied to be pinned.
   std::shared_ptr<wick::slab_memory> slab_memory() {
@@ -82,8 +88,10 @@ class pin_stage {
 };
 static_assert(stage_of<pin_stage, on_batch>);
 
-/// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes. Without an
-/// accelerator they stay in ordinary memory, and the report says so.
+/// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes; or
+/// the loop itself, by `batch.data.to(torch::kCUDA, /*non_blocking=*/true)`. The batch may be dropped at
+/// once: what the device has yet to read is not written before that, as with any pinned tensor of Torch's.
+/// Without an accelerator batches stay in ordinary memory, and the report says so.
 inline pin_stage pin() { return {}; }
 
 }  // namespace wick

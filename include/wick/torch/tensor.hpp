@@ -3,6 +3,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <iterator>
@@ -17,6 +18,7 @@
 #include <wick/flow/error.hpp>
 #include <wick/flow/fields.hpp>
 #include <wick/flow/shape.hpp>
+#include <wick/read/memory_view.hpp>
 
 namespace wick {
 
@@ -67,8 +69,15 @@ struct field_access<at::Tensor> {
       throw error("a tensor on " + t.device().str() + " can't be batched; keep samples on the CPU and write transfer() "
                   "behind batch()");
     }
-    const at::Tensor packed = t.resolve_neg().contiguous();  // the view at::imag gives of a conjugate is to be negated
-    std::memcpy(where.data, packed.data_ptr(), static_cast<std::size_t>(packed.nbytes()));
+    const at::Tensor plain = t.resolve_neg();  // the view at::imag gives of a conjugate is to be negated
+    if (plain.is_contiguous()) {
+      std::memcpy(where.data, plain.data_ptr(), static_cast<std::size_t>(plain.nbytes()));
+    } else if (plain.numel() != 0) {
+      shape strides;
+      for (const std::int64_t s : plain.strides()) strides.push_back(s);
+      const row_format format(shape_of(plain), dtype_of(plain.scalar_type()), strides);
+      memory_view(static_cast<const std::byte*>(plain.data_ptr()), format).write_to(where);
+    }
   }
 };
 static_assert(batchable<at::Tensor>);

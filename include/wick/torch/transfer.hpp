@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,11 +24,27 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/intrusive_ptr.h>
 
+#include <wick/flow/batch.hpp>
 #include <wick/flow/context.hpp>
+#include <wick/flow/fields.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
+
+namespace detail {
+
+/// Whether a batch is, or has as a field, what is no tensor but might be one.
+template <class Batch>
+inline constexpr bool has_array = false;
+template <>
+inline constexpr bool has_array<array> = true;
+template <composite Batch>
+inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::tuple<F...>>) {
+  return (has_array<F> || ...);
+}(std::type_identity<typename field_types<Batch>::type>());
+
+}  // namespace detail
 
 /// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training loop
 /// takes the batch, its current stream waits for that event. No host thread ever waits for the device, except the
@@ -36,6 +54,16 @@ class transfer_stage {
  public:
   using stage_kind = on_batch;
   static constexpr std::string_view name = "transfer";
+
+  template <class Batch, class...>
+  static consteval bool check() {
+    constexpr bool tensors = !detail::has_array<Batch>;
+    static_assert(
+        tensors,
+        "wick: transfer() moves tensors, and array_batch(n) makes arrays, which would stay on the CPU; write "
+        "batch(n) in its place");
+    return tensors;
+  }
 
   explicit transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
     if (!there_) {

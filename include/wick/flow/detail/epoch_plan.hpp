@@ -54,9 +54,10 @@ class epoch_plan {
   std::uint64_t ordered() const noexcept { return ordered_; }
   /// Samples of a batch over all ranks; without batch() those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
-  /// The most samples that this rank has of a batch.
+  /// The most samples that a rank has of a batch: its share of one that is full, or of all there are where
+  /// they don't fill one.
   std::size_t slots() const noexcept {
-    return static_cast<std::size_t>((batch_size_ + shard_.world - 1) / shard_.world);
+    return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
   }
   /// This rank's positions of a batch.
   range slice(std::uint64_t batch) const noexcept {

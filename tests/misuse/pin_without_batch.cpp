@@ -1,0 +1,13 @@
+// Memory is pinned for batches that nobody makes.
+#include <vector>
+
+#include <wick/core.hpp>
+#include <wick/torch/pin.hpp>
+
+// expect: wick: this stage works on batches, and what came is a single sample; write batch(n) before it
+// expect: pin_stage
+
+int main() {
+  wick::loader train(std::vector<wick::sample<float>>(10) | wick::shuffle() | wick::pin());
+  for (auto& batch : train.epoch(0)) static_cast<void>(batch);
+}

@@ -1,0 +1,13 @@
+// Batches that nobody makes are sent to the device.
+#include <vector>
+
+#include <wick/core.hpp>
+#include <wick/torch/transfer.hpp>
+
+// expect: wick: this stage works on batches, and what came is a single sample; write batch(n) before it
+// expect: transfer_stage
+
+int main() {
+  wick::loader train(std::vector<wick::sample<float>>(10) | wick::shuffle() | wick::transfer(c10::kCUDA));
+  for (auto& batch : train.epoch(0)) static_cast<void>(batch);
+}
