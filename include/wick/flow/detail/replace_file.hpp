@@ -40,7 +40,7 @@ namespace wick::detail {
 ///
 /// As long as its writer lives, the file is locked. So one whose lock can be had was left behind by a process
 /// that was killed, and whoever writes into the folder next removes it. Where a lock may be known to one
-/// machine only (NFS and its like), it must be an hour old as well.
+/// machine only (NFS and its like), it must be an hour old as well, and a day where there are no locks.
 class neighbour_file {
  public:
   /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
@@ -139,8 +139,11 @@ class neighbour_file {
     const file_handle left(::openat(folder, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
     struct ::stat status {};
     if (!left || ::fstat(left.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-    if (!local && ::time(nullptr) - status.st_mtime < 3600) return;
-    if (::flock(left.get(), LOCK_EX | LOCK_NB) == 0) ::unlinkat(folder, name, 0);
+    const auto age = ::time(nullptr) - status.st_mtime;
+    constexpr auto hour = 3600, day = 24 * hour;
+    const bool free = ::flock(left.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!free && errno == EWOULDBLOCK) return;
+    if (free ? local || age > hour : age > day) ::unlinkat(folder, name, 0);
   }
   void choose_name() noexcept {
     // Threads, processes and containers that share nothing but the folder must not agree: neither a counter
