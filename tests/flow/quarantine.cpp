@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 #include "support/doctest.hpp"
@@ -99,6 +100,14 @@ TEST_CASE("a quarantine list that is missing, no such list, of another data set 
     CHECK((good[cut - 1] == '\n' || !refused(std::string_view(good).substr(0, cut), numbers{100}).empty() ||
            good[cut] == '\n'));
   }
+  CHECK(contains(refused(good.substr(0, good.size() - 9), numbers{100}), "line 3 is cut off",
+                 "make the list anew"));
+  CHECK(contains(refused(good.substr(0, 30), numbers{100}), "line 1 is cut off", "make the list anew"));
+  CHECK(refused(good.substr(0, good.size() - 1), numbers{100}).empty());  // as some editors leave it
+  REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
+  CHECK(contains(
+      message_of([&] { return wick::read_quarantine(folder / "fifo", numbers{100}, stages).size(); }),
+      "fifo: quarantine: is a FIFO (named pipe), not a file"));
   CHECK(contains(
       message_of([&] { return wick::read_quarantine(folder / "none", numbers{100}, stages).size(); }),
       "quarantine: can't be opened: No such file"));

@@ -62,6 +62,24 @@ TEST_CASE("two stars stand for any number of folders, and a circle of links is e
   CHECK(names(wick::files(dir / "x/**/c.txt"), dir.path()) == list{"x/y/c.txt"});
 }
 
+TEST_CASE("two stars among folders that link to each other find each file once a name of its folder") {
+  const temp_dir dir;
+  const auto name = [](int i) { return "c" + std::to_string(10 + i); };
+  constexpr int folders = 12;
+  list expected;
+  for (int i = 0; i < folders; ++i) {
+    dir.write(name(i) + "/1.jpg");
+    expected.push_back(name(i) + "/1.jpg");
+    for (int j = 0; j < folders; ++j) {
+      if (j == i) continue;
+      std::filesystem::create_directory_symlink("../" + name(j), dir / (name(i) + "/" + name(j)));
+      expected.push_back(name(i) + "/" + name(j) + "/1.jpg");
+    }
+  }
+  CHECK(names(wick::files(dir / "**/*.jpg"), dir.path()) == expected);
+  CHECK(names(wick::files(dir / "**/**/**/*.jpg"), dir.path()) == expected);
+}
+
 TEST_CASE("braces expand as in a shell") {
   using wick::detail::expand_braces;
   CHECK(expand_braces("a-{008..011}.tar") == list{"a-008.tar", "a-009.tar", "a-010.tar", "a-011.tar"});

@@ -80,6 +80,53 @@ TEST_CASE("links are followed, a circle of them once") {
         list{{"a/1.jpg", 0}, {"b/link.jpg", 1}, {"b/nowhere.jpg", 1}, {"b/own.jpg", 1}});
 }
 
+TEST_CASE("folders that link to each other are listed once a name, not once a way") {
+  const temp_dir dir;
+  const auto name = [](int i) { return "c" + std::to_string(10 + i); };
+  constexpr int folders = 12;
+  for (int i = 0; i < folders; ++i) dir.write(name(i) + "/1.jpg");
+  list expected;
+  for (int i = 0; i < folders; ++i) {
+    expected.emplace_back(name(i) + "/1.jpg", i);
+    for (int j = 0; j < folders; ++j) {
+      if (j == i) continue;
+      fs::create_directory_symlink("../" + name(j), dir / (name(i) + "/" + name(j)));
+      expected.emplace_back(name(i) + "/" + name(j) + "/1.jpg", i);
+    }
+  }
+  CHECK(all(wick::image_folder(dir.path()), dir.path()) == expected);
+}
+
+TEST_CASE("a folder with two names counts under both, but not again within one that a link led to") {
+  const temp_dir dir;
+  const temp_dir elsewhere;
+  elsewhere.write("o/1.jpg");
+  elsewhere.write("p/2.jpg");
+  fs::create_directory_symlink(elsewhere / "p", elsewhere / "o/x");
+  fs::create_directory_symlink(elsewhere / "p", elsewhere / "o/y");
+  dir.write("cat/sub/0.jpg");
+  fs::create_directory_symlink(elsewhere / "o", dir / "cat/l");
+  fs::create_directory_symlink(elsewhere / "o", dir / "cat/m");
+  fs::create_directory_symlink("sub", dir / "cat/again");
+  CHECK(all(wick::image_folder(dir.path()), dir.path()) == list{{"cat/again/0.jpg", 0},
+                                                               {"cat/l/1.jpg", 0},
+                                                               {"cat/l/x/2.jpg", 0},
+                                                               {"cat/m/1.jpg", 0},
+                                                               {"cat/sub/0.jpg", 0}});
+}
+
+TEST_CASE("forty folders with two links each to the next are no 2^40 listings") {
+  const temp_dir dir;
+  const auto name = [](int i) { return "d" + std::to_string(10 + i); };
+  for (int i = 0; i < 40; ++i) {
+    dir.write("cat/" + name(i) + "/1.jpg");
+    if (i == 39) continue;
+    fs::create_directory_symlink("../" + name(i + 1), dir / ("cat/" + name(i) + "/left"));
+    fs::create_directory_symlink("../" + name(i + 1), dir / ("cat/" + name(i) + "/right"));
+  }
+  CHECK(wick::image_folder(dir.path()).size() == 40 + 39 * 2);
+}
+
 TEST_CASE("a slash at the end of the root changes nothing") {
   const temp_dir dir;
   dir.write("a/1.jpg");

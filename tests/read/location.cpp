@@ -7,4 +7,6 @@ TEST_CASE("a location of a path alone is the whole file, not yet open") {
   CHECK(l.file == -1);
   CHECK(l.offset == 0);
   CHECK(l.length == wick::location::whole);
+  CHECK(l.indexed == nullptr);
+  CHECK(sizeof(wick::location) <= 40);
 }

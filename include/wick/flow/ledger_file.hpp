@@ -5,14 +5,13 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <fcntl.h>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <unistd.h>
 #include <utility>
 
+#include <wick/flow/detail/line_file.hpp>
 #include <wick/flow/error.hpp>
 #include <wick/flow/ledger.hpp>
 
@@ -79,40 +78,27 @@ inline std::string to_json(const ledger_entry& e) {
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 
-/// A file that grows by a line a failure. Each is written at once and whole, so several ranks may have the
-/// same file (on a local disk), and whoever reads it while the training runs, or after a crash, finds whole
-/// lines.
+/// A file that grows by a line a failure. Each is written at once and whole, so any number of ranks may have
+/// the same file, and whoever reads it while the training runs, or after a crash, finds whole lines. What a
+/// full disk or a kill has left of a line is taken back; a last line of anybody else's that has no end gets
+/// one.
 class ledger_file {
  public:
   /// Appends to what is there. \throws wick::error when it can't be opened
   explicit ledger_file(std::filesystem::path path)
-      : path_(std::move(path)),
-        file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-    if (file_ < 0) {
-      throw error(printable(path_.native()) + ": ledger_file: can't be opened: " + reason(errno) +
-                  "; give a path in a folder that exists and may be written to");
-    }
+      : path_(std::move(path)), file_(path_.c_str(), "{\"epoch\":") {
+    if (file_.fault() == 0) return;
+    const char* const other = file_.other();
+    throw error(printable(path_.native()) + ": ledger_file: can't be opened: " +
+                (other != nullptr ? std::string("it is ") + other : reason(file_.fault())) +
+                "; give a path in a folder that exists and may be written to");
   }
-  ledger_file(const ledger_file&) = delete;
-  ledger_file& operator=(const ledger_file&) = delete;
-  ~ledger_file() { ::close(file_); }
 
   /// A line that can't be written does not stop the training: trouble() says so from then on.
   void add(const ledger_entry& e) noexcept try {
-    const std::string line = to_json(e) + '\n';
-    for (std::string_view left = line; !left.empty();) {
-      const ::ssize_t n = ::write(file_, left.data(), left.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) {
-        fault_ = errno;
-        ++lost_;
-        return;
-      }
-      left.remove_prefix(static_cast<std::size_t>(n));
-    }
+    if (const int fault = file_.add(to_json(e)); fault != 0) lost(fault);
   } catch (...) {
-    fault_ = ENOMEM;
-    ++lost_;
+    lost(ENOMEM);
   }
 
   /// What went wrong, empty when nothing did.
@@ -124,9 +110,13 @@ class ledger_file {
 
  private:
   static std::string reason(int fault) { return std::generic_category().message(fault); }
+  void lost(int fault) noexcept {
+    fault_ = fault;
+    ++lost_;
+  }
 
   std::filesystem::path path_;
-  int file_;
+  detail::line_file file_;
   int fault_ = 0;
   std::uint64_t lost_ = 0;
 };

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/flow/detail/plain_file.hpp>
 #include <wick/flow/error.hpp>
 #include <wick/flow/ledger_file.hpp>
 #include <wick/flow/source.hpp>
@@ -116,12 +117,21 @@ std::vector<quarantine::entry> read_quarantine(const std::filesystem::path& path
                                                std::span<const std::string> stages) {
   const std::string who = printable(path.native()) + ": quarantine: ";
   constexpr const char* advice = "; give a file that loader.write_quarantine() wrote";
+  const detail::plain_file look = detail::open_plain(path.c_str());
+  if (look.other != nullptr) throw error(who + detail::not_a_file(look.other));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw error(who + "can't be opened: " + std::generic_category().message(errno) + advice);
+  const auto check_end = [&](std::uint64_t number, const std::string& line) {
+    if (in.eof() && !line.ends_with('}')) {
+      throw error(who + "line " + std::to_string(number) + " is cut off (" + printable(line.substr(0, 100)) +
+                  "): the list was not copied whole; make the list anew");
+    }
+  };
   const std::string head = detail::quarantine_head(from.size(), fingerprint_of(from));
   std::string line;
   if (!std::getline(in, line)) throw error(who + (in.bad() ? "can't be read" : "is empty") + advice);
   if (!line.starts_with("{\"wick_quarantine\":")) throw error(who + "is no quarantine list" + advice);
+  check_end(1, line);
   if (!line.starts_with("{\"wick_quarantine\":1,")) {
     throw error(who + "has a format that this wick doesn't know; it was written by a newer one");
   }
@@ -131,6 +141,7 @@ std::vector<quarantine::entry> read_quarantine(const std::filesystem::path& path
   }
   std::vector<quarantine::entry> out;
   for (std::uint64_t number = 2; std::getline(in, line); ++number) {
+    check_end(number, line);
     const std::string where = who + "line " + std::to_string(number);
     constexpr std::string_view begin = "{\"index\":";
     quarantine::entry e;

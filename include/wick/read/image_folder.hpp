@@ -32,9 +32,10 @@ struct image_folder_options {
 
 /// ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of their names, and a
 /// sample's target is the index of its class. Order, targets and extensions are those of torchvision, except
-/// that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are followed; a circle of
-/// links is entered once. Files directly in ROOT are no samples.
-/// The folders are listed once, here; 8 bytes and the path are kept for each sample.
+/// that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are followed, and a folder
+/// with several names counts under each. Two links are not followed: one that leads back to a folder above
+/// it, and one to a folder that was already listed, when a link led to where it lies. Files directly in ROOT
+/// are no samples. The folders are listed once, here; 8 bytes and the path are kept for each sample.
 class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
@@ -48,10 +49,11 @@ class image_folder {
     auto data = std::make_shared<table>();
     data->root_size = folder.size();
     data->classes = list_classes(folder, options);
-    detail::file_walk walk("image_folder", options.extensions);
     for (const std::string& name : data->classes) {
       const std::string path = detail::join_path(folder, name);
-      if (!keep(*data, walk.run(path)) && !options.allow_empty) throw no_pictures(path, options);
+      const std::vector<detail::folder_files> found =
+          detail::walk_files(path, "image_folder", options.extensions);
+      if (!keep(*data, found) && !options.allow_empty) throw no_pictures(path, options);
     }
     if (data->samples.empty()) throw no_pictures(folder, options);
     data->samples.shrink_to_fit();
@@ -90,7 +92,7 @@ class image_folder {
     std::vector<std::string> classes;
     std::uint64_t pictures = 0;
     detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
-      if (kind == detail::entry_kind::folder) classes.emplace_back(name);
+      if (detail::is_folder(kind)) classes.emplace_back(name);
       if (kind == detail::entry_kind::file && detail::has_extension(name, options.extensions)) ++pictures;
     });
     if (classes.empty() && pictures == 0) {

@@ -6,6 +6,8 @@
 
 namespace wick {
 
+struct file_stamp;
+
 /// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
 /// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
 /// it in messages); else `path` is to be opened.
@@ -16,6 +18,10 @@ struct location {
   int file = -1;
   std::uint64_t offset = 0;
   std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
+  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
+  /// it may block.
+  const file_stamp* indexed = nullptr;
 };
 
 }  // namespace wick

@@ -17,7 +17,9 @@
 #include <wick/flow/error.hpp>
 #include <wick/flow/sample.hpp>
 #include <wick/flow/stage.hpp>
+#include <wick/read/detail/cached_read.hpp>
 #include <wick/read/detail/file_io.hpp>
+#include <wick/read/file_stamp.hpp>
 #include <wick/read/location.hpp>
 #include <wick/read/record.hpp>
 #include <wick/run/executor.hpp>
@@ -47,8 +49,9 @@ class location_reader {
   /// more
   bytes read(const location& where, std::uint64_t length) {
     const int file = where.file >= 0 ? where.file : open(where.path);
+    file_watch watch = file_watch::begin(file, where.indexed);
     if (where.length == location::whole) {
-      const std::uint64_t size = size_of_file(file);
+      const std::uint64_t size = watch.before.size;
       if (size != where.offset + length) {
         throw error("has " + std::to_string(size) + " bytes, and had " +
                     std::to_string(where.offset + length) +
@@ -57,6 +60,7 @@ class location_reader {
     }
     bytes out(static_cast<std::size_t>(length));
     const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
+    watch.end(file, where.indexed);
     if (n != out.size()) {
       throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
                   std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
@@ -71,6 +75,7 @@ class location_reader {
       opened_ = nullptr;
       own_ = open_file(path);
       opened_ = path;
+      note_place(path, own_.get());
     }
     return own_.get();
   }
@@ -195,22 +200,14 @@ class [[nodiscard]] read_operation {
 
  private:
   bool try_cached() {
-    // Of a record only what is open already: one descriptor at a time is enough for a sample.
-    detail::file_handle own;
-    int opened = -1;
+    detail::cached_reader reader;
     bool at_hand = true;
     typename shape::lengths known{};
-    const std::uint64_t total = shape::measure(where_, known, [&](const location& l) -> std::uint64_t {
-      if (l.file < 0) {
-        if constexpr (std::is_same_v<From, location>) own = detail::open_cached(l.path);
-        if (!own) at_hand = false;
-        opened = own.get();
-      } else if constexpr (!std::is_same_v<From, location>) {
-        if (l.length == location::whole) at_hand = false;
-      }
-      if (!at_hand || l.length != location::whole) return l.length;
-      const std::uint64_t size = detail::size_of_file(l.file < 0 ? opened : l.file);
-      return size > l.offset ? size - l.offset : 0;
+    const std::uint64_t total = shape::measure(where_, known, [&](const location& l) {
+      // Of a record only what is open already: one descriptor at a time is enough for a sample.
+      std::uint64_t length = 0;
+      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, location>) && reader.measure(l, length);
+      return length;
     });
     if (!at_hand) return false;
     detail::check_size(total, options_);
@@ -220,11 +217,12 @@ class [[nodiscard]] read_operation {
     to got = shape::read(where_, known, [&](const location& l, std::uint64_t length) {
       if (!all) return bytes();
       bytes one(static_cast<std::size_t>(length));
-      all = detail::read_cached(l.file < 0 ? opened : l.file, one.data(), one.size(), l.offset);
+      all = reader.read(l, one.data(), one.size());
       return one;
     });
-    if (all) out_ = std::move(got);
-    return all;
+    if (!all || !reader.unchanged()) return false;
+    out_ = std::move(got);
+    return true;
   }
 
   From where_;

@@ -65,7 +65,7 @@ class tar_samples {
   std::uint64_t size() const noexcept { return index_->size(); }
   sample<location, std::int64_t> at(std::uint64_t i) const noexcept {
     const detail::tar_index::member& m = *index_->at(i);
-    return {{index_->path(i), index_->file(i), m.offset, m.length}, index_->target(i)};
+    return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
   }
   std::string key(std::uint64_t i) const {
     return printable(index_->path(i)) + ": " + printable(index_->key(i));
@@ -96,7 +96,7 @@ class tar_records {
     record<location> out(index_->key(i), index_->fields());
     const detail::tar_index::member* m = index_->at(i);
     for (std::size_t f = 0; f < index_->members(); ++f) {
-      out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length});
+      out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});
     }
     return out;
   }
@@ -118,7 +118,8 @@ static_assert(source<tar_records>);
 /// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part;
 /// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
 /// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
-/// are passed over. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted
+/// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is read from it.
+/// \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted
 /// member is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
 inline tar_samples tar(shard_list shards, tar_options options = {}) {
   return tar_samples(std::move(shards), options);

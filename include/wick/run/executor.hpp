@@ -21,6 +21,7 @@
 #include <wick/run/detail/process.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/run_queues.hpp>
+#include <wick/run/detail/signal_mask.hpp>
 #include <wick/run/detail/thread_name.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/job.hpp>
@@ -51,6 +52,10 @@ struct executor_options {
 /// with wick::cancelled, and a blocking call that begins after it has is refused with an exception. Loaders and scopes
 /// that use the executor must be gone before, and calls of post from other threads must have returned. Not on a worker.
 /// It is neither copied nor moved: workers point into it.
+///
+/// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself (SIGSEGV,
+/// SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM or SIGCHLD is
+/// started with posix_spawn and POSIX_SPAWN_SETSIGMASK.
 ///
 /// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end of the
 /// program. In a forked child its threads don't exist: there post throws std::logic_error instead of waiting for ever,
@@ -183,6 +188,7 @@ inline executor::executor(executor_options options)
     for (std::size_t i = 0; i < n; ++i) {
       const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
       binding* const to = bindings ? &bindings[i] : nullptr;
+      const detail::signals_blocked quiet;
       workers_.emplace_back([this, i, cpu, to, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
         if (to != nullptr) bind(*to, cpu);

@@ -18,6 +18,7 @@
 #include <wick/run/detail/cpu_set.hpp>
 #include <wick/run/detail/process.hpp>
 #include <wick/run/detail/resume.hpp>
+#include <wick/run/detail/signal_mask.hpp>
 #include <wick/run/detail/thread_name.hpp>
 #include <wick/run/job.hpp>
 
@@ -34,8 +35,8 @@ inline void post_to(executor& on, job* j) noexcept;
 /// call is visible to f, and what f wrote to who continues.
 ///
 /// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the processors that
-/// the thread which made the pool may run on, whoever makes the first call. The destructor is stop(); in a forked child,
-/// which has none of the threads, both do nothing.
+/// the thread which made the pool may run on, whoever makes the first call, and take no signals from outside (see
+/// executor). The destructor is stop(); in a forked child, which has none of the threads, both do nothing.
 class io_pool {
  public:
   explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
@@ -139,6 +140,7 @@ class io_pool {
 
   void start() {
     shared_->threads.reserve(count_);
+    const detail::signals_blocked quiet;
     for (std::size_t i = 0; i < count_; ++i) {
       shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
         detail::name_this_thread("wick-io", i);

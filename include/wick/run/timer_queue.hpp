@@ -14,6 +14,7 @@
 
 #include <wick/run/detail/cpu_set.hpp>
 #include <wick/run/detail/process.hpp>
+#include <wick/run/detail/signal_mask.hpp>
 #include <wick/run/detail/thread_name.hpp>
 
 namespace wick {
@@ -62,6 +63,7 @@ class timer_queue {
       std::lock_guard lock(s.mutex);
       if (s.stopping || t.place == timer::over) return false;
       if (!s.thread.joinable()) {
+        const detail::signals_blocked quiet;
         s.thread = std::thread([&s, cpus = cpus_] {
           detail::name_this_thread("wick-time", 0);
           cpus.apply();  // the caller may be a worker that is bound to one

@@ -1,67 +1,37 @@
 /// \file
-/// Opening and reading files: blocking, for I/O threads, and without ever blocking, for workers.
+/// Opening and reading files, for threads that may block.
 #pragma once
 
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
-#include <unistd.h>
-#ifdef __linux__
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#endif
-
+#include <wick/flow/detail/plain_file.hpp>
 #include <wick/flow/error.hpp>
 
 namespace wick::detail {
 
-/// A file descriptor that closes itself.
-class file_handle {
- public:
-  file_handle() noexcept = default;
-  explicit file_handle(int fd) noexcept : fd_(fd) {}
-  file_handle(file_handle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  file_handle& operator=(file_handle&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~file_handle() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
-
 [[noreturn]] inline void throw_io(const char* doing, int code) {
   throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
-              (code == EMFILE ? "; raise the limit on open files (ulimit -n)" : ""));
+              (code == EMFILE || code == ENFILE ? "; raise the limit on open files (ulimit -n)" : ""));
 }
 
-/// \throws wick::error
+/// \throws wick::error, also for what is no regular file
 inline file_handle open_file(const char* path) {
-  int fd;
-  do {
-    fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  } while (fd < 0 && errno == EINTR);
-  if (fd < 0) throw_io("open", errno);
-  return file_handle(fd);
+  plain_file opened = open_plain(path);
+  if (opened.other != nullptr) throw error(not_a_file(opened.other));
+  if (opened.fault != 0) throw_io("open", opened.fault);
+  return std::move(opened.file);
 }
 
 /// \throws wick::error for what is no regular file
 inline std::uint64_t regular_size(const struct stat& about) {
-  if (!S_ISREG(about.st_mode)) throw error(S_ISDIR(about.st_mode) ? "is a folder, not a file" : "is no regular file");
+  if (const char* other = other_than_file(about.st_mode)) throw error(not_a_file(other));
   return static_cast<std::uint64_t>(about.st_size);
 }
 
@@ -90,47 +60,6 @@ inline std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint
     done += static_cast<std::size_t>(n);
   }
   return done;
-}
-
-/// Opens what the kernel can open from its caches alone; nothing when it would have to wait (or can't tell).
-inline file_handle open_cached(const char* path) noexcept {
-#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED)
-  static constinit std::atomic<bool> supported{true};
-  if (!supported.load(std::memory_order_relaxed)) return {};
-  struct open_how how = {};
-  how.flags = O_RDONLY | O_CLOEXEC;
-  how.resolve = RESOLVE_CACHED;
-  const long fd = ::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-  if (fd < 0 && errno != EAGAIN && errno != ENOENT && errno != EACCES) supported.store(false, std::memory_order_relaxed);
-  return file_handle(static_cast<int>(fd < 0 ? -1 : fd));
-#else
-  (void)path;
-  return {};
-#endif
-}
-
-/// Reads what lies in the page cache: all `size` bytes, or false.
-inline bool read_cached(int fd, std::byte* to, std::size_t size, std::uint64_t offset) noexcept {
-#if defined(__linux__) && defined(RWF_NOWAIT)
-  static constinit std::atomic<bool> supported{true};
-  if (!supported.load(std::memory_order_relaxed)) return false;
-  std::size_t done = 0;
-  while (done < size) {
-    const struct iovec part = {to + done, size - done};
-    const ssize_t n = ::preadv2(fd, &part, 1, static_cast<off_t>(offset + done), RWF_NOWAIT);
-    if (n > 0) {
-      done += static_cast<std::size_t>(n);
-      continue;
-    }
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EOPNOTSUPP) supported.store(false, std::memory_order_relaxed);
-    return false;
-  }
-  return true;
-#else
-  (void)fd, (void)to, (void)size, (void)offset;
-  return false;
-#endif
 }
 
 }  // namespace wick::detail

@@ -2,22 +2,24 @@
 /// Lists a folder without a stat for each file.
 #pragma once
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include <cerrno>
+#include <compare>
+#include <dirent.h>
+#include <fcntl.h>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 
 #include <wick/read/detail/source_file.hpp>
 
 namespace wick::detail {
 
 enum class entry_kind : unsigned char {
-  file,    ///< a regular file, or a link that leads nowhere: reading it will say so
-  folder,  ///< also through a link
-  other,   ///< a device, a socket, …
+  file,  ///< a regular file, or a link that leads nowhere: reading it will say so
+  folder,
+  link,   ///< a link to a folder
+  other,  ///< a device, a socket, …
 };
 
 inline entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
@@ -34,14 +36,23 @@ inline entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
   }
   struct ::stat status {};
   if (::fstatat(folder, entry.d_name, &status, 0) != 0 || S_ISREG(status.st_mode)) return entry_kind::file;
-  return S_ISDIR(status.st_mode) ? entry_kind::folder : entry_kind::other;
+  if (!S_ISDIR(status.st_mode)) return entry_kind::other;
+  if (entry.d_type == DT_LNK) return entry_kind::link;
+  // Some file systems don't say what an entry is.
+  struct ::stat own {};
+  const bool link = ::fstatat(folder, entry.d_name, &own, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(own.st_mode);
+  return link ? entry_kind::link : entry_kind::folder;
+}
+
+inline bool is_folder(entry_kind kind) noexcept {
+  return kind == entry_kind::folder || kind == entry_kind::link;
 }
 
 /// Which folder this is, whatever path led to it.
 struct folder_id {
   ::dev_t device = 0;
   ::ino_t inode = 0;
-  friend bool operator==(const folder_id&, const folder_id&) = default;
+  friend auto operator<=>(const folder_id&, const folder_id&) = default;
 };
 
 /// Calls `each(std::string_view name, entry_kind)` for all but hidden entries, in the file system's order.

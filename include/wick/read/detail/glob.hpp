@@ -2,18 +2,18 @@
 /// Patterns for many files: "shard-{000..009}.tar", "photos/*.jpg", "logs/**/*.json".
 #pragma once
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <fnmatch.h>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <wick/read/detail/folder.hpp>
+#include <wick/read/detail/walk.hpp>
 
 namespace wick::detail {
 
@@ -117,9 +117,9 @@ inline std::vector<std::string> expand_braces(std::string_view pattern) {
   return done;
 }
 
-/// Collects the files that match `pattern` from its component at `from` on, below `folder`.
+/// Collects the files that match `pattern` below `folder`.
 inline void glob_into(const std::string& folder, std::string_view pattern, std::string_view who,
-                      std::vector<folder_id>& above, std::vector<std::string>& out) {
+                      std::vector<std::string>& out) {
   std::string base = folder;
   std::string_view part;
   for (;;) {  // components without a wildcard need no listing
@@ -130,7 +130,7 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
     pattern.remove_prefix(slash + 1);
   }
   const bool last = part.size() == pattern.size();
-  const std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
+  std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
   if (last && !has_wildcard(part)) {
     struct ::stat status {};
     std::string path = join_path(base, part);
@@ -140,29 +140,19 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
   struct ::stat status {};
   if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return;  // matches nothing
-  const bool deep = part == "**" && !last;
-  const std::string glob(part);
-  std::vector<std::string> folders;
-  const folder_id self =
-      list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
-        if (!deep && ::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
-        if (kind == entry_kind::folder && !last) folders.push_back(join_path(base, name));
-        if (kind == entry_kind::file && last) out.push_back(join_path(base, name));
-      });
-  if (!deep) {
-    for (const std::string& f : folders) {
-      std::vector<folder_id> none;
-      glob_into(f, rest, who, none, out);
-    }
+  if (part == "**" && !last) {
+    while (rest.starts_with("**/")) rest.remove_prefix(3);  // as deep as one of them
+    for (const std::string& f : walk_folders(base, who)) glob_into(f, rest, who, out);
     return;
   }
-  if (std::find(above.begin(), above.end(), self) != above.end())
-    return;  // a link to a folder that we are in
-  above.push_back(self);
-  std::vector<folder_id> none;
-  glob_into(base, rest, who, none, out);
-  for (const std::string& f : folders) glob_into(f, pattern, who, above, out);
-  above.pop_back();
+  const std::string glob(part);
+  std::vector<std::string> folders;
+  list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
+    if (::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
+    if (is_folder(kind) && !last) folders.push_back(join_path(base, name));
+    if (kind == entry_kind::file && last) out.push_back(join_path(base, name));
+  });
+  for (const std::string& f : folders) glob_into(f, rest, who, out);
 }
 
 /// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
@@ -170,8 +160,7 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
 /// listed
 inline std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
   std::vector<std::string> out;
-  std::vector<folder_id> above;
-  glob_into("", pattern, who, above, out);
+  glob_into("", pattern, who, out);
   std::sort(out.begin(), out.end(),
             [](const std::string& a, const std::string& b) { return natural_less(a, b); });
   out.erase(std::unique(out.begin(), out.end()), out.end());

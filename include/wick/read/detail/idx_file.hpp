@@ -2,22 +2,23 @@
 /// Reads an idx file (the format of MNIST), plain or gzip-compressed, whole and checked.
 #pragma once
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <fcntl.h>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unistd.h>
 #include <vector>
+#include <zlib.h>
 
 #include <wick/flow/error.hpp>
 #include <wick/flow/shape.hpp>
-#include <wick/read/detail/source_file.hpp>
 #include <wick/read/detail/endian.hpp>
+#include <wick/read/detail/source_file.hpp>
 
 namespace wick::detail {
 
@@ -32,17 +33,31 @@ struct idx_array {
 class idx_file {
  public:
   explicit idx_file(const std::string& path) : path_(path) {
-    const opened_file opened = open_regular(path, "idx");
+    opened_ = open_regular(path, "idx");
     unsigned char start[2] = {};
-    file_size_ = opened.size;
-    packed_ = ::pread(opened.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
-    gz_.reset(::gzopen(path.c_str(), "rbe"));
+    file_size_ = opened_.stamp.size;
+    packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
+    file_handle second(::fcntl(opened_.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
+    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
+    if (gz_ != nullptr) static_cast<void>(second.release());
     if (gz_ == nullptr) throw source_error(path_, "idx", "zlib can't open it: " + system_text(errno));
     ::gzbuffer(gz_.get(), 1 << 17);
   }
 
-  /// \throws wick::error naming the path, what was expected and what was found
+  /// Once. \throws wick::error naming the path, what was expected and what was found
   idx_array read() {
+    try {
+      idx_array out = read_all();
+      require_unchanged(opened_, path_, "idx");
+      return out;
+    } catch (const error&) {
+      require_unchanged(opened_, path_, "idx");  // that is the reason then
+      throw;
+    }
+  }
+
+ private:
+  idx_array read_all() {
     idx_array out;
     const std::uint64_t bytes = read_header(out);
     out.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
@@ -64,7 +79,6 @@ class idx_file {
     return out;
   }
 
- private:
   struct closer {
     void operator()(::gzFile f) const noexcept { ::gzclose(f); }
   };
@@ -163,6 +177,7 @@ class idx_file {
   }
 
   const std::string& path_;
+  opened_file opened_;
   std::unique_ptr<::gzFile_s, closer> gz_;
   std::uint64_t file_size_ = 0;
   bool packed_ = false;

@@ -45,6 +45,7 @@ class tar_index {
         open_(shards.size()),
         shards_(std::move(shards)) {
     keys_.resize(shards_.size());
+    stamps_.resize(shards_.size());
     for (std::size_t s = 0; s < shards_.size(); ++s) {
       try {
         add_shard(s);
@@ -76,6 +77,8 @@ class tar_index {
 
   const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
   int file(std::uint64_t i) const noexcept { return open_[samples_[i].shard]; }
+  /// What the shard was when it was indexed.
+  const file_stamp* stamp(std::uint64_t i) const noexcept { return &stamps_[samples_[i].shard]; }
   std::string_view key(std::uint64_t i) const noexcept {
     return keys_[samples_[i].shard].data() + samples_[i].key;
   }
@@ -117,7 +120,8 @@ class tar_index {
   void add_shard(std::size_t shard) {
     const std::string& path = shards_[shard];
     opened_file opened = open_regular(path, "tar");
-    tar_scan scan(path, opened.file.get(), opened.size);
+    stamps_[shard] = opened.stamp;
+    tar_scan scan(path, opened.file.get(), opened.stamp.size);
     tar_entry entry;
     gathered now;
     bool any = false;
@@ -138,6 +142,7 @@ class tar_index {
       take(scan, entry, now, name.substr(dot + 1), path);
     }
     if (any) close(shard, now);
+    require_unchanged(opened, path, "tar");
     keys_[shard].shrink_to_fit();
     bytes_scanned_ += scan.bytes_read();
     open_.keep(std::move(opened.file));
@@ -230,6 +235,7 @@ class tar_index {
   incomplete policy_;
   open_shards open_;
   std::vector<std::string> shards_;
+  std::vector<file_stamp> stamps_;
   std::vector<std::string> keys_;  // a shard's keys, NUL after each
   std::vector<place> samples_;
   std::vector<member> members_;

@@ -1,10 +1,12 @@
 /// \file
-/// All wanted files below a folder, in the order in which torchvision lists them.
+/// All folders below a folder, and all wanted files in the order in which torchvision lists them.
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
 #include <utility>
 #include <vector>
 
@@ -14,7 +16,7 @@ namespace wick::detail {
 
 struct folder_files {
   std::string folder;
-  std::vector<std::string> names;  // sorted
+  std::vector<std::string> names;
 };
 
 /// Whether `name` ends with one of `extensions` (lower case), in any case; always when there are none.
@@ -27,40 +29,98 @@ inline bool has_extension(std::string_view name, const std::vector<std::string>&
          });
 }
 
-class file_walk {
+/// Goes through the folders below one, links included.
+///
+/// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
+/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two kinds
+/// of link are not followed: one back to a folder above it (a circle), and, inside of what a link led to, one to
+/// a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
+class folder_walk {
  public:
-  file_walk(std::string_view who, const std::vector<std::string>& extensions)
-      : who_(who), extensions_(extensions) {}
+  folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
+      : who_(who), wanted_(wanted), of_(of) {}
 
-  /// Sorted by folder, then by name, as strings: the order of sorted(os.walk(folder)).
-  std::vector<folder_files> run(const std::string& folder) {
+  /// The folders, with those of their files that are wanted, in no order that means anything.
+  std::vector<folder_files> run(const std::string& start) {
     found_.clear();
-    visit(folder);
-    std::sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.folder < b.folder; });
+    listed_.clear();
+    above_.clear();
+    visit(start, false);
+    // Those that fewer links lead to come first, each row by name: which of several links is the one that is
+    // followed does not depend on the order in which the file system lists them.
+    while (!links_.empty()) {
+      std::vector<link> row = std::move(links_);
+      links_.clear();
+      std::sort(row.begin(), row.end(), [](const link& a, const link& b) { return a.path < b.path; });
+      for (link& l : row) {
+        above_ = std::move(l.above);
+        struct ::stat status {};
+        const bool there = ::stat(l.path.c_str(), &status) == 0;
+        if (there && l.inside_a_link && listed_.count({status.st_dev, status.st_ino}) != 0) continue;
+        visit(l.path, true);
+      }
+    }
     return std::move(found_);
   }
 
  private:
-  void visit(const std::string& folder) {
+  struct link {
+    std::string path;
+    std::vector<folder_id> above;
+    bool inside_a_link;
+  };
+
+  void visit(const std::string& folder, bool inside_a_link) {
     folder_files here{folder, {}};
-    std::vector<std::string> below;
-    const folder_id self = list_folder(folder, who_, [&](std::string_view name, entry_kind kind) {
-      if (kind == entry_kind::folder) below.emplace_back(name);
-      if (kind == entry_kind::file && has_extension(name, extensions_)) here.names.emplace_back(name);
-    });
-    if (std::find(above_.begin(), above_.end(), self) != above_.end())
-      return;  // a link to a folder that we are in
-    std::sort(here.names.begin(), here.names.end());
-    if (!here.names.empty()) found_.push_back(std::move(here));
+    std::vector<std::string> below, links;
+    const folder_id self =
+        list_folder(folder.empty() ? "." : folder, who_, [&](std::string_view name, entry_kind kind) {
+          if (kind == entry_kind::folder) below.emplace_back(name);
+          if (kind == entry_kind::link) links.emplace_back(name);
+          if (kind == entry_kind::file && wanted_(name, of_)) here.names.emplace_back(name);
+        });
+    if (std::find(above_.begin(), above_.end(), self) != above_.end()) return;
+    listed_.insert(self);
+    found_.push_back(std::move(here));
     above_.push_back(self);
-    for (const std::string& name : below) visit(join_path(folder, name));
+    for (const std::string& name : links) links_.push_back({join_path(folder, name), above_, inside_a_link});
+    for (const std::string& name : below) visit(join_path(folder, name), inside_a_link);
     above_.pop_back();
   }
 
   std::string who_;
-  const std::vector<std::string>& extensions_;
+  bool (*wanted_)(std::string_view, const void*);
+  const void* of_;
   std::vector<folder_id> above_;
+  std::vector<link> links_;
+  std::set<folder_id> listed_;
   std::vector<folder_files> found_;
 };
+
+/// All files below `folder` with one of these extensions, sorted by folder, then by name, as strings: the
+/// order of sorted(os.walk(folder)). \throws wick::error when a folder can't be listed
+inline std::vector<folder_files> walk_files(const std::string& folder, std::string_view who,
+                                            const std::vector<std::string>& extensions) {
+  folder_walk walk(
+      who,
+      [](std::string_view name, const void* of) {
+        return has_extension(name, *static_cast<const std::vector<std::string>*>(of));
+      },
+      &extensions);
+  std::vector<folder_files> found = walk.run(folder);
+  std::erase_if(found, [](const folder_files& f) { return f.names.empty(); });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.folder < b.folder; });
+  for (folder_files& f : found) std::sort(f.names.begin(), f.names.end());
+  return found;
+}
+
+/// `folder` and all folders below it.
+inline std::vector<std::string> walk_folders(const std::string& folder, std::string_view who) {
+  folder_walk walk(
+      who, [](std::string_view, const void*) { return false; }, nullptr);
+  std::vector<std::string> out;
+  for (folder_files& f : walk.run(folder)) out.push_back(std::move(f.folder));
+  return out;
+}
 
 }  // namespace wick::detail

@@ -1,0 +1,47 @@
+/// \file
+/// Which signals the threads of this library take: only those that they cause themselves.
+#pragma once
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#include <signal.h>
+#endif
+
+namespace wick::detail {
+
+/// As long as one lives, the calling thread has all signals blocked but those below. A thread that it starts
+/// meanwhile inherits that, from its first instruction on: a handler of the program's (for SIGINT, SIGTERM,
+/// SIGALRM, SIGCHLD, …) runs on the program's own threads, as without this library, and never in the middle
+/// of a worker's job, where its system calls would be interrupted too.
+///
+/// Not blocked, unless the calling thread had them blocked: what a thread causes by an instruction or a call
+/// of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since nobody else can
+/// take it, and what must reach the thread that uses the time (SIGPROF).
+class signals_blocked {
+ public:
+#if defined(__unix__) || defined(__APPLE__)
+  signals_blocked() noexcept {
+    ::sigset_t most;
+    ::sigfillset(&most);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGPROF})
+      ::sigdelset(&most, own);
+    changed_ = ::pthread_sigmask(SIG_BLOCK, &most, &before_) == 0;
+  }
+  ~signals_blocked() {
+    if (changed_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+#else
+  signals_blocked() noexcept {}
+  ~signals_blocked() {}
+#endif
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+
+ private:
+#if defined(__unix__) || defined(__APPLE__)
+  ::sigset_t before_;
+  bool changed_ = false;
+#endif
+};
+
+}  // namespace wick::detail
