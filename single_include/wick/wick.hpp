@@ -685,22 +685,33 @@ struct can_batch<T> {
 
 namespace wick {
 
+/// A block of memory, and what frees it: `free(context)`, once, on any thread.
+struct memory_block {
+  std::byte* data = nullptr;
+  void* context = nullptr;
+  void (*free)(void* context) = nullptr;
+};
+
 /// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
 class slab_memory {
  public:
   virtual ~slab_memory() = default;
   /// \throws std::bad_alloc
-  virtual std::byte* allocate(std::size_t bytes) = 0;
-  virtual void release(std::byte* data, std::size_t bytes) noexcept = 0;
+  virtual memory_block allocate(std::size_t bytes) = 0;
+  /// True for memory that itself keeps what is freed, since it alone knows when a block may be written again:
+  /// a device may still be reading it. A pool then keeps no block, and a block may be freed when this object
+  /// is gone.
+  virtual bool recycles() const noexcept { return false; }
 };
 
 class host_slab_memory final : public slab_memory {
  public:
   static constexpr std::size_t alignment = 64;
-  std::byte* allocate(std::size_t bytes) override {
-    return static_cast<std::byte*>(::operator new(bytes, std::align_val_t{alignment}));
+  memory_block allocate(std::size_t bytes) override {
+    void* const data = ::operator new (bytes, std::align_val_t{alignment});
+    return {static_cast<std::byte*>(data), data,
+            [](void* context) { ::operator delete (context, std::align_val_t{alignment}); }};
   }
-  void release(std::byte* data, std::size_t) noexcept override { ::operator delete(data, std::align_val_t{alignment}); }
 };
 
 class slab_pool;
@@ -720,29 +731,38 @@ class slab {
   inline std::size_t capacity() const noexcept;
   explicit operator bool() const noexcept { return block_ != nullptr; }
   inline void reset() noexcept;
-
-  struct block;
-  /// For owners that keep a plain pointer: give_back(release()) does what dropping does.
-  block* release() noexcept { return std::exchange(block_, nullptr); }
-  static void give_back(block* b) noexcept { slab dropped(b); }
+  /// For owners that keep a pointer and a function, as tensors do: `free(context)` does what dropping does.
+  /// Where the memory recycles its blocks the context is the memory's own, by which it can recognise the
+  /// block.
+  inline memory_block detach() noexcept;
 
  private:
   friend class slab_pool;
+  struct block;
   explicit slab(block* b) noexcept : block_(b) {}
   block* block_ = nullptr;
 };
 
-/// Keeps blocks of recent sizes. Who asks gets one that was last asked for on the same processor if there is one, since
-/// that lies in its cache, else the one that was returned last. Any thread.
+/// Keeps blocks for sizes that were asked for lately. Who asks gets one that was last asked for on the same
+/// processor if there is one, since that lies in its cache, else the one that was returned last; where none
+/// has exactly that size, the smallest that is at most twice as large. Where there is none of these, but one
+/// that is too small by less than half, that one is given up for a new one: batches of changing sizes end up
+/// with as many blocks as are out at a time. Any thread.
 class slab_pool : public std::enable_shared_from_this<slab_pool> {
  public:
-  /// \param keep how many free blocks are kept at most
-  /// \param ahead how many blocks are allocated when a user asks for a size for the first time: as many as it will have
-  ///   out at a time, so that nothing is allocated later
+  /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
+  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
+  /// out at a
+  ///   time, so that nothing is allocated later
   /// \param most so many at most where they are small: see cheap_blocks()
-  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1, std::size_t most = 1)
-      : memory_(std::move(memory)), keep_(keep), ahead_(ahead), most_(std::max(ahead, most)) {
-    free_.reserve(keep_);
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
+                     std::size_t most = 1)
+      : memory_(std::move(memory)),
+        recycles_(memory_->recycles()),
+        keep_(keep),
+        ahead_(ahead),
+        most_(std::max(ahead, most)) {
+    free_.reserve(keep_ + 1);
   }
   slab_pool(const slab_pool&) = delete;
   slab_pool& operator=(const slab_pool&) = delete;
@@ -750,28 +770,50 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
 
   /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
   static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
-    return std::clamp((std::size_t{16} << 20) / std::max(bytes, std::size_t{1}), least, most);
+    return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
   }
 
   /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many blocks out.
   /// \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
-  /// How many blocks were ever allocated: constant once the pipeline is warm.
+  /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
+  /// itself.
   std::uint64_t allocations() const noexcept {
     std::lock_guard lock(mutex_);
     return allocations_;
   }
   /// Bytes of the largest block that each user has asked for, together.
   std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
-  /// Bytes of all blocks there are, in use or kept.
+  /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
+  /// recycles them.
   std::size_t bytes() const noexcept {
     std::lock_guard lock(mutex_);
     return bytes_;
   }
+  /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
+  /// they asked for lately, and 16 MiB.
+  std::size_t kept_at_most() const noexcept {
+    std::lock_guard lock(mutex_);
+    return window_bytes_ + cheap;
+  }
 
  private:
   friend class slab;
-  static constexpr std::size_t max_asked = 64;
+  static constexpr std::size_t cheap = std::size_t{16} << 20;
+  /// What was asked for this many acquisitions ago, or twice as many, is forgotten.
+  static constexpr std::uint64_t period = 256;
+
+  struct range {
+    std::size_t smallest = ~std::size_t{0}, largest = 0;
+    bool has(std::size_t bytes) const noexcept { return smallest <= bytes && bytes <= largest; }
+    /// Whether a block of this size may be given to somebody who asks for a size in the range.
+    bool uses(std::size_t capacity) const noexcept { return smallest <= capacity && capacity / 2 <= largest; }
+  };
+  struct demand {
+    range now, before;  // in this period and in the one before
+    std::size_t largest_ever = 0;
+  };
+
   /// Where the caller runs; -1 where the system doesn't say. A hint: it may be moved at any time.
   static int this_processor() noexcept {
 #ifdef __linux__
@@ -780,35 +822,109 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return -1;
 #endif
   }
+  inline bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
+  inline void next_period(slab::block*& gone) noexcept;
+  inline void measure_window() noexcept;
   inline slab::block* find(std::size_t bytes) noexcept;
+  inline slab::block* make(std::size_t bytes);
+  inline void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
   inline void put(slab::block* b) noexcept;
-  inline void destroy(slab::block* b) noexcept;
+  inline void hand_over(const slab::block* b) noexcept;
+  inline void remove(std::size_t i, slab::block*& gone) noexcept;
+  static inline void free_all(slab::block* gone) noexcept;
 
   const std::shared_ptr<slab_memory> memory_;
+  const bool recycles_;
   const std::size_t keep_, ahead_, most_;
   mutable std::mutex mutex_;
-  std::vector<slab::block*> free_;
-  std::vector<std::pair<std::size_t, std::size_t>> asked_;  // bytes, user
-  std::vector<std::size_t> largest_;  // bytes, of each user
+  std::vector<slab::block*> free_;  // the oldest first
+  std::vector<demand> users_;
+  std::uint64_t asked_ = 0;  // how often, in this period
   std::atomic<std::size_t> bytes_asked_{0};
   std::uint64_t allocations_ = 0;
-  std::size_t bytes_ = 0;
+  std::size_t bytes_ = 0, free_bytes_ = 0;
+  std::size_t window_bytes_ = 0;
 };
 
 struct slab::block {
-  std::byte* data;
+  memory_block memory;
   std::size_t capacity;
   std::shared_ptr<slab_pool> pool;  // set while the block is out
   int processor = -1;               // where it was asked for last
+  block* next = nullptr;            // of those that are to be freed
 };
 
-inline std::byte* slab::data() const noexcept { return block_ ? block_->data : nullptr; }
+inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }
 inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
 inline void slab::reset() noexcept {
   if (block* b = std::exchange(block_, nullptr)) {
     const std::shared_ptr<slab_pool> pool = std::move(b->pool);
     pool->put(b);
   }
+}
+inline memory_block slab::detach() noexcept {
+  block* const b = std::exchange(block_, nullptr);
+  if (b == nullptr) return {nullptr, nullptr, [](void*) {}};
+  if (!b->pool->recycles_) {
+    return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
+  }
+  const std::unique_ptr<block> mine(b);
+  mine->pool->hand_over(b);
+  return mine->memory;
+}
+
+/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
+/// milliseconds.
+inline void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
+  slab::block* const b = free_[i];
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+  free_bytes_ -= b->capacity;
+  bytes_ -= b->capacity;
+  b->next = std::exchange(gone, b);
+}
+
+inline void slab_pool::free_all(slab::block* gone) noexcept {
+  while (gone != nullptr) {
+    const std::unique_ptr<slab::block> b(std::exchange(gone, gone->next));
+    b->memory.free(b->memory.context);
+  }
+}
+
+inline void slab_pool::measure_window() noexcept {
+  window_bytes_ = 0;
+  for (const demand& d : users_) {
+    const std::size_t largest = std::max(d.now.largest, d.before.largest);
+    window_bytes_ += largest * cheap_blocks(largest, ahead_, most_);
+  }
+}
+
+/// Blocks of sizes that nobody has asked for since the period before go.
+inline void slab_pool::next_period(slab::block*& gone) noexcept {
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
+      return d.now.uses(free_[i]->capacity) || d.before.uses(free_[i]->capacity);
+    });
+    if (!used) remove(i, gone);
+  }
+  for (demand& d : users_) d.before = std::exchange(d.now, range());
+  asked_ = 0;
+  measure_window();
+}
+
+/// Writes down what was asked for; true when this user did so for the first time.
+inline bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
+  if (user >= users_.size()) users_.resize(user + 1);
+  if (++asked_ == period) next_period(gone);
+  demand& mine = users_[user];
+  if (mine.now.has(bytes)) return false;
+  const bool first = mine.largest_ever == 0;
+  mine.now.smallest = std::min(mine.now.smallest, bytes);
+  mine.now.largest = std::max(mine.now.largest, bytes);
+  if (bytes > mine.largest_ever) {
+    bytes_asked_.fetch_add(bytes - std::exchange(mine.largest_ever, bytes), std::memory_order_relaxed);
+  }
+  measure_window();
+  return first;
 }
 
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
@@ -824,71 +940,94 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
       best = i;
       break;
     }
-    if (best == free_.size() && capacity > bytes && capacity / 2 <= bytes) best = i;
+    if (!fits && capacity > bytes && capacity / 2 <= bytes &&
+        (best == free_.size() || capacity < free_[best]->capacity)) {
+      best = i;
+    }
   }
   if (best == free_.size()) return nullptr;
   slab::block* const b = free_[best];
   b->processor = here;
   free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
+  free_bytes_ -= b->capacity;
   return b;
+}
+
+/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
+/// that it did, and there are not more blocks than before. It is the smallest of them.
+inline void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
+  std::size_t least = free_.size();
+  for (std::size_t i = 0; i < free_.size(); ++i) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity < bytes && bytes / 2 <= capacity &&
+        (least == free_.size() || capacity < free_[least]->capacity)) {
+      least = i;
+    }
+  }
+  if (least != free_.size()) remove(least, gone);
+}
+
+inline slab::block* slab_pool::make(std::size_t bytes) {
+  auto made = std::make_unique<slab::block>(slab::block{{}, bytes, shared_from_this()});
+  made->memory = memory_->allocate(bytes);
+  std::lock_guard lock(mutex_);
+  ++allocations_;
+  bytes_ += bytes;
+  return made.release();
 }
 
 inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   if (bytes == 0) bytes = 1;
   std::size_t wanted = 1;
+  slab::block* found = nullptr;
+  slab::block* gone = nullptr;
   {
     std::lock_guard lock(mutex_);
-    if (user >= largest_.size()) largest_.resize(user + 1);
-    if (bytes > largest_[user]) {
-      bytes_asked_.fetch_add(bytes - std::exchange(largest_[user], bytes), std::memory_order_relaxed);
-    }
-    const std::pair<std::size_t, std::size_t> asked{bytes, user};
-    if (std::find(asked_.begin(), asked_.end(), asked) == asked_.end() && asked_.size() < max_asked) {
-      asked_.push_back(asked);
-      wanted = cheap_blocks(bytes, ahead_, most_);
-    }
-    if (wanted == 1) {
-      if (slab::block* const b = find(bytes)) {
-        b->pool = shared_from_this();
-        return slab(b);
-      }
+    const bool first = note(bytes, user, gone);
+    if (!recycles_) {
+      if (first) wanted = cheap_blocks(bytes, ahead_, most_);
+      if (wanted == 1) found = find(bytes);
+      if (found != nullptr)
+        found->pool = shared_from_this();
+      else
+        give_up_smaller(bytes, gone);
     }
   }
-  slab first;
-  for (std::size_t i = 0; i < wanted; ++i) {
-    auto made = std::make_unique<slab::block>(slab::block{nullptr, bytes, shared_from_this()});
-    made->data = memory_->allocate(bytes);
-    {
-      std::lock_guard lock(mutex_);
-      ++allocations_;
-      bytes_ += bytes;
-    }
-    if (i == 0) made->processor = this_processor();
-    slab one(made.release());  // all but the first go straight back
-    if (i == 0) first = std::move(one);
+  free_all(gone);
+  if (found != nullptr) return slab(found);
+  found = make(bytes);
+  found->processor = this_processor();
+  slab result(found);
+  try {
+    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // straight back
+  } catch (const std::bad_alloc&) {                          // what is ahead of need may be missing
   }
-  return first;
+  return result;
 }
 
 inline void slab_pool::put(slab::block* b) noexcept {
-  std::unique_lock lock(mutex_);
-  if (keep_ == 0) return destroy(b);
-  if (free_.size() == keep_) {  // the oldest goes: sizes that are no longer asked for don't stay for ever
-    slab::block* const oldest = free_.front();
-    free_.erase(free_.begin());
-    destroy(oldest);
+  slab::block* gone = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    free_.push_back(b);  // there is room for one more than are kept
+    free_bytes_ += b->capacity;
+    if (recycles_) remove(free_.size() - 1, gone);
+    while (free_.size() > keep_ || free_bytes_ > window_bytes_ + cheap) remove(0, gone);  // the oldest
   }
-  free_.push_back(b);
+  free_all(gone);
 }
 
-inline void slab_pool::destroy(slab::block* b) noexcept {
+/// Where the memory recycles: it is the memory's alone again.
+inline void slab_pool::hand_over(const slab::block* b) noexcept {
+  std::lock_guard lock(mutex_);
   bytes_ -= b->capacity;
-  memory_->release(b->data, b->capacity);
-  delete b;
 }
 
 inline slab_pool::~slab_pool() {
-  for (slab::block* b : free_) destroy(b);
+  for (slab::block* b : free_) {
+    b->next = nullptr;
+    free_all(b);
+  }
 }
 
 }  // namespace wick
@@ -2300,6 +2439,54 @@ using run_queues = basic_run_queues<>;
 
 }  // namespace wick::detail
 
+// ==== wick/run/detail/signal_mask.hpp
+/// \file
+/// Which signals the threads of this library take: only those that they cause themselves.
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#include <signal.h>
+#endif
+
+namespace wick::detail {
+
+/// As long as one lives, the calling thread has all signals blocked but those below. A thread that it starts
+/// meanwhile inherits that, from its first instruction on: a handler of the program's (for SIGINT, SIGTERM,
+/// SIGALRM, SIGCHLD, …) runs on the program's own threads, as without this library, and never in the middle
+/// of a worker's job, where its system calls would be interrupted too.
+///
+/// Not blocked, unless the calling thread had them blocked: what a thread causes by an instruction or a call
+/// of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since nobody else can
+/// take it, and what must reach the thread that uses the time (SIGPROF).
+class signals_blocked {
+ public:
+#if defined(__unix__) || defined(__APPLE__)
+  signals_blocked() noexcept {
+    ::sigset_t most;
+    ::sigfillset(&most);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGPROF})
+      ::sigdelset(&most, own);
+    changed_ = ::pthread_sigmask(SIG_BLOCK, &most, &before_) == 0;
+  }
+  ~signals_blocked() {
+    if (changed_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+#else
+  signals_blocked() noexcept {}
+  ~signals_blocked() {}
+#endif
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+
+ private:
+#if defined(__unix__) || defined(__APPLE__)
+  ::sigset_t before_;
+  bool changed_ = false;
+#endif
+};
+
+}  // namespace wick::detail
+
 // ==== wick/run/detail/thread_name.hpp
 /// \file
 /// Names for threads, so that top, perf and a debugger say who is who.
@@ -2342,8 +2529,8 @@ inline void post_to(executor& on, job* j) noexcept;
 /// call is visible to f, and what f wrote to who continues.
 ///
 /// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the processors that
-/// the thread which made the pool may run on, whoever makes the first call. The destructor is stop(); in a forked child,
-/// which has none of the threads, both do nothing.
+/// the thread which made the pool may run on, whoever makes the first call, and take no signals from outside (see
+/// executor). The destructor is stop(); in a forked child, which has none of the threads, both do nothing.
 class io_pool {
  public:
   explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
@@ -2447,6 +2634,7 @@ class io_pool {
 
   void start() {
     shared_->threads.reserve(count_);
+    const detail::signals_blocked quiet;
     for (std::size_t i = 0; i < count_; ++i) {
       shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
         detail::name_this_thread("wick-io", i);
@@ -2527,6 +2715,7 @@ class timer_queue {
       std::lock_guard lock(s.mutex);
       if (s.stopping || t.place == timer::over) return false;
       if (!s.thread.joinable()) {
+        const detail::signals_blocked quiet;
         s.thread = std::thread([&s, cpus = cpus_] {
           detail::name_this_thread("wick-time", 0);
           cpus.apply();  // the caller may be a worker that is bound to one
@@ -2680,6 +2869,10 @@ struct executor_options {
 /// that use the executor must be gone before, and calls of post from other threads must have returned. Not on a worker.
 /// It is neither copied nor moved: workers point into it.
 ///
+/// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself (SIGSEGV,
+/// SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM or SIGCHLD is
+/// started with posix_spawn and POSIX_SPAWN_SETSIGMASK.
+///
 /// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end of the
 /// program. In a forked child its threads don't exist: there post throws std::logic_error instead of waiting for ever,
 /// and the destructor leaves all as it is.
@@ -2811,6 +3004,7 @@ inline executor::executor(executor_options options)
     for (std::size_t i = 0; i < n; ++i) {
       const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
       binding* const to = bindings ? &bindings[i] : nullptr;
+      const detail::signals_blocked quiet;
       workers_.emplace_back([this, i, cpu, to, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
         if (to != nullptr) bind(*to, cpu);
@@ -4277,6 +4471,8 @@ class group_stage {
  public:
   using stage_kind = on_batching;
   static constexpr std::string_view name = "group";
+  /// They stay objects, each in memory of its own: there are no blocks.
+  static constexpr bool keeps_samples = true;
   group_stage(std::size_t size, batch_options options)
       : size_(size), options_(detail::checked("group", size, options)) {}
   std::size_t size() const noexcept { return size_; }
@@ -5009,7 +5205,8 @@ requires(sizeof...(Sources) > 0 &&
 
 // ==== wick/flow/detail/batch_job.hpp
 /// \file
-/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went wrong.
+/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
+/// wrong.
 
 // ==== wick/flow/on_error.hpp
 /// \file
@@ -5214,9 +5411,10 @@ struct failure {
 /// `Columns` where samples are put, `Value` what leaves.
 template <class Order, class Columns, class Value>
 struct alignas(64) batch_job {
-  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it fits): a
-  // worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than the newest batch's.
-  // The fields below are read only after a claim succeeded, and stay until all claimed samples are finished.
+  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
+  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
+  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
+  // samples are finished.
   std::atomic<std::uint64_t> left{0};
   alignas(64) std::atomic<std::uint64_t> unfinished{0};
   std::atomic<std::uint64_t> print{
@@ -5233,8 +5431,9 @@ struct alignas(64) batch_job {
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
-  std::vector<std::size_t> gaps;  // slots without a sample
-  bool lost = false;              // it fails
+  std::vector<std::size_t> gaps;    // slots without a sample
+  bool lost = false;                // it fails
+  std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 
   // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
   // here, whether nothing is left for this batch.
@@ -5253,7 +5452,8 @@ struct alignas(64) batch_job {
   void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
   /// Slots that nobody has claimed.
   std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than `at_end`.
+  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
+  /// `at_end`.
   run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
     std::uint64_t seen = left.load(std::memory_order_acquire);
     while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
@@ -5268,15 +5468,29 @@ struct alignas(64) batch_job {
   std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
 
   /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
-  /// and a batch that has to fail is lost. Any thread.
-  void note(failure f) {
+  /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
+  void note(failure f) noexcept {
     std::lock_guard lock(mutex);
+    const bool skipped = f.action == error_action::skip;
+    try {
+      if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
+      if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
+    } catch (...) {
+      lost = true;
+      f.action = error_action::fail;
+      if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
+      return;
+    }
     if (f.action == error_action::fail) lost = true;
-    if (f.action == error_action::skip) gaps.push_back(static_cast<std::size_t>(f.slot));
     failures.push_back(std::move(f));
   }
-  /// A stage behind batch() failed.
-  void fail_whole(std::uint32_t stage, std::exception_ptr cause) {
+  /// There was no memory to do what is to be done about a failure: its batch fails.
+  void lose(failure f) noexcept {
+    f.action = error_action::fail;
+    note(std::move(f));
+  }
+  /// A stage behind batch() failed, or what the loader does there.
+  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
     failure f;
     f.slot = failure::whole_batch;
     f.stage = stage;
@@ -5289,6 +5503,7 @@ struct alignas(64) batch_job {
     failures.clear();
     gaps.clear();
     fills.clear();
+    unlisted.reset();
     lost = goes_on = ended = past_the_end = remade = false;
     cancelled.store(false, std::memory_order_relaxed);
     print.store(0, std::memory_order_relaxed);
@@ -5391,8 +5606,265 @@ class ledger {
 /// The ledger as a file: a JSON object a line, written as failures are delivered.
 
 #include <cerrno>
+
+// ==== wick/flow/detail/line_file.hpp
+/// \file
+/// A file to which any number of processes append lines, each whole, whatever stops them.
+
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+// ==== wick/flow/detail/plain_file.hpp
+/// \file
+/// Opening a path that should be a regular file: what is none is named, and never waited for.
+
+namespace wick::detail {
+
+/// A file descriptor that closes itself.
+class file_handle {
+ public:
+  file_handle() noexcept = default;
+  explicit file_handle(int fd) noexcept : fd_(fd) {}
+  file_handle(file_handle&& other) noexcept : fd_(other.release()) {}
+  file_handle& operator=(file_handle&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~file_handle() { close(); }
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+  int release() noexcept { return std::exchange(fd_, -1); }
+  /// Whether all was written: some file systems say only here that it was not.
+  bool close() noexcept {
+    const int fd = release();
+    return fd < 0 || ::close(fd) == 0 || errno == EINTR;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+/// "a FIFO (named pipe)"; null for a regular file.
+inline const char* other_than_file(::mode_t mode) noexcept {
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+      return nullptr;
+    case S_IFDIR:
+      return "a folder";
+    case S_IFIFO:
+      return "a FIFO (named pipe)";
+    case S_IFSOCK:
+      return "a socket";
+    case S_IFCHR:
+      return "a character device";
+    case S_IFBLK:
+      return "a block device";
+    default:
+      return "neither a file nor a folder";
+  }
+}
+
+/// "is a FIFO (named pipe), not a file; …"
+inline std::string not_a_file(const char* what) {
+  return std::string("is ") + what + ", not a file; give the path of a regular file, or leave it out";
+}
+
+/// What became of opening a path for reading.
+struct plain_file {
+  file_handle file;
+  struct ::stat about {};       ///< of the file that is open
+  const char* other = nullptr;  ///< what it is, when it is no regular file; then nothing is open
+  int fault = 0;                ///< errno, when it could not be opened
+};
+
+/// Opens a regular file for reading. A FIFO would make open() wait for somebody who writes into it, and a
+/// terminal or another device for what it stands for: those are recognized without waiting.
+inline plain_file open_plain(const char* path) noexcept {
+  plain_file out;
+  const auto open = [&](int more) {
+    int fd;
+    do {
+      fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | more);
+    } while (fd < 0 && errno == EINTR);
+    out.file = file_handle(fd);
+    out.fault = fd < 0 ? errno : 0;
+  };
+  open(O_NONBLOCK);
+  const bool looked = out.file ? ::fstat(out.file.get(), &out.about) == 0 : ::stat(path, &out.about) == 0;
+  if (looked) out.other = other_than_file(out.about.st_mode);
+  if (out.file && !looked) out.fault = errno;
+  // A file server may hold a lease on a file, which it gives up when it is asked: that is worth waiting for.
+  if (out.fault == EAGAIN && looked && out.other == nullptr) {
+    open(0);
+    if (out.file && ::fstat(out.file.get(), &out.about) != 0) out.fault = errno;
+  }
+  if (out.other != nullptr || out.fault != 0) out.file.close();
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Whether `text` is one JSON object from its first to its last character, as far as braces and quotes tell.
+inline bool is_whole_object(std::string_view text) noexcept {
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}' && (depth == 0 || --depth == 0)) {
+      return i + 1 == text.size();
+    }
+    if (depth == 0) return false;
+  }
+  return false;
+}
+
+/// Lines of JSON objects that begin with `head`.
+///
+/// A line is one write in append mode, so lines of several writers don't mix. What tears one is a full disk
+/// or a kill in the middle of a write: then its beginning is taken back, at once or by whoever opens or
+/// writes the file next, under a lock of the file. What is not known to be the beginning of such a line is
+/// kept, and ended. The lock is not waited for longer than a few milliseconds, since who holds it may be
+/// stopped; without it nothing is taken back, and the next line begins anew.
+class line_file {
+ public:
+  /// Look at fault() and other() then.
+  line_file(const char* path, std::string_view head) noexcept : head_(head) {
+    do {
+      file_ =
+          file_handle(::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
+    } while (!file_ && errno == EINTR);
+    struct ::stat status {};
+    fault_ = file_ ? 0 : errno;
+    const bool looked = (file_ ? ::fstat(file_.get(), &status) : ::stat(path, &status)) == 0;
+    regular_ = looked && S_ISREG(status.st_mode);
+    if (!file_ && looked) other_ = other_than_file(status.st_mode);
+    if (!file_ || !regular_) return;
+    plain_file again = open_plain(path);
+    if (again.file && again.about.st_dev == status.st_dev && again.about.st_ino == status.st_ino) {
+      look_ = std::move(again.file);
+    }
+    const lock held(*this);
+    if (const std::string_view begin = beginning(held.held()); !begin.empty()) write(begin);
+  }
+
+  /// errno, when it can't be opened.
+  int fault() const noexcept { return fault_; }
+  /// What it is, when it can't be opened and is no regular file.
+  const char* other() const noexcept { return other_; }
+
+  /// Adds a line, without its end. 0, or errno when that failed; nothing of it is left then, or the next line
+  /// begins anew. \throws std::bad_alloc
+  int add(std::string_view line) {
+    const lock held(*this);
+    std::string text(beginning(held.held()));
+    text.append(line).push_back('\n');
+    struct ::stat before {};
+    const bool known = regular_ && ::fstat(file_.get(), &before) == 0;
+    std::size_t written = 0;
+    const int fault = write(text, &written);
+    torn_ = fault != 0 && written != 0;
+    if (torn_ && known && held.held()) take_back(before.st_size, static_cast<::off_t>(written));
+    return fault;
+  }
+
+ private:
+  class lock {
+   public:
+    explicit lock(line_file& of) noexcept : of_(of) {
+      if (!of.regular_) return;
+      // Others hold it for the time of a write.
+      for (int tries = 0; tries < (of.patient_ ? 300 : 1); ++tries) {
+        if (tries > 100) {
+          const ::timespec pause{0, 100'000};
+          ::nanosleep(&pause, nullptr);
+        } else if (tries > 0) {
+          ::sched_yield();
+        }
+        held_ = ::flock(of.file_.get(), LOCK_EX | LOCK_NB) == 0;
+        if (held_ || (errno != EWOULDBLOCK && errno != EINTR)) break;
+      }
+      of.patient_ = held_;
+    }
+    lock(const lock&) = delete;
+    lock& operator=(const lock&) = delete;
+    ~lock() {
+      if (held_) ::flock(of_.file_.get(), LOCK_UN);
+    }
+    bool held() const noexcept { return held_; }
+
+   private:
+    line_file& of_;
+    bool held_ = false;
+  };
+
+  /// What must come before the next line: nothing behind a whole one, and once the beginning of one was taken
+  /// back.
+  std::string_view beginning(bool locked) noexcept {
+    if (!regular_) return torn_ ? "\n" : "";
+    struct ::stat status {};
+    if (::fstat(file_.get(), &status) != 0 || !look_) return torn_ ? "\n" : "";
+    char tail[16384];
+    if (status.st_size == 0 || !read(tail, 1, status.st_size - 1) || tail[0] == '\n') return "";
+    if (!locked) return "\n";
+    const auto size = static_cast<std::size_t>(std::min<::off_t>(status.st_size, sizeof(tail)));
+    if (!read(tail, size, status.st_size - static_cast<::off_t>(size))) return "\n";
+    const std::string_view text(tail, size);
+    const std::size_t end = text.rfind('\n');
+    if (end == std::string_view::npos && static_cast<::off_t>(size) != status.st_size) return "\n";
+    const std::string_view line = text.substr(end == std::string_view::npos ? 0 : end + 1);
+    const bool ours = line.substr(0, head_.size()) == head_.substr(0, line.size());
+    if (!ours || is_whole_object(line)) return "\n";
+    const bool gone = ::ftruncate(file_.get(), status.st_size - static_cast<::off_t>(line.size())) == 0;
+    return gone ? "" : "\n";
+  }
+
+  /// Unless somebody without the lock has written behind it.
+  void take_back(::off_t size, ::off_t written) noexcept {
+    struct ::stat now {};
+    if (::fstat(file_.get(), &now) != 0 || now.st_size != size + written) return;
+    if (::ftruncate(file_.get(), size) == 0) torn_ = false;
+  }
+
+  bool read(char* to, std::size_t size, ::off_t offset) const noexcept {
+    return ::pread(look_.get(), to, size, offset) == static_cast<::ssize_t>(size);
+  }
+  int write(std::string_view text, std::size_t* written = nullptr) noexcept {
+    while (!text.empty()) {
+      const ::ssize_t n = ::write(file_.get(), text.data(), text.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return errno;
+      if (n == 0) return ENOSPC;
+      text.remove_prefix(static_cast<std::size_t>(n));
+      if (written != nullptr) *written += static_cast<std::size_t>(n);
+    }
+    return 0;
+  }
+
+  std::string_view head_;
+  file_handle file_, look_;  // to write, and to see what is there
+  int fault_ = 0;
+  const char* other_ = nullptr;
+  bool regular_ = false;
+  bool torn_ = false;  // this one's last line, for all it knows
+  bool patient_ = true;
+};
+
+}  // namespace wick::detail
 
 namespace wick {
 
@@ -5457,40 +5929,27 @@ inline std::string to_json(const ledger_entry& e) {
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 
-/// A file that grows by a line a failure. Each is written at once and whole, so several ranks may have the
-/// same file (on a local disk), and whoever reads it while the training runs, or after a crash, finds whole
-/// lines.
+/// A file that grows by a line a failure. Each is written at once and whole, so any number of ranks may have
+/// the same file, and whoever reads it while the training runs, or after a crash, finds whole lines. What a
+/// full disk or a kill has left of a line is taken back; a last line of anybody else's that has no end gets
+/// one.
 class ledger_file {
  public:
   /// Appends to what is there. \throws wick::error when it can't be opened
   explicit ledger_file(std::filesystem::path path)
-      : path_(std::move(path)),
-        file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)) {
-    if (file_ < 0) {
-      throw error(printable(path_.native()) + ": ledger_file: can't be opened: " + reason(errno) +
-                  "; give a path in a folder that exists and may be written to");
-    }
+      : path_(std::move(path)), file_(path_.c_str(), "{\"epoch\":") {
+    if (file_.fault() == 0) return;
+    const char* const other = file_.other();
+    throw error(printable(path_.native()) + ": ledger_file: can't be opened: " +
+                (other != nullptr ? std::string("it is ") + other : reason(file_.fault())) +
+                "; give a path in a folder that exists and may be written to");
   }
-  ledger_file(const ledger_file&) = delete;
-  ledger_file& operator=(const ledger_file&) = delete;
-  ~ledger_file() { ::close(file_); }
 
   /// A line that can't be written does not stop the training: trouble() says so from then on.
   void add(const ledger_entry& e) noexcept try {
-    const std::string line = to_json(e) + '\n';
-    for (std::string_view left = line; !left.empty();) {
-      const ::ssize_t n = ::write(file_, left.data(), left.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) {
-        fault_ = errno;
-        ++lost_;
-        return;
-      }
-      left.remove_prefix(static_cast<std::size_t>(n));
-    }
+    if (const int fault = file_.add(to_json(e)); fault != 0) lost(fault);
   } catch (...) {
-    fault_ = ENOMEM;
-    ++lost_;
+    lost(ENOMEM);
   }
 
   /// What went wrong, empty when nothing did.
@@ -5502,9 +5961,13 @@ class ledger_file {
 
  private:
   static std::string reason(int fault) { return std::generic_category().message(fault); }
+  void lost(int fault) noexcept {
+    fault_ = fault;
+    ++lost_;
+  }
 
   std::filesystem::path path_;
-  int file_;
+  detail::line_file file_;
   int fault_ = 0;
   std::uint64_t lost_ = 0;
 };
@@ -5807,9 +6270,74 @@ inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
 /// A state in a file of its own, that is whole at any moment: the old one or the new one, whenever the
 /// machine stops.
 
-namespace wick {
+// ==== wick/flow/detail/replace_file.hpp
+/// \file
+/// Puts a whole file in the place of another: whoever looks finds the old or the new one, whatever stops the
+/// writer.
 
-namespace detail {
+#include <ctime>
+#include <dirent.h>
+#include <sys/random.h>
+
+// ==== wick/flow/detail/file_system.hpp
+/// \file
+/// Which kind of file system a file lies on: one of this machine's own, or one that others answer for.
+
+#ifdef __linux__
+#include <sys/vfs.h>
+#endif
+
+namespace wick::detail {
+
+/// Whether a file system of this type is in the hands of this machine's kernel alone. Any other (NFS, SMB,
+/// 9P, Ceph, Lustre, FUSE with all that is behind it) asks a server or a program, which may take as long as
+/// it likes, also to open a file whose bytes are in the page cache. What is not known here counts as one of
+/// those.
+constexpr bool is_local_type(std::uint64_t type) noexcept {
+  constexpr std::uint64_t local[] = {
+      0xEF53,      // ext2, ext3, ext4
+      0x58465342,  // XFS
+      0x9123683E,  // Btrfs
+      0xF2F52010,  // F2FS
+      0xCA451A4E,  // bcachefs
+      0x2FC12FC1,  // ZFS
+      0x794C7630,  // overlayfs
+      0x01021994,  // tmpfs
+      0x858458F6,  // ramfs
+      0x958458F6,  // hugetlbfs
+      0x73717368,  // SquashFS
+      0xE0F5E1E2,  // EROFS
+      0x9660,      // ISO 9660
+      0x15013346,  // UDF
+      0x4D44,      // FAT
+      0x2011BAB0,  // exFAT
+      0x7366746E,  // NTFS (ntfs3)
+      0x3153464A,  // JFS
+      0x52654973,  // ReiserFS
+      0x3434,      // NILFS2
+      0x5A4F4653,  // zonefs
+      0x28CD3D45,  // cramfs
+  };
+  for (const std::uint64_t t : local) {
+    if (t == type) return true;
+  }
+  return false;
+}
+
+/// Asks the file system itself, so it may block. False when it can't tell.
+inline bool is_local(int file) noexcept {
+#ifdef __linux__
+  struct ::statfs about;
+  return ::fstatfs(file, &about) == 0 && is_local_type(static_cast<std::uint32_t>(about.f_type));
+#else
+  (void)file;
+  return false;
+#endif
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
 
 [[noreturn]] inline void state_file_error(const char* what, const std::filesystem::path& path, int fault,
                                           const char* advice, const char* kind = "state") {
@@ -5817,62 +6345,194 @@ namespace detail {
               std::generic_category().message(fault) + "; " + advice);
 }
 
-/// A descriptor that is closed with its scope.
-class state_file {
+/// The file that becomes the new one: a neighbour of the old one, under a name that nobody else has, until it
+/// takes the old one's. It is gone with its scope if it never does.
+///
+/// As long as its writer lives, the file is locked. So one whose lock can be had was left behind by a process
+/// that was killed, and whoever writes into the folder next removes it. Where a lock may be known to one
+/// machine only (NFS and its like), it must be an hour old as well, and a day where there are no locks.
+class neighbour_file {
  public:
-  explicit state_file(int file) noexcept : file_(file) {}
-  state_file(const state_file&) = delete;
-  state_file& operator=(const state_file&) = delete;
-  ~state_file() { close(); }
-  int get() const noexcept { return file_; }
-  bool close() noexcept {
-    const int file = file_;
-    file_ = -1;
-    return file < 0 || ::close(file) == 0;
+  /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
+  neighbour_file(int folder, ::mode_t mode) noexcept : folder_(folder) {
+    for (int tries = 0; tries < 100; ++tries) {
+      choose_name();
+      do {
+        file_ =
+            file_handle(::openat(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+      } while (!file_ && errno == EINTR);
+      fault_ = file_ ? 0 : errno;
+      if (fault_ == EEXIST) continue;
+      if (fault_ != 0) return;
+      // Whoever tidies up may have seen it before it was locked.
+      if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        discard();
+        continue;
+      }
+      struct ::stat named {};
+      if (::fstatat(folder_, name_, &named, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return;
+      discard();
+      fault_ = ENOENT;
+    }
+  }
+  neighbour_file(const neighbour_file&) = delete;
+  neighbour_file& operator=(const neighbour_file&) = delete;
+  ~neighbour_file() { discard(); }
+
+  int get() const noexcept { return file_.get(); }
+  /// errno, when it could not be made.
+  int fault() const noexcept { return fault_; }
+
+  /// False: errno says why.
+  bool write(std::span<const std::byte> bytes) noexcept {
+    while (!bytes.empty()) {
+      const ::ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n == 0) errno = ENOSPC;
+      if (n <= 0) return false;
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return true;
+  }
+  /// Brings it to the disk. Some file systems say only at its end that not all was written: close a second
+  /// descriptor, since the lock lies on this one.
+  bool sync() noexcept {
+    int done;
+    do {
+      done = ::fsync(file_.get());
+    } while (done != 0 && errno == EINTR);
+    if (done != 0) return false;
+    file_handle second(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+    return !second || second.close();
+  }
+  bool rename_to(const char* name) noexcept {
+    if (::renameat(folder_, name_, folder_, name) != 0) return false;
+    file_.close();
+    return true;
+  }
+
+  /// Removes what killed writers left behind in `folder`.
+  static void tidy_up(int folder) noexcept {
+    struct ::stat status {};
+    if (::fstat(folder, &status) != 0) return;
+    // A folder of very many files is looked through once.
+    constexpr std::uint64_t many = 10'000;
+    static constinit std::atomic<std::uint64_t> last_large{0};
+    const std::uint64_t self = (std::uint64_t{status.st_dev} * 0x9E3779B97F4A7C15u) ^ status.st_ino;
+    if (self == last_large.load(std::memory_order_relaxed)) return;
+    struct closer {
+      void operator()(::DIR* d) const noexcept { ::closedir(d); }
+    };
+    file_handle again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!again) return;
+    const std::unique_ptr<::DIR, closer> listing(::fdopendir(again.get()));
+    if (listing == nullptr) return;
+    again.release();
+    const bool local = is_local(folder);
+    std::uint64_t entries = 0;
+    for (const ::dirent* e = ::readdir(listing.get()); e != nullptr;
+         e = ::readdir(listing.get()), ++entries) {
+      if (is_name(e->d_name)) remove_if_left(folder, e->d_name, local);
+    }
+    if (entries > many) last_large.store(self, std::memory_order_relaxed);
   }
 
  private:
-  int file_;
+  static constexpr std::string_view prefix = ".wick-writing-";
+  static constexpr std::size_t digits = 16;
+
+  static bool is_name(std::string_view name) noexcept {
+    return name.size() == prefix.size() + digits && name.starts_with(prefix) &&
+           name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
+  }
+  static void remove_if_left(int folder, const char* name, bool local) noexcept {
+    const file_handle left(::openat(folder, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+    struct ::stat status {};
+    if (!left || ::fstat(left.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const auto age = ::time(nullptr) - status.st_mtime;
+    constexpr auto hour = 3600, day = 24 * hour;
+    const bool free = ::flock(left.get(), LOCK_EX | LOCK_NB) == 0;
+    if (!free && errno == EWOULDBLOCK) return;
+    if (free ? local || age > hour : age > day) ::unlinkat(folder, name, 0);
+  }
+  void choose_name() noexcept {
+    // Threads, processes and containers that share nothing but the folder must not agree: neither a counter
+    // nor the process id would do. Where there is no randomness, O_EXCL finds another.
+    std::uint64_t number = 0;
+    if (::getentropy(&number, sizeof(number)) != 0) {
+      static constinit std::atomic<std::uint64_t> next{0};
+      number = next.fetch_add(1, std::memory_order_relaxed) + (static_cast<std::uint64_t>(::getpid()) << 32);
+    }
+    std::memcpy(name_, prefix.data(), prefix.size());
+    for (std::size_t i = 0; i < digits; ++i, number >>= 4)
+      name_[prefix.size() + i] = "0123456789abcdef"[number & 15];
+  }
+  void discard() noexcept {
+    if (!file_) return;
+    ::unlinkat(folder_, name_, 0);
+    file_.close();
+  }
+
+  int folder_;
+  int fault_ = 0;
+  file_handle file_;
+  char name_[prefix.size() + digits + 1] = {};
 };
 
-/// What write_state() does, for a file of another kind: that is its name in errors.
+/// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
+/// what it leads to. \throws wick::error when a step fails, and the old file is as it was
 inline void replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
                          const char* kind) {
   constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
-  std::filesystem::path temporary = path;
-  temporary += ".writing-" + std::to_string(::getpid());
-  detail::state_file file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.get() < 0) detail::state_file_error("can't be created", temporary, errno, advice, kind);
-  const auto give_up = [&](const char* what) {
-    const int fault = errno;
-    ::unlink(temporary.c_str());
-    detail::state_file_error(what, path, fault, advice, kind);
-  };
-  for (std::span<const std::byte> left = bytes; !left.empty();) {
-    const ::ssize_t n = ::write(file.get(), left.data(), left.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) give_up("can't be written");
-    left = left.subspan(static_cast<std::size_t>(n));
-  }
-  if (::fsync(file.get()) != 0 || !file.close()) give_up("can't be brought to the disk");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) give_up("can't take its name");
-  // The name lies in the folder: it is on the disk when the folder is.
-  const std::filesystem::path folder =
+  const std::filesystem::path parent =
       path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  detail::state_file directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (directory.get() < 0 || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
-    detail::state_file_error("was written, but its folder can't be brought to the disk", path, errno,
-                             "after a power failure the old one may be back", kind);
+  const std::string name = path.filename().native();
+  // All goes by the open folder: it may be renamed meanwhile, and the name may be as long as names get.
+  const file_handle folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) state_file_error("can't be created, its folder can't be opened", path, errno, advice, kind);
+  if (name.empty() || name == "." || name == "..") {
+    state_file_error("can't be created", path, EISDIR, "give the path of a file", kind);
+  }
+  struct ::stat old {};
+  const bool is_there = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  const char* other = is_there && !S_ISLNK(old.st_mode) ? other_than_file(old.st_mode) : nullptr;
+  if (other != nullptr) {
+    throw error(printable(path.native()) + ": " + kind + ": is " + other +
+                ", and only a regular file is replaced; give another path");
+  }
+  const bool keeps_mode = is_there && S_ISREG(old.st_mode);
+
+  neighbour_file::tidy_up(folder.get());
+  neighbour_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
+  const auto failed = [&](const char* what) { state_file_error(what, path, errno, advice, kind); };
+  if (next.fault() != 0) {
+    errno = next.fault();
+    failed("can't be created");
+  }
+  // Not every file system has modes: then it stays as open() made it, which is never for more than the old
+  // one was.
+  if (keeps_mode) static_cast<void>(::fchmod(next.get(), old.st_mode & 0777) == 0);
+  if (!next.write(bytes)) failed("can't be written");
+  if (!next.sync()) failed("can't be brought to the disk");
+  if (!next.rename_to(name.c_str())) failed("can't take its name");
+  // The name lies in the folder: it is on the disk when the folder is.
+  if (::fsync(folder.get()) != 0 && errno != EINVAL) {
+    state_file_error("was written, but its folder can't be brought to the disk", path, errno,
+                     "after a power failure the old one may be back", kind);
   }
 }
 
-}  // namespace detail
+}  // namespace wick::detail
+
+namespace wick {
 
 /// Replaces the file at `path` by these bytes: they are written to a neighbour, brought to the disk, and take
-/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Two
-/// that write the same path at once don't mix: the last one wins. Keeps no other bytes than those of a state:
-/// give it a training's whole checkpoint if that is small enough. \throws wick::error when a step fails; the
-/// old file is as it was
+/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Any
+/// number of threads and processes may write the same path at once: they don't mix, and the last one wins.
+/// The new file has the old one's mode. A link at `path` is replaced, and what it led to stays. What a writer
+/// that was killed left behind (.wick-writing-…) is removed by the next one in that folder. Keeps no other
+/// bytes than those of a state: give it a training's whole checkpoint if that is small enough. \throws
+/// wick::error when a step fails, or something else than a regular file is there; what was there is as it was
 inline void write_state(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   detail::replace_file(path, bytes, "state");
 }
@@ -5880,9 +6540,14 @@ inline void write_state(const std::filesystem::path& path, std::span<const std::
 /// The bytes of a file that write_state() wrote, up to a state's size; load_state() checks them.
 /// \throws wick::error when the file can't be read, or is too large for a state
 inline std::vector<std::byte> read_state(const std::filesystem::path& path) {
-  detail::state_file file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.get() < 0)
-    detail::state_file_error("can't be opened", path, errno, "begin a training without it, or give its path");
+  detail::plain_file opened = detail::open_plain(path.c_str());
+  if (opened.other != nullptr)
+    throw error(printable(path.native()) + ": state: " + detail::not_a_file(opened.other));
+  if (opened.fault != 0) {
+    detail::state_file_error("can't be opened", path, opened.fault,
+                             "begin a training without it, or give its path");
+  }
+  const detail::file_handle file = std::move(opened.file);
   std::vector<std::byte> out(loader_state::max_bytes + 1);
   std::size_t size = 0;
   while (size < out.size()) {
@@ -5995,12 +6660,21 @@ std::vector<quarantine::entry> read_quarantine(const std::filesystem::path& path
                                                std::span<const std::string> stages) {
   const std::string who = printable(path.native()) + ": quarantine: ";
   constexpr const char* advice = "; give a file that loader.write_quarantine() wrote";
+  const detail::plain_file look = detail::open_plain(path.c_str());
+  if (look.other != nullptr) throw error(who + detail::not_a_file(look.other));
   std::ifstream in(path, std::ios::binary);
   if (!in) throw error(who + "can't be opened: " + std::generic_category().message(errno) + advice);
+  const auto check_end = [&](std::uint64_t number, const std::string& line) {
+    if (in.eof() && !line.ends_with('}')) {
+      throw error(who + "line " + std::to_string(number) + " is cut off (" + printable(line.substr(0, 100)) +
+                  "): the list was not copied whole; make the list anew");
+    }
+  };
   const std::string head = detail::quarantine_head(from.size(), fingerprint_of(from));
   std::string line;
   if (!std::getline(in, line)) throw error(who + (in.bad() ? "can't be read" : "is empty") + advice);
   if (!line.starts_with("{\"wick_quarantine\":")) throw error(who + "is no quarantine list" + advice);
+  check_end(1, line);
   if (!line.starts_with("{\"wick_quarantine\":1,")) {
     throw error(who + "has a format that this wick doesn't know; it was written by a newer one");
   }
@@ -6010,6 +6684,7 @@ std::vector<quarantine::entry> read_quarantine(const std::filesystem::path& path
   }
   std::vector<quarantine::entry> out;
   for (std::uint64_t number = 2; std::getline(in, line); ++number) {
+    check_end(number, line);
     const std::string where = who + "line " + std::to_string(number);
     constexpr std::string_view begin = "{\"index\":";
     quarantine::entry e;
@@ -6464,9 +7139,10 @@ class epoch_plan {
   std::uint64_t ordered() const noexcept { return ordered_; }
   /// Samples of a batch over all ranks; without batch() those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
-  /// The most samples that this rank has of a batch.
+  /// The most samples that a rank has of a batch: its share of one that is full, or of all there are where
+  /// they don't fill one.
   std::size_t slots() const noexcept {
-    return static_cast<std::size_t>((batch_size_ + shard_.world - 1) / shard_.world);
+    return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
   }
   /// This rank's positions of a batch.
   range slice(std::uint64_t batch) const noexcept {
@@ -6810,15 +7486,22 @@ consteval bool check_fit() {
                   "wick: this pipeline is batched already; a second batch() was found; write one of the two");
     if constexpr (has_batching<Before...>) return false;
     else return Stage::template check<Came>();
+  } else if constexpr (stage_of<Stage, on_batch> && !has_batching<Before...>) {
+    static_assert(
+        has_batching<Before...>,
+        "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
+    return false;
+  } else if constexpr (requires { Stage::template check<Came, Before...>(); }) {
+    return Stage::template check<Came, Before...>();
   } else {
     constexpr bool fits = way_of<Stage, Came>() != way::none;
-    static_assert(fits || !stage_of<Stage, on_batch> || has_batching<Before...>,
-                  "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
-    static_assert(fits || (stage_of<Stage, on_batch> && !has_batching<Before...>),
-                  "wick: this stage does not take what the stage before it gives. See 'Came' and 'Stage' in the "
-                  "compiler's note: wanted is a callable with Came, or with the data of it, and perhaps a "
-                  "wick::context&; what gives nothing back must take its item by reference or as a copy. A picture must be read() and decode()d before it is cropped or resized; "
-                  "else write a stage of your own between the two that converts, | [](Came item) { return …; }");
+    static_assert(
+        fits,
+        "wick: this stage does not take what the stage before it gives. See 'Came' and 'Stage' in the "
+        "compiler's note: wanted is a callable with Came, or with the data of it, and perhaps a "
+        "wick::context&; what gives nothing back must take its item by reference or as a copy. A picture "
+        "must be read() and decode()d before it is cropped or resized; "
+        "else write a stage of your own between the two that converts, | [](Came item) { return …; }");
     return fits;
   }
 }
@@ -7564,7 +8247,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
-  /// else it is a gap, or its batch is lost. Does not throw; ends on a worker.
+  /// else it is a gap, or its batch is lost. \throws std::bad_alloc
   static task<bool> settle(sample_runs* self, job_type* j, context* c, failure f) {
     if (self->only_fails) {
       j->note(std::move(f));
@@ -7912,15 +8595,26 @@ class finishing {
   /// What follows runs stages, so it needs a thread with a slot: a consumer that drops its batches, or that
   /// opens one which workers have ended before it is done with that, has none.
   void run(job_type& j) noexcept {
-    if (runs_.on.this_slot() == executor::none) return resume(run_on_worker(this, &j).handle);
+    if (runs_.on.this_slot() == executor::none) {
+      try {
+        return resume(run_on_worker(this, &j).handle);
+      } catch (...) {
+        if constexpr (batched) lose(j);  // no stage runs then: any thread will do
+      }
+    }
     if (compact_) {
-      if (job_type* const next = turn_of(&j, nullptr)) resume(settle_from(this, next).handle);
+      if (job_type* const next = turn_of(&j, nullptr)) settle(next);
     } else {
       finish(j);
     }
   }
 
  private:
+  /// There is no memory to end a batch as it should be; called where that was caught.
+  static void lose(job_type& j) noexcept {
+    j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
+  }
+
   static detached run_on_worker(finishing* self, job_type* j) {
     co_await self->runs_.on.schedule();
     self->run(*j);
@@ -7957,18 +8651,40 @@ class finishing {
     return j;
   }
 
+  void settle(job_type* j) noexcept {
+    while (j != nullptr) {
+      try {
+        return resume(settle_from(this, j).handle);
+      } catch (...) {
+        leave_unfilled(*j);
+      }
+      job_type* const next = turn_of(nullptr, j);
+      finish(*j);
+      j = next;
+    }
+  }
   /// Whose turn comes next is asked before a batch is published: while one is to be settled, the loader
   /// stays.
   static detached settle_from(finishing* self, job_type* j) {
     while (j != nullptr) {
       if (!j->cancelled.load(std::memory_order_relaxed)) {
-        task<void> filling = fill(self, j);
-        co_await filling;
+        try {
+          task<void> filling = fill(self, j);
+          co_await filling;
+        } catch (...) {
+          self->leave_unfilled(*j);
+        }
       }
       job_type* const next = self->turn_of(nullptr, j);
       self->finish(*j);
       j = next;
     }
+  }
+  /// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes on.
+  void leave_unfilled(job_type& j) noexcept {
+    lose(j);
+    if (!j.goes_on) moved_ = j.moved;
+    j.moved = moved_;
   }
 
   /// Fills the gaps from the end of the epoch, and leaves out what batches before have taken from there.
@@ -8032,8 +8748,10 @@ class finishing {
       print += print_of(j.first + slot, gap ? left_out : standing_at(j, slot).index);
     }
     j.print.store(print, std::memory_order_relaxed);
-    j.lost = std::any_of(j.failures.begin(), j.failures.end(),
-                         [](const failure& f) { return f.action == error_action::fail; });
+    if (j.unlisted && j.unlisted->slot >= own && j.unlisted->slot != failure::whole_batch) j.unlisted.reset();
+    j.lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(), [](const failure& f) {
+      return f.action == error_action::fail;
+    });
   }
   static std::uint32_t next_number(const job_type& j, std::uint64_t slot) noexcept {
     std::uint32_t n = 0;
@@ -8048,7 +8766,7 @@ class finishing {
     try {
       if (judge(j)) return resume(remake(this, &j).handle);
     } catch (...) {
-      j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
+      lose(j);
     }
     conclude(j);
   }
@@ -8099,15 +8817,19 @@ class finishing {
 
   static detached remake(finishing* self, job_type* j) {
     j->remade = true;
-    self->begin_columns(*j);
-    for (std::uint64_t slot = 0; slot < j->count && !j->lost; ++slot) {
-      if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
-      failure f = self->standing_at(*j, slot);
-      f.number = next_number(*j, slot);
-      context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
-      f.tries = 0;
-      task<bool> running = Runs::run_or_fail(&self->runs_, j, &c, std::move(f));
-      co_await running;
+    try {
+      self->begin_columns(*j);
+      for (std::uint64_t slot = 0; slot < j->count && !j->lost; ++slot) {
+        if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
+        failure f = self->standing_at(*j, slot);
+        f.number = next_number(*j, slot);
+        context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+        f.tries = 0;
+        task<bool> running = Runs::run_or_fail(&self->runs_, j, &c, std::move(f));
+        co_await running;
+      }
+    } catch (...) {
+      lose(*j);
     }
     self->finish(*j);
   }
@@ -8117,7 +8839,11 @@ class finishing {
 
   void conclude(job_type& j) noexcept {
     if constexpr (types::batches_suspend) {
-      if (deliverable(j)) return resume(conclude_async(this, &j).handle);
+      try {
+        if (deliverable(j)) return resume(conclude_async(this, &j).handle);
+      } catch (...) {
+        lose(j);
+      }
     }
     context c = batch_context(j);
     try {
@@ -8417,7 +9143,7 @@ class feed<pipeline<Source, S...>> {
   /// Prompt: what was not begun is not begun, what waits is asked to stop, what runs is waited for.
   ~feed() {
     if (on_.forked()) return;  // the child of a fork has no workers: nobody would ever finish anything
-    drain();
+    drain(nullptr);
     std::unique_lock lock(mutex_);
     crew_.wait_all_away(lock);
   }
@@ -8438,7 +9164,7 @@ class feed<pipeline<Source, S...>> {
     if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
-        drain();
+        drain(std::make_unique<stop_source>());
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
@@ -8454,20 +9180,24 @@ class feed<pipeline<Source, S...>> {
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept { return done_.try_take(); }
   /// Sleeps until it is finished.
-  job_type* take() noexcept {
-    stop_helping();
+  /// \throws std::bad_alloc; nothing is lost then
+  job_type* take() {
+    before_waiting();
     return done_.take();
   }
-  auto next_async() noexcept {
-    stop_helping();
+  auto next_async() {
+    before_waiting();
     return done_.next(on_);
   }
   /// The batch was moved out of its job: its place in the ring is free.
-  void release(job_type* j) {
+  void release(job_type* j) noexcept {
     j->value.reset();
     advance(next_out_);
     std::lock_guard lock(mutex_);
-    open_more();
+    try {
+      open_more();
+    } catch (...) {  // no memory: who waits for a batch that was not opened tries again
+    }
   }
 
   /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: nothing to do.
@@ -8552,6 +9282,13 @@ class feed<pipeline<Source, S...>> {
     if constexpr (types::samples_suspend) return tokens_.any();
     else return true;
   }
+  /// \throws std::bad_alloc when no batch could be begun that could be waited for
+  void before_waiting() {
+    stop_helping();
+    if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
+    std::lock_guard lock(mutex_);
+    open_more();
+  }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
     if (!crew_.has_helped()) return;
@@ -8574,8 +9311,9 @@ class feed<pipeline<Source, S...>> {
     return true;
   }
 
-  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end.
-  void drain() noexcept {
+  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes afterwards is
+  /// stopped by `next_stop`.
+  void drain(std::unique_ptr<stop_source> next_stop) noexcept {
     std::uint64_t opened;
     {
       std::lock_guard lock(mutex_);
@@ -8594,8 +9332,9 @@ class feed<pipeline<Source, S...>> {
       j->columns.drop();
     }
     // The callbacks and tokens of the old source are gone with the samples that had them.
+    if (next_stop == nullptr) return;
     std::lock_guard lock(mutex_);
-    runs_.stop = std::make_unique<stop_source>();
+    runs_.stop = std::move(next_stop);
   }
 
   // ---- workers --------------------------------------------------------------------------------------------------
@@ -8683,7 +9422,12 @@ class feed<pipeline<Source, S...>> {
     };
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i) {
-        resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index(i))).handle);
+        const place where = runs_.place_of(j, from + i, index(i));
+        try {
+          resume(run_one(this, &j, from + i, where).handle);
+        } catch (...) {  // no memory for its frame: nothing of it has begun
+          lose(j, from + i, where);
+        }
       });
       pace_.learn(count, now_ticks() - begun);
       clocks[order_row].ran(count);
@@ -8722,21 +9466,45 @@ class feed<pipeline<Source, S...>> {
       if (bad != nullptr && bad->has(index)) runs_.refuse(c);
       runs_.template run<Timed>(j, slot, c, ticks);
     } catch (...) {
-      add_failed(failed, slot, c);
+      add_failed(j, failed, slot, c);
     }
   }
-  [[gnu::noinline]] void add_failed(std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
-    to.push_back(runs_.failed(slot, c, std::current_exception()));
+  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
+    failure f = runs_.failed(slot, c, std::current_exception());
+    try {
+      to.push_back(f);
+    } catch (...) {
+      j.lose(std::move(f));  // and with it the batch: this one counts as ended
+    }
   }
   [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
-    for (failure& f : failed) resume(settle_one(this, &j, std::move(f)).handle);
+    for (failure& f : failed) {
+      try {
+        resume(settle_one(this, &j, f).handle);
+      } catch (...) {
+        j.lose(std::move(f));
+        finish_some(j, 1);
+      }
+    }
   }
   /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
   static detached settle_one(feed* self, job_type* j, failure f) {
     context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
-    task<bool> settling = runs_type::settle(&self->runs_, j, &c, std::move(f));
-    co_await settling;
+    try {
+      task<bool> settling = runs_type::settle(&self->runs_, j, &c, f);
+      co_await settling;
+    } catch (...) {
+      j->lose(std::move(f));
+    }
     self->finish_some(*j, 1);
+  }
+  /// A sample for which there was no memory; called where that was caught.
+  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
+    context c = runs_.context_at(where);
+    c.enter(static_cast<std::uint32_t>(types::order_end));
+    j.lose(runs_.failed(slot, c, std::current_exception()));
+    give_tokens(1);
+    finish_some(j, 1);
   }
 
   // ---- samples that suspend -------------------------------------------------------------------------------------
@@ -8752,8 +9520,14 @@ class feed<pipeline<Source, S...>> {
     }
     if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
     if (f.cause != nullptr) {
-      task<bool> settling = runs_type::settle(&self->runs_, j, &c, std::move(f));
-      co_await settling;
+      try {
+        task<bool> settling = runs_type::settle(&self->runs_, j, &c, f);
+        co_await settling;
+      } catch (...) {
+        j->lose(std::move(f));
+      }
+      // Where settling ended early it may have been anywhere.
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
     }
     // Before the sample counts as finished: afterwards the loader may be gone.
     self->give_tokens(1);
@@ -9171,9 +9945,24 @@ loader(chain<S...>) -> loader<chain<S...>>;
 template <class Source, class... S>
 void loader<pipeline<Source, S...>>::describe(const job_type& job) {
   told_.clear();
-  if (job.failures.empty()) return;
+  if (job.failures.empty() && !job.unlisted) return;
   const std::vector<std::string> names = feed_->path().stage_names();
-  for (const detail::failure& f : job.failures) told_.push_back(detail::tell(f, job, names, *feed_));
+  const auto add = [&](const detail::failure& f) { told_.push_back(detail::tell(f, job, names, *feed_)); };
+  for (const detail::failure& f : job.failures) add(f);
+  if (!job.unlisted) {
+  } else if constexpr (feed_type::batched) {
+    add(*job.unlisted);
+  } else {  // all that are missing without a word
+    for (std::uint64_t slot = 0; slot < job.count; ++slot) {
+      detail::failure f = *job.unlisted;
+      f.slot = slot;
+      f.position = job.first + slot;
+      f.index = feed_->plan().index(job.order, f.position);
+      const auto same = [&](const detail::failure& other) { return other.slot == slot; };
+      if ((!job.value || !(*job.value)[slot]) &&
+          std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
+    }
+  }
   std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
 }
 
@@ -9181,12 +9970,20 @@ template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
   --left_;
   ++taken_;
+  struct place {  // in the ring: it must be free afterwards, whatever is thrown here
+    feed_type* of;
+    job_type* job;
+    void release() noexcept {
+      if (job != nullptr) of->release(std::exchange(job, nullptr));
+    }
+    ~place() { release(); }
+  } taken{feed_.get(), job};
   describe(*job);
   if constexpr (feed_type::batched) {
     moved_ = job->moved;
     const epoch_fingerprint print{job->print.load(std::memory_order_relaxed), job->rows(), 1};
-    const auto leave = [this, epoch = job->epoch, number = job->number, count = job->count, job] {
-      feed_->release(job);
+    const auto leave = [&, epoch = job->epoch, number = job->number, count = job->count] {
+      taken.release();
       const auto& plan = feed_->plan();
       account_.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
     };
@@ -9211,14 +10008,14 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     single_batch_ = job->number;
     single_epoch_ = job->epoch;
     singles_.clear();
+    add_prints(*job);
     if (job->value) {
       singles_.swap(*job->value);
       job->columns.reuse(std::move(*job->value));
     }
     singles_.resize(static_cast<std::size_t>(job->count));
-    add_prints(*job);
     if (told_.empty()) account_.add(job->epoch, 0, job->count, 0, 0, told_);
-    feed_->release(job);
+    taken.release();
     single_ = std::min(single_, singles_.size());
     while (single_failure_ < told_.size() && told_[single_failure_].slot < single_) ++single_failure_;
     return std::nullopt;  // next() takes them one by one
@@ -9228,14 +10025,15 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
 /// What each sample of a group counts as in the fingerprint.
 template <class Source, class... S>
 void loader<pipeline<Source, S...>>::add_prints(const job_type& job) {
-  single_prints_.resize(singles_.size());
+  single_prints_.resize(static_cast<std::size_t>(job.count));
   feed_->plan().indexes(job.order, job.first, job.count, single_prints_.data());
   for (const detail::failure& f : job.failures) {
+    if (f.slot == detail::failure::whole_batch) continue;
     std::uint64_t& index = single_prints_[static_cast<std::size_t>(f.slot)];
     if (f.action == error_action::skip) index = detail::left_out;
     if (f.action == error_action::replace) index = f.substitute;
   }
-  for (std::size_t i = 0; i < singles_.size(); ++i) single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
+  for (std::size_t i = 0; i < single_prints_.size(); ++i) single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
 }
 
 /// Counts a sample of a group in which some failed. \throws what is told in its place
@@ -13024,63 +13822,32 @@ extern const codec turbojpeg_api_codec;
 /// \file
 /// Lists a folder without a stat for each file.
 
-#include <dirent.h>
-#include <sys/stat.h>
-
 // ==== wick/read/detail/source_file.hpp
 /// \file
-/// What sources share: the form of their messages, and opening a file whose size is to be known.
+/// What sources share: the form of their messages, and opening a file that must stay as it is.
 
 // ==== wick/read/detail/file_io.hpp
 /// \file
-/// Opening and reading files: blocking, for I/O threads, and without ever blocking, for workers.
-
-#include <sys/uio.h>
-#ifdef __linux__
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#endif
+/// Opening and reading files, for threads that may block.
 
 namespace wick::detail {
 
-/// A file descriptor that closes itself.
-class file_handle {
- public:
-  file_handle() noexcept = default;
-  explicit file_handle(int fd) noexcept : fd_(fd) {}
-  file_handle(file_handle&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  file_handle& operator=(file_handle&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~file_handle() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
-
 [[noreturn]] inline void throw_io(const char* doing, int code) {
   throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
-              (code == EMFILE ? "; raise the limit on open files (ulimit -n)" : ""));
+              (code == EMFILE || code == ENFILE ? "; raise the limit on open files (ulimit -n)" : ""));
 }
 
-/// \throws wick::error
+/// \throws wick::error, also for what is no regular file
 inline file_handle open_file(const char* path) {
-  int fd;
-  do {
-    fd = ::open(path, O_RDONLY | O_CLOEXEC);
-  } while (fd < 0 && errno == EINTR);
-  if (fd < 0) throw_io("open", errno);
-  return file_handle(fd);
+  plain_file opened = open_plain(path);
+  if (opened.other != nullptr) throw error(not_a_file(opened.other));
+  if (opened.fault != 0) throw_io("open", opened.fault);
+  return std::move(opened.file);
 }
 
 /// \throws wick::error for what is no regular file
 inline std::uint64_t regular_size(const struct stat& about) {
-  if (!S_ISREG(about.st_mode)) throw error(S_ISDIR(about.st_mode) ? "is a folder, not a file" : "is no regular file");
+  if (const char* other = other_than_file(about.st_mode)) throw error(not_a_file(other));
   return static_cast<std::uint64_t>(about.st_size);
 }
 
@@ -13111,48 +13878,98 @@ inline std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint
   return done;
 }
 
-/// Opens what the kernel can open from its caches alone; nothing when it would have to wait (or can't tell).
-inline file_handle open_cached(const char* path) noexcept {
-#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED)
-  static constinit std::atomic<bool> supported{true};
-  if (!supported.load(std::memory_order_relaxed)) return {};
-  struct open_how how = {};
-  how.flags = O_RDONLY | O_CLOEXEC;
-  how.resolve = RESOLVE_CACHED;
-  const long fd = ::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
-  if (fd < 0 && errno != EAGAIN && errno != ENOENT && errno != EACCES) supported.store(false, std::memory_order_relaxed);
-  return file_handle(static_cast<int>(fd < 0 ? -1 : fd));
-#else
-  (void)path;
-  return {};
-#endif
-}
-
-/// Reads what lies in the page cache: all `size` bytes, or false.
-inline bool read_cached(int fd, std::byte* to, std::size_t size, std::uint64_t offset) noexcept {
-#if defined(__linux__) && defined(RWF_NOWAIT)
-  static constinit std::atomic<bool> supported{true};
-  if (!supported.load(std::memory_order_relaxed)) return false;
-  std::size_t done = 0;
-  while (done < size) {
-    const struct iovec part = {to + done, size - done};
-    const ssize_t n = ::preadv2(fd, &part, 1, static_cast<off_t>(offset + done), RWF_NOWAIT);
-    if (n > 0) {
-      done += static_cast<std::size_t>(n);
-      continue;
-    }
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EOPNOTSUPP) supported.store(false, std::memory_order_relaxed);
-    return false;
-  }
-  return true;
-#else
-  (void)fd, (void)to, (void)size, (void)offset;
-  return false;
-#endif
-}
-
 }  // namespace wick::detail
+
+// ==== wick/read/file_stamp.hpp
+/// \file
+/// By what read() sees that a file is no longer the one that a source has looked at.
+
+namespace wick {
+
+/// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
+/// address with each location in that file.
+struct file_stamp {
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
+  bool linked = false;                        ///< it has a name
+  bool local = false;  ///< its file system is in the hands of this machine's kernel alone
+
+  /// Of an open file. Asks the file system, so it may block. \throws wick::error for what is no regular file
+  static file_stamp of(int file) {
+    struct ::stat about {};
+    if (::fstat(file, &about) != 0) detail::throw_io("look at", errno);
+    detail::regular_size(about);
+    file_stamp out = of(about);
+    out.local = detail::is_local(file);
+    return out;
+  }
+  /// Of what fstat said; `local` stays false.
+  static file_stamp of(const struct ::stat& about) noexcept {
+#ifdef __APPLE__
+    const ::timespec& changed = about.st_mtimespec;
+#else
+    const ::timespec& changed = about.st_mtim;
+#endif
+    return {.device = static_cast<std::uint64_t>(about.st_dev),
+            .inode = static_cast<std::uint64_t>(about.st_ino),
+            .size = static_cast<std::uint64_t>(about.st_size),
+            .seconds = changed.tv_sec,
+            .nanoseconds = changed.tv_nsec,
+            .linked = about.st_nlink != 0};
+  }
+
+  /// What has happened to the file, as far as it shows; null when it is the same file, and as it was. Where
+  /// others than the kernel answer (NFS, FUSE), device and inode are numbers that may be given anew, and
+  /// don't count.
+  const char* change(const file_stamp& now) const noexcept {
+    if (local && (now.device != device || now.inode != inode)) return "was replaced";
+    if (now.size != size || now.seconds != seconds || now.nanoseconds != nanoseconds) return "was changed";
+    if (linked && !now.linked) return "was deleted or replaced";
+    return nullptr;
+  }
+};
+
+namespace detail {
+
+/// \throws wick::error "was changed since it was indexed (it had 100 bytes, and has 200); …" when it was
+inline void require_same(const file_stamp& then, const file_stamp& now, const char* since,
+                         const char* advice) {
+  const char* const what = then.change(now);
+  if (what == nullptr) return;
+  std::string sizes;
+  if (then.size != now.size)
+    sizes = " (it had " + std::to_string(then.size) + " bytes, and has " + std::to_string(now.size) + ")";
+  throw error(std::string("the file ") + what + " since it was " + since + sizes + "; " + advice);
+}
+
+/// A file that is being read: what it was when that began.
+struct file_watch {
+  file_stamp before;
+
+  /// `indexed` may be null. \throws wick::error when it is not the file that was indexed, or not a file
+  static file_watch begin(int file, const file_stamp* indexed) {
+    struct ::stat about {};
+    if (::fstat(file, &about) != 0) throw_io("look at", errno);
+    regular_size(about);
+    const file_watch out{file_stamp::of(about)};
+    if (indexed != nullptr) {
+      require_same(*indexed, out.before, "indexed",
+                   "make the source and the loader anew, and give a changed file a new name while the old "
+                   "one is read");
+    }
+    return out;
+  }
+  /// To be called when the bytes are there: whoever has changed them before is seen now. \throws wick::error
+  void end(int file, const file_stamp* indexed) {
+    const file_watch after = begin(file, indexed);
+    before.linked = false;  // whoever has it open may read it, though it has lost its name
+    require_same(before, after.before, "opened",
+                 "let its writer end before it is read, or write under another name and rename it");
+  }
+};
+
+}  // namespace detail
+}  // namespace wick
 
 namespace wick::detail {
 
@@ -13166,18 +13983,25 @@ inline error source_error(std::string_view path, std::string_view who, const std
 
 struct opened_file {
   file_handle file;
-  std::uint64_t size = 0;
+  file_stamp stamp;
 };
 
 /// \throws wick::error naming the path, also for what is no regular file
 inline opened_file open_regular(const std::string& path, std::string_view who) {
   try {
-    opened_file out{open_file(path.c_str())};
-    out.size = size_of_file(out.file.get());
+    opened_file out{open_file(path.c_str()), {}};
+    out.stamp = file_stamp::of(out.file.get());
     return out;
   } catch (const error& e) {
     throw source_error(path, who, e.what());
   }
+}
+
+/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
+inline void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who) {
+  const char* const what = opened.stamp.change(file_stamp::of(opened.file.get()));
+  if (what != nullptr)
+    throw source_error(path, who, std::string("it ") + what + " while it was read; let its writer end first");
 }
 
 }  // namespace wick::detail
@@ -13185,9 +14009,10 @@ inline opened_file open_regular(const std::string& path, std::string_view who) {
 namespace wick::detail {
 
 enum class entry_kind : unsigned char {
-  file,    ///< a regular file, or a link that leads nowhere: reading it will say so
-  folder,  ///< also through a link
-  other,   ///< a device, a socket, …
+  file,  ///< a regular file, or a link that leads nowhere: reading it will say so
+  folder,
+  link,   ///< a link to a folder
+  other,  ///< a device, a socket, …
 };
 
 inline entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
@@ -13204,14 +14029,23 @@ inline entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
   }
   struct ::stat status {};
   if (::fstatat(folder, entry.d_name, &status, 0) != 0 || S_ISREG(status.st_mode)) return entry_kind::file;
-  return S_ISDIR(status.st_mode) ? entry_kind::folder : entry_kind::other;
+  if (!S_ISDIR(status.st_mode)) return entry_kind::other;
+  if (entry.d_type == DT_LNK) return entry_kind::link;
+  // Some file systems don't say what an entry is.
+  struct ::stat own {};
+  const bool link = ::fstatat(folder, entry.d_name, &own, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(own.st_mode);
+  return link ? entry_kind::link : entry_kind::folder;
+}
+
+inline bool is_folder(entry_kind kind) noexcept {
+  return kind == entry_kind::folder || kind == entry_kind::link;
 }
 
 /// Which folder this is, whatever path led to it.
 struct folder_id {
   ::dev_t device = 0;
   ::ino_t inode = 0;
-  friend bool operator==(const folder_id&, const folder_id&) = default;
+  friend auto operator<=>(const folder_id&, const folder_id&) = default;
 };
 
 /// Calls `each(std::string_view name, entry_kind)` for all but hidden entries, in the file system's order.
@@ -13247,6 +14081,125 @@ inline std::string join_path(std::string_view folder, std::string_view name) {
   out += folder;
   if (!folder.empty() && folder.back() != '/') out += '/';
   out += name;
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/detail/walk.hpp
+/// \file
+/// All folders below a folder, and all wanted files in the order in which torchvision lists them.
+
+#include <set>
+
+namespace wick::detail {
+
+struct folder_files {
+  std::string folder;
+  std::vector<std::string> names;
+};
+
+/// Whether `name` ends with one of `extensions` (lower case), in any case; always when there are none.
+inline bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept {
+  const auto same = [](char a, char lower) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == lower; };
+  return extensions.empty() || std::any_of(extensions.begin(), extensions.end(), [&](std::string_view e) {
+           return name.size() >= e.size() &&
+                  std::equal(e.begin(), e.end(), name.end() - static_cast<std::ptrdiff_t>(e.size()),
+                             [&](char lower, char a) { return same(a, lower); });
+         });
+}
+
+/// Goes through the folders below one, links included.
+///
+/// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
+/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two kinds
+/// of link are not followed: one back to a folder above it (a circle), and, inside of what a link led to, one to
+/// a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
+class folder_walk {
+ public:
+  folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
+      : who_(who), wanted_(wanted), of_(of) {}
+
+  /// The folders, with those of their files that are wanted, in no order that means anything.
+  std::vector<folder_files> run(const std::string& start) {
+    found_.clear();
+    listed_.clear();
+    above_.clear();
+    visit(start, false);
+    // Those that fewer links lead to come first, each row by name: which of several links is the one that is
+    // followed does not depend on the order in which the file system lists them.
+    while (!links_.empty()) {
+      std::vector<link> row = std::move(links_);
+      links_.clear();
+      std::sort(row.begin(), row.end(), [](const link& a, const link& b) { return a.path < b.path; });
+      for (link& l : row) {
+        above_ = std::move(l.above);
+        struct ::stat status {};
+        const bool there = ::stat(l.path.c_str(), &status) == 0;
+        if (there && l.inside_a_link && listed_.count({status.st_dev, status.st_ino}) != 0) continue;
+        visit(l.path, true);
+      }
+    }
+    return std::move(found_);
+  }
+
+ private:
+  struct link {
+    std::string path;
+    std::vector<folder_id> above;
+    bool inside_a_link;
+  };
+
+  void visit(const std::string& folder, bool inside_a_link) {
+    folder_files here{folder, {}};
+    std::vector<std::string> below, links;
+    const folder_id self =
+        list_folder(folder.empty() ? "." : folder, who_, [&](std::string_view name, entry_kind kind) {
+          if (kind == entry_kind::folder) below.emplace_back(name);
+          if (kind == entry_kind::link) links.emplace_back(name);
+          if (kind == entry_kind::file && wanted_(name, of_)) here.names.emplace_back(name);
+        });
+    if (std::find(above_.begin(), above_.end(), self) != above_.end()) return;
+    listed_.insert(self);
+    found_.push_back(std::move(here));
+    above_.push_back(self);
+    for (const std::string& name : links) links_.push_back({join_path(folder, name), above_, inside_a_link});
+    for (const std::string& name : below) visit(join_path(folder, name), inside_a_link);
+    above_.pop_back();
+  }
+
+  std::string who_;
+  bool (*wanted_)(std::string_view, const void*);
+  const void* of_;
+  std::vector<folder_id> above_;
+  std::vector<link> links_;
+  std::set<folder_id> listed_;
+  std::vector<folder_files> found_;
+};
+
+/// All files below `folder` with one of these extensions, sorted by folder, then by name, as strings: the
+/// order of sorted(os.walk(folder)). \throws wick::error when a folder can't be listed
+inline std::vector<folder_files> walk_files(const std::string& folder, std::string_view who,
+                                            const std::vector<std::string>& extensions) {
+  folder_walk walk(
+      who,
+      [](std::string_view name, const void* of) {
+        return has_extension(name, *static_cast<const std::vector<std::string>*>(of));
+      },
+      &extensions);
+  std::vector<folder_files> found = walk.run(folder);
+  std::erase_if(found, [](const folder_files& f) { return f.names.empty(); });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.folder < b.folder; });
+  for (folder_files& f : found) std::sort(f.names.begin(), f.names.end());
+  return found;
+}
+
+/// `folder` and all folders below it.
+inline std::vector<std::string> walk_folders(const std::string& folder, std::string_view who) {
+  folder_walk walk(
+      who, [](std::string_view, const void*) { return false; }, nullptr);
+  std::vector<std::string> out;
+  for (folder_files& f : walk.run(folder)) out.push_back(std::move(f.folder));
   return out;
 }
 
@@ -13354,9 +14307,9 @@ inline std::vector<std::string> expand_braces(std::string_view pattern) {
   return done;
 }
 
-/// Collects the files that match `pattern` from its component at `from` on, below `folder`.
+/// Collects the files that match `pattern` below `folder`.
 inline void glob_into(const std::string& folder, std::string_view pattern, std::string_view who,
-                      std::vector<folder_id>& above, std::vector<std::string>& out) {
+                      std::vector<std::string>& out) {
   std::string base = folder;
   std::string_view part;
   for (;;) {  // components without a wildcard need no listing
@@ -13367,7 +14320,7 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
     pattern.remove_prefix(slash + 1);
   }
   const bool last = part.size() == pattern.size();
-  const std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
+  std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
   if (last && !has_wildcard(part)) {
     struct ::stat status {};
     std::string path = join_path(base, part);
@@ -13377,29 +14330,19 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
   struct ::stat status {};
   if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
     return;  // matches nothing
-  const bool deep = part == "**" && !last;
-  const std::string glob(part);
-  std::vector<std::string> folders;
-  const folder_id self =
-      list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
-        if (!deep && ::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
-        if (kind == entry_kind::folder && !last) folders.push_back(join_path(base, name));
-        if (kind == entry_kind::file && last) out.push_back(join_path(base, name));
-      });
-  if (!deep) {
-    for (const std::string& f : folders) {
-      std::vector<folder_id> none;
-      glob_into(f, rest, who, none, out);
-    }
+  if (part == "**" && !last) {
+    while (rest.starts_with("**/")) rest.remove_prefix(3);  // as deep as one of them
+    for (const std::string& f : walk_folders(base, who)) glob_into(f, rest, who, out);
     return;
   }
-  if (std::find(above.begin(), above.end(), self) != above.end())
-    return;  // a link to a folder that we are in
-  above.push_back(self);
-  std::vector<folder_id> none;
-  glob_into(base, rest, who, none, out);
-  for (const std::string& f : folders) glob_into(f, pattern, who, above, out);
-  above.pop_back();
+  const std::string glob(part);
+  std::vector<std::string> folders;
+  list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
+    if (::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
+    if (is_folder(kind) && !last) folders.push_back(join_path(base, name));
+    if (kind == entry_kind::file && last) out.push_back(join_path(base, name));
+  });
+  for (const std::string& f : folders) glob_into(f, rest, who, out);
 }
 
 /// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
@@ -13407,8 +14350,7 @@ inline void glob_into(const std::string& folder, std::string_view pattern, std::
 /// listed
 inline std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
   std::vector<std::string> out;
-  std::vector<folder_id> above;
-  glob_into("", pattern, who, above, out);
+  glob_into("", pattern, who, out);
   std::sort(out.begin(), out.end(),
             [](const std::string& a, const std::string& b) { return natural_less(a, b); });
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -13449,6 +14391,8 @@ inline std::vector<std::string> expand_pattern(const std::string& pattern, std::
 
 namespace wick {
 
+struct file_stamp;
+
 /// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
 /// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
 /// it in messages); else `path` is to be opened.
@@ -13459,6 +14403,10 @@ struct location {
   int file = -1;
   std::uint64_t offset = 0;
   std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
+  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
+  /// it may block.
+  const file_stamp* indexed = nullptr;
 };
 
 }  // namespace wick
@@ -13617,17 +14565,31 @@ struct idx_array {
 class idx_file {
  public:
   explicit idx_file(const std::string& path) : path_(path) {
-    const opened_file opened = open_regular(path, "idx");
+    opened_ = open_regular(path, "idx");
     unsigned char start[2] = {};
-    file_size_ = opened.size;
-    packed_ = ::pread(opened.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
-    gz_.reset(::gzopen(path.c_str(), "rbe"));
+    file_size_ = opened_.stamp.size;
+    packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
+    file_handle second(::fcntl(opened_.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
+    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
+    if (gz_ != nullptr) static_cast<void>(second.release());
     if (gz_ == nullptr) throw source_error(path_, "idx", "zlib can't open it: " + system_text(errno));
     ::gzbuffer(gz_.get(), 1 << 17);
   }
 
-  /// \throws wick::error naming the path, what was expected and what was found
+  /// Once. \throws wick::error naming the path, what was expected and what was found
   idx_array read() {
+    try {
+      idx_array out = read_all();
+      require_unchanged(opened_, path_, "idx");
+      return out;
+    } catch (const error&) {
+      require_unchanged(opened_, path_, "idx");  // that is the reason then
+      throw;
+    }
+  }
+
+ private:
+  idx_array read_all() {
     idx_array out;
     const std::uint64_t bytes = read_header(out);
     out.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
@@ -13649,7 +14611,6 @@ class idx_file {
     return out;
   }
 
- private:
   struct closer {
     void operator()(::gzFile f) const noexcept { ::gzclose(f); }
   };
@@ -13748,6 +14709,7 @@ class idx_file {
   }
 
   const std::string& path_;
+  opened_file opened_;
   std::unique_ptr<::gzFile_s, closer> gz_;
   std::uint64_t file_size_ = 0;
   bool packed_ = false;
@@ -13766,6 +14728,97 @@ class idx_file {
 
 namespace wick {
 
+namespace detail {
+
+/// How the elements of a row that don't lie side by side are put together: `run` bytes that do, again and
+/// again, over some loops. Dimensions that can be walked as one are one loop.
+class strided_walk {
+ public:
+  strided_walk() noexcept = default;
+  /// `strides` in elements.
+  strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept : run_(element) {
+    span_ = element;
+    for (std::size_t d = extents.rank(); d-- > 0;) {
+      const std::int64_t extent = extents[d], step = strides[d] * static_cast<std::int64_t>(element);
+      if (extent == 1) continue;
+      span_ += static_cast<std::size_t>((extent - 1) * step);
+      if (loops_ == 0 && step == static_cast<std::int64_t>(run_)) {
+        run_ *= static_cast<std::size_t>(extent);
+      } else if (loops_ != 0 && step == loop_[loops_ - 1].extent * loop_[loops_ - 1].step) {
+        loop_[loops_ - 1].extent *= extent;
+      } else {
+        loop_[loops_++] = {extent, step};
+      }
+    }
+  }
+  /// All elements lie side by side.
+  bool packed() const noexcept { return loops_ == 0; }
+  /// From the first byte of a row to behind its last.
+  std::size_t span() const noexcept { return span_; }
+
+  void copy(const std::byte* from, std::byte* to) const noexcept {
+    switch (loops_ == 0 ? 0 : run_) {
+      case 0:
+        std::memcpy(to, from, run_);
+        break;
+      case 1:
+        walk<1>(from, to);
+        break;
+      case 2:
+        walk<2>(from, to);
+        break;
+      case 3:
+        walk<3>(from, to);
+        break;
+      case 4:
+        walk<4>(from, to);
+        break;
+      case 8:
+        walk<8>(from, to);
+        break;
+      case 12:
+        walk<12>(from, to);
+        break;
+      case 16:
+        walk<16>(from, to);
+        break;
+      default:
+        walk<0>(from, to);
+    }
+  }
+
+ private:
+  struct loop {
+    std::int64_t extent = 0, step = 0;  // step in bytes
+  };
+
+  /// `Run` is run_ where the compiler shall know it.
+  template <std::size_t Run>
+  void walk(const std::byte* from, std::byte* to) const noexcept {
+    const std::size_t run = Run != 0 ? Run : run_;
+    std::array<std::int64_t, shape::max_rank + 1> at{};
+    for (;;) {
+      const std::byte* p = from;
+      for (std::int64_t i = loop_[0].extent; i > 0; --i, p += loop_[0].step, to += run) {
+        std::memcpy(to, p, Run != 0 ? Run : run);
+      }
+      std::size_t l = 1;
+      for (; l < loops_; ++l) {
+        from += loop_[l].step;
+        if (++at[l] < loop_[l].extent) break;
+        from -= loop_[l].extent * loop_[l].step;
+        at[l] = 0;
+      }
+      if (l >= loops_) return;
+    }
+  }
+
+  std::array<loop, shape::max_rank + 1> loop_{};  // the innermost first
+  std::size_t loops_ = 0, run_ = 0, span_ = 0;
+};
+
+}  // namespace detail
+
 /// What all rows of an array in memory have in common.
 struct row_format {
   /// \throws wick::error for an extent below 1
@@ -13776,10 +14829,19 @@ struct row_format {
         throw error("wick: a row of shape " + to_string(of) + " has no elements; extents are at least 1");
     }
   }
+  /// Of rows whose elements lie `strides` elements apart, one stride for each extent, none negative.
+  row_format(const shape& of, dtype element, const shape& strides) : row_format(of, element) {
+    walk = detail::strided_walk(of, strides, size_of(element));
+    packed = walk.packed();
+  }
+  /// From the first byte of a row in the array to behind its last.
+  std::size_t span() const noexcept { return packed ? bytes : walk.span(); }
 
   shape extents;  ///< of one row: [28, 28] in an array [60000, 28, 28]
   dtype type;
-  std::size_t bytes;  ///< of one row
+  bool packed = true;  ///< its elements lie side by side in the array, the last dimension fastest
+  std::size_t bytes;   ///< of one row, packed
+  detail::strided_walk walk;
 };
 
 /// One row of an array in memory. Two pointers, both into its source, which outlives it.
@@ -13788,23 +14850,42 @@ class memory_view {
   memory_view() noexcept = default;
   memory_view(const std::byte* data, const row_format& format) noexcept : data_(data), format_(&format) {}
 
-  const std::byte* data() const noexcept { return data_; }
+  /// The elements, side by side. \throws wick::error when they don't lie so in the array: write_to() copies
+  /// them
+  const std::byte* data() const {
+    if (!format_->packed) refuse();
+    return data_;
+  }
+  /// Bytes that write_to() writes.
   std::size_t size() const noexcept { return format_->bytes; }
   const shape& extents() const noexcept { return format_->extents; }
   dtype type() const noexcept { return format_->type; }
-  void write_to(slot to) const noexcept { std::memcpy(to.data, data_, format_->bytes); }
+  void write_to(slot to) const noexcept {
+    if (format_->packed) [[likely]]
+      std::memcpy(to.data, data_, format_->bytes);
+    else
+      format_->walk.copy(data_, to.data);
+  }
 
-  /// The elements as what they are. \throws wick::error when `T` is not their type
+  /// The elements as what they are. \throws wick::error when `T` is not their type, or they don't lie side by
+  /// side
   template <class T>
   const T* as() const {
     if (dtype_of<T>() != type()) {
       throw error("wick::memory_view: elements are " + std::string(name_of(type())) + ", not " +
                   std::string(name_of(dtype_of<T>())));
     }
-    return reinterpret_cast<const T*>(data_);
+    return reinterpret_cast<const T*>(data());
   }
 
  private:
+  [[noreturn, gnu::noinline]] void refuse() const {
+    throw error(
+        "wick::memory_view: the elements of a row " + to_string(extents()) +
+        " don't lie side by side; make the array contiguous before it becomes a source, or copy the row "
+        "by write_to(), into size() bytes");
+  }
+
   const std::byte* data_ = nullptr;
   const row_format* format_ = nullptr;
 };
@@ -14038,65 +15119,6 @@ static_assert(source<idx>);
 /// \file
 /// A source of pictures that lie in one sub-folder per class, as for torchvision's ImageFolder.
 
-// ==== wick/read/detail/walk.hpp
-/// \file
-/// All wanted files below a folder, in the order in which torchvision lists them.
-
-namespace wick::detail {
-
-struct folder_files {
-  std::string folder;
-  std::vector<std::string> names;  // sorted
-};
-
-/// Whether `name` ends with one of `extensions` (lower case), in any case; always when there are none.
-inline bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept {
-  const auto same = [](char a, char lower) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == lower; };
-  return extensions.empty() || std::any_of(extensions.begin(), extensions.end(), [&](std::string_view e) {
-           return name.size() >= e.size() &&
-                  std::equal(e.begin(), e.end(), name.end() - static_cast<std::ptrdiff_t>(e.size()),
-                             [&](char lower, char a) { return same(a, lower); });
-         });
-}
-
-class file_walk {
- public:
-  file_walk(std::string_view who, const std::vector<std::string>& extensions)
-      : who_(who), extensions_(extensions) {}
-
-  /// Sorted by folder, then by name, as strings: the order of sorted(os.walk(folder)).
-  std::vector<folder_files> run(const std::string& folder) {
-    found_.clear();
-    visit(folder);
-    std::sort(found_.begin(), found_.end(), [](const auto& a, const auto& b) { return a.folder < b.folder; });
-    return std::move(found_);
-  }
-
- private:
-  void visit(const std::string& folder) {
-    folder_files here{folder, {}};
-    std::vector<std::string> below;
-    const folder_id self = list_folder(folder, who_, [&](std::string_view name, entry_kind kind) {
-      if (kind == entry_kind::folder) below.emplace_back(name);
-      if (kind == entry_kind::file && has_extension(name, extensions_)) here.names.emplace_back(name);
-    });
-    if (std::find(above_.begin(), above_.end(), self) != above_.end())
-      return;  // a link to a folder that we are in
-    std::sort(here.names.begin(), here.names.end());
-    if (!here.names.empty()) found_.push_back(std::move(here));
-    above_.push_back(self);
-    for (const std::string& name : below) visit(join_path(folder, name));
-    above_.pop_back();
-  }
-
-  std::string who_;
-  const std::vector<std::string>& extensions_;
-  std::vector<folder_id> above_;
-  std::vector<folder_files> found_;
-};
-
-}  // namespace wick::detail
-
 namespace wick {
 
 struct image_folder_options {
@@ -14109,9 +15131,10 @@ struct image_folder_options {
 
 /// ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of their names, and a
 /// sample's target is the index of its class. Order, targets and extensions are those of torchvision, except
-/// that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are followed; a circle of
-/// links is entered once. Files directly in ROOT are no samples.
-/// The folders are listed once, here; 8 bytes and the path are kept for each sample.
+/// that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are followed, and a folder
+/// with several names counts under each. Two links are not followed: one that leads back to a folder above
+/// it, and one to a folder that was already listed, when a link led to where it lies. Files directly in ROOT
+/// are no samples. The folders are listed once, here; 8 bytes and the path are kept for each sample.
 class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
@@ -14125,10 +15148,11 @@ class image_folder {
     auto data = std::make_shared<table>();
     data->root_size = folder.size();
     data->classes = list_classes(folder, options);
-    detail::file_walk walk("image_folder", options.extensions);
     for (const std::string& name : data->classes) {
       const std::string path = detail::join_path(folder, name);
-      if (!keep(*data, walk.run(path)) && !options.allow_empty) throw no_pictures(path, options);
+      const std::vector<detail::folder_files> found =
+          detail::walk_files(path, "image_folder", options.extensions);
+      if (!keep(*data, found) && !options.allow_empty) throw no_pictures(path, options);
     }
     if (data->samples.empty()) throw no_pictures(folder, options);
     data->samples.shrink_to_fit();
@@ -14167,7 +15191,7 @@ class image_folder {
     std::vector<std::string> classes;
     std::uint64_t pictures = 0;
     detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
-      if (kind == detail::entry_kind::folder) classes.emplace_back(name);
+      if (detail::is_folder(kind)) classes.emplace_back(name);
       if (kind == detail::entry_kind::file && detail::has_extension(name, options.extensions)) ++pictures;
     });
     if (classes.empty() && pictures == 0) {
@@ -14234,6 +15258,272 @@ static_assert(source<image_folder>);
 // ==== wick/read/read.hpp
 /// \file
 /// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
+
+// ==== wick/read/detail/cached_read.hpp
+/// \file
+/// Reading what lies in the page cache, for workers: nothing here ever waits.
+
+#include <sys/uio.h>
+#ifdef __linux__
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+
+// ==== wick/read/detail/known_places.hpp
+/// \file
+/// What this process has found out about folders and devices, for workers that may not ask.
+
+namespace wick::detail {
+
+/// A map of 64 bits to 64 bits that only grows. Any thread, at any time: it neither locks nor moves an entry,
+/// so a forked child may go on with it. What finds no room any more, or no memory, is forgotten.
+class growing_map {
+ public:
+  /// 0 when nothing was noted.
+  std::uint64_t find(std::uint64_t key) const noexcept {
+    for (std::size_t l = 0; l < levels; ++l) {
+      const entry* const table = tables_[l].load(std::memory_order_acquire);
+      if (table == nullptr) return 0;
+      for (std::size_t p = 0; p < probes; ++p) {
+        const entry& e = table[place(key, l, p)];
+        const std::uint64_t there = e.key.load(std::memory_order_acquire);
+        if (there == key) return e.value.load(std::memory_order_relaxed);
+        if (there == 0) return 0;
+      }
+    }
+    return 0;
+  }
+  /// `key` is not 0.
+  void note(std::uint64_t key, std::uint64_t value) noexcept {
+    for (std::size_t l = 0; l < levels; ++l) {
+      entry* table = tables_[l].load(std::memory_order_acquire);
+      if (table == nullptr) {
+        entry* const mine = new (std::nothrow) entry[slots(l)];
+        if (mine == nullptr) return;
+        if (tables_[l].compare_exchange_strong(table, mine, std::memory_order_acq_rel))
+          table = mine;
+        else
+          delete[] mine;
+      }
+      for (std::size_t p = 0; p < probes; ++p) {
+        entry& e = table[place(key, l, p)];
+        std::uint64_t there = e.key.load(std::memory_order_acquire);
+        if (there == 0 && e.key.compare_exchange_strong(there, key, std::memory_order_acq_rel)) there = key;
+        if (there != key) continue;
+        e.value.store(value, std::memory_order_relaxed);
+        return;
+      }
+    }
+  }
+
+ private:
+  struct entry {
+    std::atomic<std::uint64_t> key{0}, value{0};
+  };
+  static constexpr std::size_t levels = 7, probes = 4;  // 256 entries, and four times as many a level
+  static constexpr std::size_t slots(std::size_t level) noexcept { return std::size_t{256} << (2 * level); }
+  static std::size_t place(std::uint64_t key, std::size_t level, std::size_t probe) noexcept {
+    return (static_cast<std::size_t>(key >> 8) + probe) & (slots(level) - 1);
+  }
+
+  std::atomic<entry*> tables_[levels] = {};
+};
+
+/// Which folders lie on a local file system, by the way they are written, and which devices can't say what is
+/// in the page cache. Found out by the threads that may block, at the first file of a folder.
+class known_places {
+ public:
+  static known_places& all() noexcept {
+    static constinit known_places places;
+    return places;
+  }
+
+  static std::uint64_t folder_of(std::string_view path) noexcept {
+    const std::size_t slash = path.rfind('/');
+    fingerprint_hash h;
+    return h.add(slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1)).value() |
+           1;
+  }
+
+  enum kind : unsigned char { unknown, remote, local };
+  struct place {
+    kind what = unknown;
+    std::uint64_t device = 0;  ///< of a local one's files
+  };
+  place find(std::uint64_t folder) const noexcept {
+    const std::uint64_t value = folders_.find(folder);
+    return value < 2 ? place{static_cast<kind>(value), 0} : place{local, value - 2};
+  }
+  void note_local(std::uint64_t folder, std::uint64_t device) noexcept { folders_.note(folder, device + 2); }
+  void note_remote(std::uint64_t folder) noexcept { folders_.note(folder, remote); }
+  void forget(std::uint64_t folder) noexcept { folders_.note(folder, unknown); }
+
+  bool tells_what_is_cached(std::uint64_t device) const noexcept { return silent_.find(device + 1) == 0; }
+  void note_silent(std::uint64_t device) noexcept { silent_.note(device + 1, 1); }
+
+ private:
+  growing_map folders_, silent_;
+};
+
+}  // namespace wick::detail
+
+#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
+#define WICK_DETAIL_CACHED_READS 1
+#endif
+
+namespace wick::detail {
+
+#ifdef WICK_DETAIL_CACHED_READS
+
+/// Whether an attempt that failed so says that the kernel, or a sandbox, does not have the call at all. Any
+/// other failure is that of one file, or of one moment.
+constexpr bool is_call_missing(int fault) noexcept {
+  return fault == ENOSYS || fault == EPERM || fault == EINVAL || fault == E2BIG || fault == EACCES;
+}
+
+inline int open_from_caches(const char* path, std::uint64_t flags) noexcept {
+  struct open_how how = {};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_CACHED;
+  return static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
+}
+
+/// Tried once, with a path that there is no other reason to refuse.
+inline bool can_open_from_caches() noexcept {
+  static const bool can = [] {
+    const file_handle root(open_from_caches("/", O_PATH));
+    return root || !is_call_missing(errno);
+  }();
+  return can;
+}
+
+#endif
+
+/// Tells the workers where a file lies that an I/O thread has opened by this path. May block.
+inline void note_place(const char* path, int file) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  known_places& known = known_places::all();
+  const std::uint64_t folder = known_places::folder_of(path);
+  const known_places::place there = known.find(folder);
+  struct ::stat about {};
+  if (there.what == known_places::remote || ::fstat(file, &about) != 0) return;
+  const auto device = static_cast<std::uint64_t>(about.st_dev);
+  if (there.what == known_places::local && there.device == device) return;
+  // What a link leads to says nothing of the folder that it lies in.
+  struct ::stat name {};
+  if (::lstat(path, &name) != 0 || S_ISLNK(name.st_mode)) return;
+  if (is_local(file))
+    known.note_local(folder, device);
+  else
+    known.note_remote(folder);
+#else
+  (void)path, (void)file;
+#endif
+}
+
+/// Reads the parts of one sample, as far as that needs no waiting.
+///
+/// The kernel can be asked to look a path up in its caches alone, but it then opens the file as always, and a
+/// file system that isn't local sends that to a server or a program. So only files of local file systems are
+/// tried: those whose source has looked (location::indexed), and those by whose path an I/O thread has read a
+/// neighbor. A link in the last part of a path may lead anywhere, and is left to the I/O threads.
+class cached_reader {
+ public:
+  /// How many bytes lie there; false when that can't be told now. Opens the file, one a reader.
+  bool measure(const location& where, std::uint64_t& length) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+    length = where.length;
+    if (where.indexed != nullptr && !may_read(where.indexed->local, where.indexed->device)) return false;
+    if (where.file >= 0) {
+      if (where.indexed == nullptr) return false;
+      if (length == location::whole) length = up_to(where.indexed->size, where.offset);
+      return true;
+    }
+    if (!open(where)) return false;
+    if (length == location::whole) length = up_to(opened_.size, where.offset);
+    return true;
+#else
+    (void)where, (void)length;
+    return false;
+#endif
+  }
+
+  /// After measure(). All `size` bytes, or false.
+  bool read(const location& where, std::byte* to, std::size_t size) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+    const int file = where.file >= 0 ? where.file : own_.get();
+    if (file != last_ && !unchanged()) return false;
+    last_ = file;
+    before_ = where.file >= 0 ? *where.indexed : opened_;
+    for (std::size_t done = 0; done < size;) {
+      const struct ::iovec part = {to + done, size - done};
+      const ::ssize_t n = ::preadv2(file, &part, 1, static_cast<::off_t>(where.offset + done), RWF_NOWAIT);
+      if (n > 0) {
+        done += static_cast<std::size_t>(n);
+        continue;
+      }
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM))
+        known_places::all().note_silent(before_.device);
+      return false;
+    }
+    return true;
+#else
+    (void)where, (void)to, (void)size;
+    return false;
+#endif
+  }
+
+  /// After the last read(): whether what was read is what had been measured or indexed. Else the slow way
+  /// says what happened.
+  bool unchanged() const noexcept {
+    struct ::stat about {};
+    return last_ < 0 || (::fstat(last_, &about) == 0 && before_.change(file_stamp::of(about)) == nullptr);
+  }
+
+ private:
+#ifdef WICK_DETAIL_CACHED_READS
+  static std::uint64_t up_to(std::uint64_t size, std::uint64_t offset) noexcept {
+    return size > offset ? size - offset : 0;
+  }
+  static bool may_read(bool local, std::uint64_t device) noexcept {
+    return local && known_places::all().tells_what_is_cached(device);
+  }
+
+  bool open(const location& where) noexcept {
+    if (!can_open_from_caches()) return false;
+    known_places& known = known_places::all();
+    std::uint64_t folder = 0;
+    if (where.indexed == nullptr) {
+      folder = known_places::folder_of(where.path);
+      const known_places::place there = known.find(folder);
+      if (!may_read(there.what == known_places::local, there.device)) return false;
+      opened_.device = there.device;
+    } else {
+      opened_.device = where.indexed->device;
+    }
+    own_ = file_handle(open_from_caches(where.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+    struct ::stat about {};
+    if (!own_ || ::fstat(own_.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
+    const std::uint64_t device = opened_.device;
+    opened_ = file_stamp::of(about);
+    opened_.local = true;
+    if (opened_.device == device)
+      return where.indexed == nullptr || where.indexed->change(opened_) == nullptr;
+    if (folder != 0) known.forget(folder);  // something else was mounted there
+    return false;
+  }
+#endif
+
+  file_handle own_;
+  file_stamp opened_;
+  int last_ = -1;
+  file_stamp before_;
+};
+
+}  // namespace wick::detail
+
+#undef WICK_DETAIL_CACHED_READS
 
 // ==== wick/read/record.hpp
 /// \file
@@ -14379,8 +15669,9 @@ class location_reader {
   /// more
   bytes read(const location& where, std::uint64_t length) {
     const int file = where.file >= 0 ? where.file : open(where.path);
+    file_watch watch = file_watch::begin(file, where.indexed);
     if (where.length == location::whole) {
-      const std::uint64_t size = size_of_file(file);
+      const std::uint64_t size = watch.before.size;
       if (size != where.offset + length) {
         throw error("has " + std::to_string(size) + " bytes, and had " +
                     std::to_string(where.offset + length) +
@@ -14389,6 +15680,7 @@ class location_reader {
     }
     bytes out(static_cast<std::size_t>(length));
     const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
+    watch.end(file, where.indexed);
     if (n != out.size()) {
       throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
                   std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
@@ -14403,6 +15695,7 @@ class location_reader {
       opened_ = nullptr;
       own_ = open_file(path);
       opened_ = path;
+      note_place(path, own_.get());
     }
     return own_.get();
   }
@@ -14527,22 +15820,14 @@ class [[nodiscard]] read_operation {
 
  private:
   bool try_cached() {
-    // Of a record only what is open already: one descriptor at a time is enough for a sample.
-    detail::file_handle own;
-    int opened = -1;
+    detail::cached_reader reader;
     bool at_hand = true;
     typename shape::lengths known{};
-    const std::uint64_t total = shape::measure(where_, known, [&](const location& l) -> std::uint64_t {
-      if (l.file < 0) {
-        if constexpr (std::is_same_v<From, location>) own = detail::open_cached(l.path);
-        if (!own) at_hand = false;
-        opened = own.get();
-      } else if constexpr (!std::is_same_v<From, location>) {
-        if (l.length == location::whole) at_hand = false;
-      }
-      if (!at_hand || l.length != location::whole) return l.length;
-      const std::uint64_t size = detail::size_of_file(l.file < 0 ? opened : l.file);
-      return size > l.offset ? size - l.offset : 0;
+    const std::uint64_t total = shape::measure(where_, known, [&](const location& l) {
+      // Of a record only what is open already: one descriptor at a time is enough for a sample.
+      std::uint64_t length = 0;
+      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, location>) && reader.measure(l, length);
+      return length;
     });
     if (!at_hand) return false;
     detail::check_size(total, options_);
@@ -14552,11 +15837,12 @@ class [[nodiscard]] read_operation {
     to got = shape::read(where_, known, [&](const location& l, std::uint64_t length) {
       if (!all) return bytes();
       bytes one(static_cast<std::size_t>(length));
-      all = detail::read_cached(l.file < 0 ? opened : l.file, one.data(), one.size(), l.offset);
+      all = reader.read(l, one.data(), one.size());
       return one;
     });
-    if (all) out_ = std::move(got);
-    return all;
+    if (!all || !reader.unchanged()) return false;
+    out_ = std::move(got);
+    return true;
   }
 
   From where_;
@@ -15075,6 +16361,7 @@ class tar_index {
         open_(shards.size()),
         shards_(std::move(shards)) {
     keys_.resize(shards_.size());
+    stamps_.resize(shards_.size());
     for (std::size_t s = 0; s < shards_.size(); ++s) {
       try {
         add_shard(s);
@@ -15106,6 +16393,8 @@ class tar_index {
 
   const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
   int file(std::uint64_t i) const noexcept { return open_[samples_[i].shard]; }
+  /// What the shard was when it was indexed.
+  const file_stamp* stamp(std::uint64_t i) const noexcept { return &stamps_[samples_[i].shard]; }
   std::string_view key(std::uint64_t i) const noexcept {
     return keys_[samples_[i].shard].data() + samples_[i].key;
   }
@@ -15147,7 +16436,8 @@ class tar_index {
   void add_shard(std::size_t shard) {
     const std::string& path = shards_[shard];
     opened_file opened = open_regular(path, "tar");
-    tar_scan scan(path, opened.file.get(), opened.size);
+    stamps_[shard] = opened.stamp;
+    tar_scan scan(path, opened.file.get(), opened.stamp.size);
     tar_entry entry;
     gathered now;
     bool any = false;
@@ -15168,6 +16458,7 @@ class tar_index {
       take(scan, entry, now, name.substr(dot + 1), path);
     }
     if (any) close(shard, now);
+    require_unchanged(opened, path, "tar");
     keys_[shard].shrink_to_fit();
     bytes_scanned_ += scan.bytes_read();
     open_.keep(std::move(opened.file));
@@ -15260,6 +16551,7 @@ class tar_index {
   incomplete policy_;
   open_shards open_;
   std::vector<std::string> shards_;
+  std::vector<file_stamp> stamps_;
   std::vector<std::string> keys_;  // a shard's keys, NUL after each
   std::vector<place> samples_;
   std::vector<member> members_;
@@ -15316,7 +16608,7 @@ class tar_samples {
   std::uint64_t size() const noexcept { return index_->size(); }
   sample<location, std::int64_t> at(std::uint64_t i) const noexcept {
     const detail::tar_index::member& m = *index_->at(i);
-    return {{index_->path(i), index_->file(i), m.offset, m.length}, index_->target(i)};
+    return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
   }
   std::string key(std::uint64_t i) const {
     return printable(index_->path(i)) + ": " + printable(index_->key(i));
@@ -15347,7 +16639,7 @@ class tar_records {
     record<location> out(index_->key(i), index_->fields());
     const detail::tar_index::member* m = index_->at(i);
     for (std::size_t f = 0; f < index_->members(); ++f) {
-      out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length});
+      out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});
     }
     return out;
   }
@@ -15369,7 +16661,8 @@ static_assert(source<tar_records>);
 /// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part;
 /// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
 /// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
-/// are passed over. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted
+/// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is read from it.
+/// \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted
 /// member is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
 inline tar_samples tar(shard_list shards, tar_options options = {}) {
   return tar_samples(std::move(shards), options);
@@ -15986,10 +17279,10 @@ struct future_state {
 };
 
 template <class T>
-detached run_for(std::shared_ptr<future_state<T>> state, task<T> t) {
+detached run_for(std::shared_ptr<future_state<T>> state, task<void> settling) {
   co_await state->on->schedule();
   {
-    const task<void> all = settle(std::move(t), &state->result);
+    const task<void> all = std::move(settling);  // gone before anybody is told
     co_await all;
   }
   std::lock_guard lock(state->mutex);
@@ -16060,7 +17353,8 @@ namespace detail {
 template <class T>
 future<T> start(executor& ex, task<T> t) {
   auto state = std::make_shared<future_state<T>>(ex);
-  resume(run_for<T>(state, std::move(t)).handle);
+  task<void> settling = settle(std::move(t), &state->result);  // here, where want of memory can be told
+  resume(run_for<T>(state, std::move(settling)).handle);
   return future<T>(std::move(state));
 }
 
@@ -16212,9 +17506,9 @@ struct sync_state {
 };
 
 template <class T>
-detached sync_run(task<T> t, sync_state<T>* state) {
+detached sync_run(task<void> settling, sync_state<T>* state) {
   {
-    const task<void> all = settle(std::move(t), &state->result);
+    const task<void> all = std::move(settling);  // gone before the waiting thread is told
     co_await all;
   }
   state->done.set();  // the waiting thread may leave at once: nothing of `state` is touched after this
@@ -16229,7 +17523,8 @@ template <class T>
 T sync_wait(task<T> t) {
   static_assert(!std::is_reference_v<T>, "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
   detail::sync_state<T> state;
-  detail::resume(detail::sync_run<T>(std::move(t), &state).handle);
+  task<void> settling = detail::settle(std::move(t), &state.result);  // here, where want of memory can be told
+  detail::resume(detail::sync_run<T>(std::move(settling), &state).handle);
   state.done.wait();
   return state.result.take();
 }
@@ -16615,8 +17910,15 @@ struct field_access<at::Tensor> {
       throw error("a tensor on " + t.device().str() + " can't be batched; keep samples on the CPU and write transfer() "
                   "behind batch()");
     }
-    const at::Tensor packed = t.resolve_neg().contiguous();  // the view at::imag gives of a conjugate is to be negated
-    std::memcpy(where.data, packed.data_ptr(), static_cast<std::size_t>(packed.nbytes()));
+    const at::Tensor plain = t.resolve_neg();  // the view at::imag gives of a conjugate is to be negated
+    if (plain.is_contiguous()) {
+      std::memcpy(where.data, plain.data_ptr(), static_cast<std::size_t>(plain.nbytes()));
+    } else if (plain.numel() != 0) {
+      shape strides;
+      for (const std::int64_t s : plain.strides()) strides.push_back(s);
+      const row_format format(shape_of(plain), dtype_of(plain.scalar_type()), strides);
+      memory_view(static_cast<const std::byte*>(plain.data_ptr()), format).write_to(where);
+    }
   }
 };
 static_assert(batchable<at::Tensor>);
@@ -16725,14 +18027,15 @@ std::vector<std::byte> read_state(Archive& from, const std::string& key = "wick"
 namespace wick {
 
 struct tensor_output {
-  /// What at::from_blob() does, with less to allocate here and free in the loop's thread: batches of small samples are
-  /// made in microseconds.
+  /// What at::from_blob() does, with less to allocate here and free in the loop's thread: batches of small
+  /// samples are made in microseconds. And the storage owns a pinned block as if Torch had made it: Torch
+  /// knows it by its context when something copies from it, be it from a view, and uses it anew only when the
+  /// device is done with that.
   static at::Tensor make(slab memory, const column_description& about) {
     const shape sizes = about.extents(), strides = about.strides();
     const std::size_t bytes = static_cast<std::size_t>(sizes.count()) * size_of(about.type);
-    std::byte* const data = memory.data();
-    c10::DataPtr owner(
-        data, memory.release(), [](void* block) { slab::give_back(static_cast<slab::block*>(block)); }, at::kCPU);
+    const memory_block block = memory.detach();
+    c10::DataPtr owner(block.data, block.context, block.free, at::kCPU);
     at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(
         c10::Storage(c10::Storage::use_byte_size_t(), bytes, std::move(owner)),
         c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(scalar_type_of(about.type)));
@@ -16788,51 +18091,56 @@ inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, co
 /// \file
 /// pin(): batches are written into page-locked memory, from which a device copies without the host's help.
 
-#include <unordered_map>
-
 #include <ATen/core/ivalue.h>  // what empty.h includes needs it complete first: clang, C++20 and LibTorch 1.13
 #include <ATen/ops/empty.h>
 
 namespace wick {
 
-/// Blocks from Torch's own page-locked allocator; ordinary memory where there is no accelerator.
+/// Blocks from Torch's own page-locked allocator, which gets them back as soon as they are dropped: it knows
+/// which streams copy from a block, and gives it out again only when these are done. Ordinary memory where
+/// there is no accelerator.
 class pinned_slab_memory final : public slab_memory {
  public:
+  /// Torch pins through the context of some device; where there is none yet it makes one, on the current
+  /// device of the thread that asks. That is the thread here, which has set its device, and not a worker.
   pinned_slab_memory() noexcept {
     try {
-      (void)at::empty({1}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
-      pins_ = true;
+      const at::Tensor some = at::empty({1}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+      allocator_ = some.storage().allocator();
     } catch (const std::exception&) {  // Torch says so when there is no accelerator, or none that pins
     }
   }
-  bool pins() const noexcept { return pins_; }
+  bool pins() const noexcept { return allocator_ != nullptr; }
+  bool recycles() const noexcept override { return pins(); }
 
-  std::byte* allocate(std::size_t bytes) override {
-    if (!pins_) return host_.allocate(bytes);
-    at::Tensor block =
-        at::empty({static_cast<std::int64_t>(bytes)}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
-    auto* const data = static_cast<std::byte*>(block.data_ptr());
-    std::lock_guard lock(mutex_);
-    blocks_.emplace(data, std::move(block));
-    return data;
-  }
-  void release(std::byte* data, std::size_t bytes) noexcept override {
-    if (!pins_) return host_.release(data, bytes);
-    std::lock_guard lock(mutex_);
-    blocks_.erase(data);
+  memory_block allocate(std::size_t bytes) override {
+    if (!pins()) return host_.allocate(bytes);
+    c10::DataPtr block = allocator_->allocate(bytes);
+    if (block.get() == nullptr) throw std::bad_alloc();
+    auto* const data = static_cast<std::byte*>(block.get());
+    const c10::DeleterFnPtr free = block.get_deleter();
+    return {data, block.release_context(), free};
   }
 
  private:
-  bool pins_ = false;
+  c10::Allocator* allocator_ = nullptr;  // it lives as long as the process
   host_slab_memory host_;
-  std::mutex mutex_;
-  std::unordered_map<std::byte*, at::Tensor> blocks_;
 };
 
 class pin_stage {
  public:
   using stage_kind = on_batch;
   static constexpr std::string_view name = "pin";
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool blocks = !(requires { Before::keeps_samples; } || ...);
+    static_assert(blocks,
+                  "wick: pin() says in what memory batch(n) makes its batches, and group(n) makes none, its "
+                  "samples stay "
+                  "where they are; write batch(n) in its place, or leave pin() out");
+    return blocks;
+  }
 
   /// The loader takes the memory of its batches from here: nothing is copied to be pinned.
   std::shared_ptr<wick::slab_memory> slab_memory() {
@@ -16853,8 +18161,10 @@ class pin_stage {
 };
 static_assert(stage_of<pin_stage, on_batch>);
 
-/// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes. Without an
-/// accelerator they stay in ordinary memory, and the report says so.
+/// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes; or
+/// the loop itself, by `batch.data.to(torch::kCUDA, /*non_blocking=*/true)`. The batch may be dropped at
+/// once: what the device has yet to read is not written before that, as with any pinned tensor of Torch's.
+/// Without an accelerator batches stay in ordinary memory, and the report says so.
 inline pin_stage pin() { return {}; }
 
 }  // namespace wick
@@ -16863,40 +18173,64 @@ inline pin_stage pin() { return {}; }
 /// \file
 /// Tensors in memory as a source, as TensorDataset in Python: row i is sample i.
 
+#include <c10/core/Layout.h>
+
 namespace wick {
 
 namespace detail {
 
-/// The rows of a tensor [N, …], packed, on the CPU.
+/// The rows of a tensor [N, …] on the CPU, where they lie: each is copied when it is written into its slot.
 class tensor_rows {
  public:
   tensor_rows(const at::Tensor& t, const char* what) {
-    if (!t.defined() || t.dim() == 0) {
-      throw error(std::string("tensors: ") + what + " has no first dimension to take samples from");
-    }
+    const std::string name = std::string("tensors: ") + what;
+    if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
     if (!t.device().is_cpu()) {
-      throw error(std::string("tensors: ") + what + " is on " + t.device().str() + "; the source reads from the CPU, "
-                  "transfer() takes batches to the device");
+      throw error(name + " is on " + t.device().str() +
+                  "; the source reads from the CPU, transfer() takes batches to the device");
     }
-    tensor_ = t.contiguous();
+    if (t.layout() != at::kStrided) {
+      throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
+    }
+    const dtype type = dtype_of(t.scalar_type());
+    tensor_ = t.resolve_neg();
     count_ = static_cast<std::uint64_t>(tensor_.size(0));
-    shape row;
-    for (std::int64_t d = 1; d < tensor_.dim(); ++d) row.push_back(tensor_.size(d));
-    format_ = std::make_shared<const row_format>(row, dtype_of(tensor_.scalar_type()));
+    shape row, strides;
+    for (std::int64_t d = 1; d < tensor_.dim(); ++d) {
+      row.push_back(tensor_.size(d));
+      strides.push_back(tensor_.stride(d));
+    }
+    format_ = std::make_shared<const row_format>(row, type, strides);
     data_ = static_cast<const std::byte*>(tensor_.data_ptr());
-    bytes_ = format_->bytes;
+    step_ = static_cast<std::size_t>(tensor_.stride(0)) * size_of(type);
+    span_ = format_->span();
   }
   std::uint64_t size() const noexcept { return count_; }
-  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * bytes_, *format_}; }
-  void prefetch(std::uint64_t i) const noexcept {
-    prefetch_bytes(data_ + i * bytes_, bytes_);
+  memory_view at(std::uint64_t i) const noexcept { return {data_ + i * step_, *format_}; }
+  void prefetch(std::uint64_t i) const noexcept { prefetch_bytes(data_ + i * step_, span_); }
+  std::int64_t integer(std::uint64_t i) const noexcept {
+    return *reinterpret_cast<const std::int64_t*>(data_ + i * step_);
   }
-  const std::int64_t* integers() const noexcept { return reinterpret_cast<const std::int64_t*>(data_); }
+  void prefetch_integer(std::uint64_t i) const noexcept {
+    prefetch_bytes(data_ + i * step_, sizeof(std::int64_t));
+  }
+  /// Of how many there are, of what kind, and of the first 64 KiB: the same for the same numbers, however
+  /// they lie.
   std::uint64_t fingerprint() const {
     fingerprint_hash h;
     h.add(count_).add(static_cast<std::uint64_t>(format_->type));
     for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
-    h.add(std::string_view(reinterpret_cast<const char*>(data_), std::min<std::size_t>(count_ * bytes_, 1 << 16)));
+    const std::size_t bytes = format_->bytes;
+    const std::size_t most = std::min<std::size_t>(count_ * bytes, 1 << 16);
+    if (format_->packed && (step_ == bytes || most <= bytes)) {
+      h.add(std::string_view(reinterpret_cast<const char*>(data_), most));
+    } else {
+      std::vector<std::byte> rows((most + bytes - 1) / bytes * bytes);
+      for (std::size_t at = 0; at < rows.size(); at += bytes) {
+        this->at(at / bytes).write_to({rows.data() + at, false});
+      }
+      h.add(std::string_view(reinterpret_cast<const char*>(rows.data()), most));
+    }
     return h.value();
   }
 
@@ -16904,7 +18238,7 @@ class tensor_rows {
   at::Tensor tensor_;
   std::shared_ptr<const row_format> format_;
   const std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
+  std::size_t step_ = 0, span_ = 0;  // bytes from one row to the next, from a row's first to behind its last
   std::uint64_t count_ = 0;
 };
 
@@ -16922,11 +18256,11 @@ class labelled_tensors {
   }
   std::uint64_t size() const noexcept { return data_.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
-    return {data_.at(i), targets_.integers()[i]};
+    return {data_.at(i), targets_.integer(i)};
   }
   void prefetch(std::uint64_t i) const noexcept {
     data_.prefetch(i);
-    prefetch_bytes(targets_.integers() + i, sizeof(std::int64_t));
+    targets_.prefetch_integer(i);
   }
   std::uint64_t fingerprint() const {
     return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
@@ -16971,9 +18305,11 @@ class paired_tensors {
 };
 static_assert(source<paired_tensors>);
 
-/// Tensors in memory as a source: `data` [N, …], integer labels `targets` [N]. Nothing is copied before batch(), which
-/// writes each row into its slot.
-/// \throws wick::error when the numbers of rows differ or a tensor is not on the CPU
+/// Tensors in memory as a source: `data` [N, …], integer labels `targets` [N]. Nothing is copied before
+/// batch(), which writes each row into its slot, whatever the strides: of the windows `x.unfold(0, 64,
+/// 1).transpose(1, 2)` each is put together when its turn comes, and of an expanded tensor only what there is
+/// takes memory. (Labels of another type than int64 are converted at once, and so is what at::imag() gives of
+/// a conjugate.) \throws wick::error when the numbers of rows differ or a tensor is not on the CPU
 inline labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
 /// The same with targets of any type and shape, [N, …].
 inline paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
@@ -17017,6 +18353,20 @@ inline std::size_t share_cores(const executor& workers, std::size_t at_least = 1
 
 namespace wick {
 
+namespace detail {
+
+/// Whether a batch is, or has as a field, what is no tensor but might be one.
+template <class Batch>
+inline constexpr bool has_array = false;
+template <>
+inline constexpr bool has_array<array> = true;
+template <composite Batch>
+inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::tuple<F...>>) {
+  return (has_array<F> || ...);
+}(std::type_identity<typename field_types<Batch>::type>());
+
+}  // namespace detail
+
 /// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training loop
 /// takes the batch, its current stream waits for that event. No host thread ever waits for the device, except the
 /// destructor, for copies that are still under way.
@@ -17025,6 +18375,16 @@ class transfer_stage {
  public:
   using stage_kind = on_batch;
   static constexpr std::string_view name = "transfer";
+
+  template <class Batch, class...>
+  static consteval bool check() {
+    constexpr bool tensors = !detail::has_array<Batch>;
+    static_assert(
+        tensors,
+        "wick: transfer() moves tensors, and array_batch(n) makes arrays, which would stay on the CPU; write "
+        "batch(n) in its place");
+    return tensors;
+  }
 
   explicit transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
     if (!there_) {
