@@ -221,7 +221,7 @@ std::vector<std::string> run(const scenario& s, world& w) {
 int main(int argc, char** argv) {
   const arguments a = parse(argc, argv);
   std::vector<scenario> all, chosen;
-  for (const auto& group : {tree_scenarios(), waiting_scenarios(), engine_scenarios(), loader_scenarios()}) {
+  for (const auto& group : {tree_scenarios(), waiting_scenarios(), engine_scenarios(), loader_scenarios(), file_scenarios()}) {
     all.insert(all.end(), group.begin(), group.end());
   }
   if (a.list) {

@@ -119,5 +119,6 @@ std::vector<scenario> tree_scenarios();
 std::vector<scenario> waiting_scenarios();
 std::vector<scenario> engine_scenarios();
 std::vector<scenario> loader_scenarios();
+std::vector<scenario> file_scenarios();
 
 }  // namespace wick_stress
