@@ -183,6 +183,21 @@ TEST_CASE("only I/O threads ever ask a file system that others answer for") {
   if (!tried) MESSAGE("skipped: no FUSE file system may be mounted here");
 }
 
+TEST_CASE("a descriptor of which nobody knows where it lies is left to the I/O threads") {
+  const temp_dir dir;
+  const fs::path path = dir.write("x", "12345");
+  const wick::detail::file_handle file = wick::detail::open_file(path.c_str());
+  wick::file_stamp stamp = wick::file_stamp::of(file.get());
+  wick::location where{.path = path.c_str(), .file = file.get(), .offset = 1};
+  std::uint64_t length = 0;
+  CHECK(!wick::detail::cached_reader().measure(where, length));
+  where.indexed = &stamp;
+  stamp.local = false;
+  CHECK(!wick::detail::cached_reader().measure(where, length));
+  stamp.local = true;
+  if (wick::detail::cached_reader().measure(where, length)) CHECK(length == 4);
+}
+
 TEST_CASE("which file systems are local is a list; all others, unknown ones too, may block") {
   using wick::detail::is_local_type;
   for (const std::uint64_t type : {0xEF53u, 0x58465342u, 0x9123683Eu, 0x01021994u, 0x794C7630u})
