@@ -1,6 +1,5 @@
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <thread>
 #include <vector>
 
@@ -11,7 +10,8 @@ using wick::detail::growing_map;
 using wick::detail::known_places;
 
 TEST_CASE("a map of folders keeps what was noted last, however many there are") {
-  const auto map = std::make_unique<growing_map>();
+  static constinit growing_map kept_for_good;  // it never gives memory back
+  growing_map* const map = &kept_for_good;
   const auto key = [](std::uint64_t i) { return (i * 0x9E3779B97F4A7C15u) | 1; };
   constexpr std::uint64_t many = 100'000;
   CHECK(map->find(key(1)) == 0);
@@ -30,7 +30,8 @@ TEST_CASE("a map of folders keeps what was noted last, however many there are") 
 }
 
 TEST_CASE("threads that note the same folders at once agree, and who reads finds what one of them noted") {
-  const auto map = std::make_unique<growing_map>();
+  static constinit growing_map kept_for_good;  // it never gives memory back
+  growing_map* const map = &kept_for_good;
   constexpr std::uint64_t many = 2000;
   const auto key = [](std::uint64_t i) { return (i * 0x9E3779B97F4A7C15u) | 1; };
   std::atomic<int> wrong{0};
@@ -50,7 +51,7 @@ TEST_CASE("threads that note the same folders at once agree, and who reads finds
 }
 
 TEST_CASE("a place is local, remote or unknown, and a folder is what comes before the last slash") {
-  known_places places;
+  static constinit known_places places;
   const std::uint64_t a = known_places::folder_of("/data/a/1.jpg"),
                       b = known_places::folder_of("/data/b/1.jpg");
   CHECK(a == known_places::folder_of("/data/a/2.jpg"));

@@ -279,7 +279,7 @@ TEST_CASE("a missing shard is an error that says which") {
                  "/t-1.tar: tar: can't open it: No such file or directory (shard 2 of 3)"));
   CHECK(contains(message_of([&] { return wick::tar(dir / "u-*.tar"); }), "/u-*.tar: tar: matches no file"));
   CHECK(contains(message(dir.path()), "tar: is a folder, not a file"));
-  CHECK(contains(message("/dev/null"), "tar: is no regular file"));
+  CHECK(contains(message("/dev/null"), "tar: is a character device, not a file"));
   CHECK(contains(message_of([] { return wick::tar("https://host/t-{0..9}.tar"); }), "tar: is a URL"));
   CHECK(contains(message_of([] { return wick::tar(list{}); }), "tar: the list of shards is empty"));
 }

@@ -13,7 +13,8 @@
 namespace wick::detail {
 
 /// A map of 64 bits to 64 bits that only grows. Any thread, at any time: it neither locks nor moves an entry,
-/// so a forked child may go on with it. What finds no room any more, or no memory, is forgotten.
+/// so a forked child may go on with it, and it never gives memory back, so the last thread of a process may
+/// still ask. What finds no room any more, or no memory, is forgotten.
 class growing_map {
  public:
   /// 0 when nothing was noted.

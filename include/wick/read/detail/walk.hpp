@@ -32,9 +32,9 @@ inline bool has_extension(std::string_view name, const std::vector<std::string>&
 /// Goes through the folders below one, links included.
 ///
 /// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
-/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two kinds
-/// of link are not followed: one back to a folder above it (a circle), and, inside of what a link led to, one to
-/// a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
+/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two
+/// kinds of link are not followed: one back to a folder above it (a circle), and, inside of what a link led
+/// to, one to a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
 class folder_walk {
  public:
   folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
