@@ -270,6 +270,30 @@ TEST_CASE("samples that wait for memory have no file open") {
   CHECK(n == 300);
 }
 
+TEST_CASE("reads that find no descriptor left wait for those of the other reads") {
+  const wick_test::temp_dir dir;
+  const auto paths = many_files(dir, 400, 3000);
+  for (const auto& p : paths) evict(p);
+  ::rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
+                     wick::array_batch(100),
+                 {.workers = 2, .io_threads = 16});
+  const int next = ::dup(0);
+  REQUIRE(next >= 0);
+  ::close(next);
+  ::rlimit few = before;
+  few.rlim_cur = static_cast<::rlim_t>(next) + 2;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  std::int64_t n = 0;
+  const std::string problem = wick_test::message_of([&] {
+    for (auto& sizes : l.epoch(0)) n += sizes.extents()[0];
+  });
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(problem == "");
+  CHECK(n == 400);
+}
+
 TEST_CASE("a file larger than max_bytes is an error of its sample, and is not read") {
   const wick_test::temp_dir dir;
   std::vector<std::filesystem::path> paths = {dir.write("a.jpg", "a"), dir.write("huge.jpg", ""), dir.write("b.jpg", "bb")};

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -45,6 +48,11 @@ inline std::uint64_t length_of(const location& where) {
 /// Reads locations one after another; neighbors in one file open it once. Blocks. For I/O threads.
 class location_reader {
  public:
+  location_reader() noexcept = default;
+  location_reader(const location_reader&) = delete;
+  location_reader& operator=(const location_reader&) = delete;
+  ~location_reader() { close(); }
+
   /// `length`: what length_of() said. \throws wick::error when the file can't be opened, or isn't as long any
   /// more
   bytes read(const location& where, std::uint64_t length) {
@@ -71,14 +79,38 @@ class location_reader {
  private:
   int open(const char* path) {
     if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
-      own_ = file_handle();  // never two at a time
-      opened_ = nullptr;
-      own_ = open_file(path);
+      close();  // never two at a time
+      own_ = open_when_possible(path);
       opened_ = path;
       note_place(path, own_.get());
     }
     return own_.get();
   }
+  void close() noexcept {
+    if (own_) open_now().fetch_sub(1, std::memory_order_relaxed);
+    own_.close();
+    opened_ = nullptr;
+  }
+  /// Files that reads have open in this process.
+  static std::atomic<int>& open_now() noexcept {
+    static constinit std::atomic<int> count{0};
+    return count;
+  }
+  /// Where the process has no descriptor left, the other reads will give theirs back. When there are none for
+  /// half a second the program has them all.
+  static file_handle open_when_possible(const char* path) {
+    constexpr auto pause = std::chrono::milliseconds(2);
+    plain_file opened = open_plain(path);
+    for (int alone = 0; is_out_of_descriptors(opened.fault) && alone < 250;) {
+      std::this_thread::sleep_for(pause);
+      alone = open_now().load(std::memory_order_relaxed) != 0 ? 0 : alone + 1;
+      opened = open_plain(path);
+    }
+    file_handle out = checked_file(std::move(opened));
+    open_now().fetch_add(1, std::memory_order_relaxed);
+    return out;
+  }
+
   file_handle own_;
   const char* opened_ = nullptr;
 };
@@ -206,7 +238,7 @@ class [[nodiscard]] read_operation {
     const std::uint64_t total = shape::measure(where_, known, [&](const location& l) {
       // Of a record only what is open already: one descriptor at a time is enough for a sample.
       std::uint64_t length = 0;
-      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, location>) && reader.measure(l, length);
+      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, location>)&&reader.measure(l, length);
       return length;
     });
     if (!at_hand) return false;

@@ -16,18 +16,21 @@
 
 namespace wick::detail {
 
+constexpr bool is_out_of_descriptors(int code) noexcept { return code == EMFILE || code == ENFILE; }
+
 [[noreturn]] inline void throw_io(const char* doing, int code) {
   throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
-              (code == EMFILE || code == ENFILE ? "; raise the limit on open files (ulimit -n)" : ""));
+              (is_out_of_descriptors(code) ? "; raise the limit on open files (ulimit -n)" : ""));
 }
 
-/// \throws wick::error, also for what is no regular file
-inline file_handle open_file(const char* path) {
-  plain_file opened = open_plain(path);
+/// \throws wick::error when it could not be opened or is no regular file
+inline file_handle checked_file(plain_file opened) {
   if (opened.other != nullptr) throw error(not_a_file(opened.other));
   if (opened.fault != 0) throw_io("open", opened.fault);
   return std::move(opened.file);
 }
+/// \throws wick::error, also for what is no regular file
+inline file_handle open_file(const char* path) { return checked_file(open_plain(path)); }
 
 /// \throws wick::error for what is no regular file
 inline std::uint64_t regular_size(const struct stat& about) {
