@@ -1,3 +1,5 @@
+#include "support/doctest.hpp"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -11,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include "support/doctest.hpp"
-#include "support/message_of.hpp"
-#include "support/numbers.hpp"
 #include <wick/flow/batch.hpp>
 #include <wick/flow/loader.hpp>
 #include <wick/flow/order.hpp>
+
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
 
 using wick_test::cell;
 using wick_test::contains;
@@ -173,8 +175,8 @@ TEST_CASE("a batch takes memory for the samples that it can have, of this rank, 
                            {.workers = 1});
             std::size_t most = 0;
             for (const std::size_t size : sizes_of(l)) most = std::max(most, size);
-            CHECK(stage.memory->largest <= (full + world - 1) / world * 8);
-            CHECK(stage.memory->largest >= most * 8);
+            CHECK(stage.memory->largest.load() <= (full + world - 1) / world * 8);
+            CHECK(stage.memory->largest.load() >= most * 8);
             rows += most;
           }
           CHECK(rows >= full);

@@ -1,3 +1,5 @@
+#include "support/doctest.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -9,8 +11,6 @@
 #include <optional>
 #include <thread>
 #include <vector>
-
-#include "support/doctest.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>

@@ -1,3 +1,5 @@
+#include "../support/doctest.hpp"
+
 #include "fake_device.hpp"
 
 #include <algorithm>
@@ -21,7 +23,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/library.h>
 
-#include "../support/doctest.hpp"
 #include "fake_pinned.hpp"
 
 namespace wick_test::fake {

@@ -1,3 +1,5 @@
+#include "../support/doctest.hpp"
+
 #include "fake_pinned.hpp"
 
 #include <algorithm>
@@ -18,8 +20,6 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/TensorOptions.h>
 #include <c10/util/Exception.h>
-
-#include "../support/doctest.hpp"
 
 #if __has_include(<ATen/detail/PrivateUse1HooksInterface.h>)
 #include <ATen/detail/PrivateUse1HooksInterface.h>

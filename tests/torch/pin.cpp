@@ -1,3 +1,7 @@
+#include "../support/doctest.hpp"
+
+#include <wick/torch/pin.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -13,15 +17,14 @@
 #include <ATen/ops/full.h>
 #include <c10/core/StreamGuard.h>
 
-#include "../support/doctest.hpp"
-#include "../support/message_of.hpp"
-#include "fake_device.hpp"
-#include "fake_pinned.hpp"
 #include <wick/flow/loader.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/torch/batch.hpp>
-#include <wick/torch/pin.hpp>
 #include <wick/torch/transfer.hpp>
+
+#include "../support/message_of.hpp"
+#include "fake_device.hpp"
+#include "fake_pinned.hpp"
 
 namespace {
 

@@ -1,3 +1,7 @@
+#include "../support/doctest.hpp"
+
+#include <wick/torch/tensors.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -16,12 +20,11 @@
 #include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/zeros.h>
 
-#include "../support/doctest.hpp"
-#include "../support/message_of.hpp"
-#include "fake_device.hpp"
 #include <wick/flow/loader.hpp>
 #include <wick/torch/batch.hpp>
-#include <wick/torch/tensors.hpp>
+
+#include "../support/message_of.hpp"
+#include "fake_device.hpp"
 
 namespace {
 
