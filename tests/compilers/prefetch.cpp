@@ -18,11 +18,11 @@ inline void only_prefetch(const char* at, std::size_t bytes) noexcept {
 struct rows {
   std::uint64_t size() const noexcept { return count; }
   const char* at(std::uint64_t i) const noexcept { return data + i * bytes; }
-  void prefetch(std::uint64_t i) const noexcept {
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
 #ifdef PITFALL
     only_prefetch(data + i * bytes, bytes);
 #else
-    wick::prefetch_bytes(data + i * bytes, bytes);
+    wick::prefetch_bytes(data + i * bytes, bytes, most);
 #endif
   }
   const char* data;
@@ -34,7 +34,7 @@ struct rows {
 [[gnu::noinline]] std::uint64_t sum(const rows& from) {
   std::uint64_t all = 0;
   for (std::uint64_t i = 0; i < from.size(); ++i) {
-    if (i + 2 < from.size()) wick::prefetch_sample(from, i + 2);
+    if (i + 2 < from.size()) wick::prefetch_sample(from, i + 2, 512);
     for (std::size_t k = 0; k < from.bytes; ++k) all += static_cast<unsigned char>(from.at(i)[k]);
   }
   return all;

@@ -18,7 +18,7 @@ struct tens {
   std::uint64_t size() const { return n; }
   int at(std::uint64_t i) const { return static_cast<int>(10 * i); }
   std::string key(std::uint64_t i) const { return "ten " + std::to_string(i); }
-  void prefetch(std::uint64_t i) const noexcept { last = i; }
+  void prefetch(std::uint64_t i, std::size_t) const noexcept { last = i; }
   mutable std::uint64_t last = 99;
 };
 struct kept {
@@ -44,8 +44,8 @@ TEST_CASE("sources stand end to end, empty ones too, each with its own keys and 
   }
   CHECK(got == std::vector<int>{0, 10, 20, 7, 8, 0});
   CHECK(keys == "ten 0;ten 1;ten 2;sample 0;sample 1;ten 0;");
-  all.prefetch(2);
-  all.prefetch(5);
+  all.prefetch(2, 64);
+  all.prefetch(5, 64);
   CHECK(all.get<0>().last == 2);
   CHECK(all.get<3>().last == 0);
 }

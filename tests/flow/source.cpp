@@ -15,7 +15,7 @@ struct counting {
 
 struct named : counting {
   std::string key(std::uint64_t i) const { return "row-" + std::to_string(i); }
-  void prefetch(std::uint64_t i) const noexcept { last = i; }
+  void prefetch(std::uint64_t i, std::size_t) const noexcept { last = i; }
   std::uint64_t fingerprint() const { return 77; }
   mutable std::uint64_t last = 0;
 };
@@ -62,7 +62,7 @@ TEST_CASE("a source without a fingerprint has one of its size") {
 
 TEST_CASE("a hint reaches the source that takes it, and no other minds") {
   const named n{{10}};
-  wick::prefetch_sample(n, 5);
+  wick::prefetch_sample(n, 5, 64);
   CHECK(n.last == 5);
-  wick::prefetch_sample(counting{10}, 5);
+  wick::prefetch_sample(counting{10}, 5, 64);
 }

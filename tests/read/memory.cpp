@@ -34,7 +34,7 @@ TEST_CASE("a vector of anything is a source of its items") {
   const auto words = wick::in_memory(std::vector<std::string>{"wick", "feeds", "a torch"});
   CHECK(words.at(1) == "feeds");
   CHECK(&words.at(1) == &words.at(1));
-  words.prefetch(1);
+  words.prefetch(1, 64);
   CHECK(wick::key_of(words, 1) == "sample 1");
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("rows of an array come with their targets") {
   CHECK(rows.format().extents == wick::shape{2, 3});
   CHECK(rows.format().type == wick::dtype::uint8);
   for (std::uint64_t i = 0; i < rows.size(); ++i) {
-    rows.prefetch(i);
+    rows.prefetch(i, 512);
     const auto s = rows.at(i);
     CHECK(s.target == static_cast<std::int64_t>(10 + i));
     CHECK(s.data.as<std::uint8_t>()[0] == 6 * i);

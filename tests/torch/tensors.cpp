@@ -57,7 +57,7 @@ TEST_CASE("row i of the tensors is sample i, as with TensorDataset") {
   const auto source = wick::tensors(data, labels);
   CHECK(source.size() == 23);
   for (std::uint64_t i = 0; i < 23; ++i) {
-    source.prefetch(i);
+    source.prefetch(i, 512);
     const auto s = source.at(i);
     CHECK(s.target == static_cast<std::int64_t>(i));
     CHECK(s.data.extents() == wick::shape{2, 3});

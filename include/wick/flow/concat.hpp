@@ -44,8 +44,8 @@ class concat_source {
   std::string key(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) { return key_of(s, j); });
   }
-  void prefetch(std::uint64_t i) const noexcept {
-    visit(i, [](const auto& s, std::uint64_t j) { prefetch_sample(s, j); });
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    visit(i, [most](const auto& s, std::uint64_t j) { prefetch_sample(s, j, most); });
   }
   std::uint64_t fingerprint() const {
     fingerprint_hash h;

@@ -16,8 +16,8 @@ namespace wick {
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
-/// name in error messages; `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon, which calls
-/// prefetch_bytes; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
+/// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes soon, which
+/// calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
 /// data is refused).
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
@@ -41,21 +41,23 @@ std::string key_of(const S& from, std::uint64_t i) {
   }
 }
 
-/// Fetches into all levels of the cache what is soon read: the first 512 bytes of it, behind which the processor
-/// looks ahead by itself. For a source's prefetch().
-inline void prefetch_bytes(const void* at, std::size_t bytes) noexcept {
+/// Fetches into all levels of the cache what is soon read: the first `most` bytes of it. For a source's prefetch().
+inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) noexcept {
   const auto* p = static_cast<const char*>(at);
-  const std::size_t near = bytes < 512 ? bytes : 512;
+  const std::size_t near = bytes < most ? bytes : most;
   for (std::size_t offset = 0; offset < near; offset += 64) __builtin_prefetch(p + offset, 0, 3);
   if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // it need not begin where a cache line does
   // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
   asm volatile("");
 }
 
-/// Asks the source to bring sample i closer, if it can.
+template <class S>
+concept prefetching_source = source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
+
+/// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>
-void prefetch_sample(const S& from, std::uint64_t i) noexcept {
-  if constexpr (requires { from.prefetch(i); }) from.prefetch(i);
+void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
+  if constexpr (prefetching_source<S>) from.prefetch(i, most);
 }
 
 /// What identifies the data: what the source says, else a hash of its size alone.

@@ -37,7 +37,7 @@ class idx {
 
   std::uint64_t size() const noexcept { return rows_.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return rows_.at(i); }
-  void prefetch(std::uint64_t i) const noexcept { rows_.prefetch(i); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
   std::string key(std::uint64_t i) const { return printable(data_path_) + "[" + std::to_string(i) + "]"; }
   std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
   /// Shape and type of one row.

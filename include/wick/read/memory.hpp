@@ -42,7 +42,7 @@ class memory_items {
       return static_cast<const T&>(first_[i]);
     }
   }
-  void prefetch(std::uint64_t i) const noexcept { prefetch_bytes(first_ + i, sizeof(T)); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept { prefetch_bytes(first_ + i, sizeof(T), most); }
   /// Of the items where their bytes or characters can be hashed, else of their number.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
@@ -80,9 +80,9 @@ class memory_rows {
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
     return {memory_view(data_ + i * stride_, *format_), targets_[i]};
   }
-  void prefetch(std::uint64_t i) const noexcept {
-    prefetch_bytes(targets_ + i, sizeof(*targets_));
-    prefetch_bytes(data_ + i * stride_, stride_);
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(targets_ + i, sizeof(*targets_), most);
+    prefetch_bytes(data_ + i * stride_, stride_, most);
   }
   const row_format& format() const noexcept { return *format_; }
   const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }

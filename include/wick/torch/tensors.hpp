@@ -51,12 +51,14 @@ class tensor_rows {
   }
   std::uint64_t size() const noexcept { return count_; }
   memory_view at(std::uint64_t i) const noexcept { return {data_ + i * step_, *format_}; }
-  void prefetch(std::uint64_t i) const noexcept { prefetch_bytes(data_ + i * step_, span_); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(data_ + i * step_, span_, most);
+  }
   std::int64_t integer(std::uint64_t i) const noexcept {
     return *reinterpret_cast<const std::int64_t*>(data_ + i * step_);
   }
-  void prefetch_integer(std::uint64_t i) const noexcept {
-    prefetch_bytes(data_ + i * step_, sizeof(std::int64_t));
+  void prefetch_integer(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(data_ + i * step_, sizeof(std::int64_t), most);
   }
   /// Of how many there are, of what kind, and of the first 64 KiB: the same for the same numbers, however
   /// they lie.
@@ -102,9 +104,9 @@ class labelled_tensors {
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
     return {data_.at(i), targets_.integer(i)};
   }
-  void prefetch(std::uint64_t i) const noexcept {
-    data_.prefetch(i);
-    targets_.prefetch_integer(i);
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    data_.prefetch(i, most);
+    targets_.prefetch_integer(i, most);
   }
   std::uint64_t fingerprint() const {
     return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
@@ -136,9 +138,9 @@ class paired_tensors {
   }
   std::uint64_t size() const noexcept { return data_.size(); }
   sample<memory_view, memory_view> at(std::uint64_t i) const noexcept { return {data_.at(i), targets_.at(i)}; }
-  void prefetch(std::uint64_t i) const noexcept {
-    data_.prefetch(i);
-    targets_.prefetch(i);
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    data_.prefetch(i, most);
+    targets_.prefetch(i, most);
   }
   std::uint64_t fingerprint() const {
     return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();

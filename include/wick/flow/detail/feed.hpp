@@ -20,9 +20,11 @@
 #include <wick/flow/detail/batch_job.hpp>
 #include <wick/flow/detail/finishing.hpp>
 #include <wick/flow/detail/pace.hpp>
+#include <wick/flow/detail/prefetch_choice.hpp>
 #include <wick/flow/detail/pump_crew.hpp>
 #include <wick/flow/detail/sample_runs.hpp>
 #include <wick/flow/detail/tokens.hpp>
+#include <wick/flow/detail/walk_ahead.hpp>
 #include <wick/flow/epoch_fingerprint.hpp>
 #include <wick/flow/loader_options.hpp>
 #include <wick/observe/clock.hpp>
@@ -323,39 +325,22 @@ class feed<pipeline<Source, S...>> {
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
     stage_clock* const clocks = runs_.path.clocks().mine();
     const std::uint64_t begun = now_ticks();
-    // Samples are fetched into the cache some way ahead, and where they lie is computed a little at a time: the one goes on
-    // during the other.
-    constexpr std::uint64_t ahead = 4, stride = 32;
-    std::uint64_t indexes[2 * stride];
-    const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
-    std::uint64_t known = 0, print = 0;
-    const auto foresee = [&](std::uint64_t end) {
-      for (end = std::min(end, count); known < end; known += stride) {
-        const std::uint64_t n = std::min(stride, count - known);
-        runs_.plan.indexes(j.order, j.first + from + known, n, &index(known));
-        if constexpr (batched) {
-          print += prints_of(j.first + from + known, &index(known), n);
-          // A sample that may end while others are begun is counted before it is.
-          if constexpr (types::samples_suspend)
-            j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
-        }
+    const bool chooses = prefetching_source<Source> && !types::samples_suspend && !pace_.slow_samples();
+    const std::size_t depth = chooses ? depths_.next() : 0;
+    std::uint64_t print = 0;
+    const auto computed = [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
+      if constexpr (batched) {
+        print += prints_of(first, indexes, n);
+        // A sample that may end while others are begun is counted before it is.
+        if constexpr (types::samples_suspend) j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
       }
     };
-    foresee(ahead);
-    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(runs_.path.source(), index(i));
     const auto for_each = [&](auto&& one) {
-      for (std::uint64_t next = 0; next < count;) {
-        const std::uint64_t end = std::min(next + stride, count);
-        foresee(end + ahead);
-        for (; next < end; ++next) {
-          if (next + ahead < count) prefetch_sample(runs_.path.source(), index(next + ahead));
-          one(next);
-        }
-      }
+      walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth], computed, one);
     };
     if constexpr (types::samples_suspend) {
-      for_each([&](std::uint64_t i) {
-        const place where = runs_.place_of(j, from + i, index(i));
+      for_each([&](std::uint64_t i, std::uint64_t index) {
+        const place where = runs_.place_of(j, from + i, index);
         try {
           resume(run_one(this, &j, from + i, where).handle);
         } catch (...) {  // no memory for its frame: nothing of it has begun
@@ -373,17 +358,19 @@ class feed<pipeline<Source, S...>> {
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index(i), bad, c, ticks, failed); });
+        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<true>(j, from + i, index, bad, c, ticks, failed); });
         path_type::write_down(clocks, types::order_end, count, ticks);
         clocks[order_row].worked(count, ticks[order_row]);
       } else {
-        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index(i), bad, c, nullptr, failed); });
+        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<false>(j, from + i, index, bad, c, nullptr, failed); });
       }
       c.give_back();
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
       clocks[order_row].ran(count);
-      pace_.learn(count, now_ticks() - begun);
+      const std::uint64_t took = now_ticks() - begun;
+      pace_.learn(count, took);
+      if (chooses && !timed) depths_.learn(depth, count, took);
       const std::uint64_t good = count - failed.size();
       j.print.fetch_add(print, std::memory_order_relaxed);
       if (!failed.empty()) settle_all(j, failed);
@@ -510,6 +497,7 @@ class feed<pipeline<Source, S...>> {
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
   alignas(64) pace pace_;
+  alignas(64) prefetch_choice depths_;
 
   std::mutex mutex_;
   pump_crew<feed> crew_;
