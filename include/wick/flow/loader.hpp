@@ -17,6 +17,7 @@
 
 #include <wick/flow/detail/error_account.hpp>
 #include <wick/flow/detail/feed.hpp>
+#include <wick/flow/detail/report_book.hpp>
 #include <wick/flow/epoch_fingerprint.hpp>
 #include <wick/flow/error.hpp>
 #include <wick/flow/ledger.hpp>
@@ -25,10 +26,7 @@
 #include <wick/flow/pipeline.hpp>
 #include <wick/flow/quarantine.hpp>
 #include <wick/flow/state.hpp>
-#include <wick/observe/phases.hpp>
 #include <wick/observe/report.hpp>
-#include <wick/observe/stall_meter.hpp>
-#include <wick/run/cpus.hpp>
 #include <wick/run/executor.hpp>
 
 namespace wick {
@@ -162,7 +160,7 @@ class loader<pipeline<Source, S...>> {
       if (left_ == 0) co_return std::nullopt;
       const std::uint64_t begun_at = now_ticks();
       job_type* const job = co_await feed_->next_async();
-      meter(begun_at);
+      books_.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
   }
@@ -258,19 +256,13 @@ class loader<pipeline<Source, S...>> {
         if (executor::helper slot(ex); slot) {
           while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
           }
-          helped_ticks_ += now_ticks() - begun_at;
+          books_.helped(begun_at);
         }
       }
       if (job == nullptr) job = feed_->take();
     }
-    meter(begun_at);
+    books_.waited(begun_at);
     return job;
-  }
-
-  void meter(std::uint64_t begun_at) noexcept {
-    const std::uint64_t now = now_ticks();
-    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
-    last_taken_ = now;
   }
 
   std::uint64_t data() const {
@@ -311,17 +303,7 @@ class loader<pipeline<Source, S...>> {
   detail::error_account account_;
   detail::print_book prints_;
   std::vector<detail::told_failure> told_;  // of what was taken last
-  stall_meter stalls_;
-  std::uint64_t last_taken_ = 0;
-  std::uint64_t helped_ticks_ = 0;  // in which the loop, while it waited, ran samples; since the last report
-  std::uint64_t taken_ = 0, samples_ = 0;
-  tick_scale scale_;
-  struct snapshot {
-    std::vector<detail::books::sum> clocks;
-    double time = 0;
-    std::uint64_t taken = 0, samples = 0, failures = 0;
-    std::vector<error_count> outcomes;
-  } reported_;
+  detail::report_book books_;
 };
 
 template <class Source, class... S>
@@ -356,7 +338,7 @@ void loader<pipeline<Source, S...>>::describe(const job_type& job) {
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
   --left_;
-  ++taken_;
+  books_.took_batch();
   describe(*job);
   if constexpr (feed_type::batched) {
     moved_ = job->moved;
@@ -375,7 +357,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     }
     value_type batch = std::move(*job->value);
     leave();
-    samples_ += print.samples;
+    books_.took(print.samples);
     prints_.add(print);
     feed_->path().for_each_batch_stage([&](auto& s) {
       if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
@@ -441,7 +423,7 @@ auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> 
     if (!told_.empty()) tell_of(slot);  // else deliver() has counted all of them
     prints_.add({single_prints_[slot], singles_[slot] ? 1u : 0u, 0});
     if (!singles_[slot]) continue;
-    ++samples_;
+    books_.took(1);
     return std::exchange(singles_[slot], std::nullopt);
   }
   return std::nullopt;
@@ -449,52 +431,7 @@ auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> 
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  wick::report r;
-  const double now = scale_.elapsed(), tick = scale_.seconds_per_tick();
-  const std::vector<detail::books::sum> totals = feed_->path().clocks().totals();
-  if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
-  const std::vector<std::string> names = feed_->path().stage_names();
-  r.seconds = now - reported_.time;
-  r.workers = feed_->on().workers();
-  r.cpus = available_cpus();
-  r.batches = taken_ - reported_.taken;
-  r.samples = samples_ - reported_.samples;
-  r.failures = ledger().total() - reported_.failures;
-  r.outcomes = detail::outcomes_since(reported_.outcomes, ledger().counts());
-  r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
-  r.wait_mean = stalls_.mean();
-  r.wait_median = stalls_.median();
-  r.iterations = stalls_.count();
-  const auto row = [&](std::size_t i, std::string name) {
-    const auto& t = totals[i];
-    const auto& b = reported_.clocks[i];
-    stage_report s;
-    s.name = std::move(name);
-    s.count = t.count - b.count;
-    const double timed = static_cast<double>(t.timed - b.timed);
-    if (timed > 0) {
-      s.busy = static_cast<double>(t.timed_ticks - b.timed_ticks) * tick * static_cast<double>(s.count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(t.waited - b.waited);
-    if (waited > 0) s.blocked = static_cast<double>(waited) * tick;
-    return s;
-  };
-  r.stages.push_back(row(feed_type::order_row, "order"));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    stage_report s = row(i, names[i]);
-    if (i == feed_type::batching) {
-      for (std::size_t p = 0; p < phase_count; ++p) {
-        stage_report inside = row(feed_type::phase_row + p, s.name + ": " + std::string(phase_names[p]));
-        if (inside.busy > 0) r.stages.push_back(std::move(inside));
-      }
-    }
-    if (s.count != 0) r.stages.push_back(std::move(s));
-  }
-  r.notes = feed_->path().notes();
-  if (std::string trouble = account_.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
-  reported_ = {totals, now, taken_, samples_, ledger().total(), ledger().counts()};
-  stalls_.reset();
-  return r;
+  return books_.close(*feed_, ledger(), account_.trouble());
 }
 
 }  // namespace wick
