@@ -18,6 +18,7 @@
 #include <wick/flow/detail/error_account.hpp>
 #include <wick/flow/detail/feed.hpp>
 #include <wick/flow/detail/report_book.hpp>
+#include <wick/flow/detail/single_user.hpp>
 #include <wick/flow/epoch_fingerprint.hpp>
 #include <wick/flow/error.hpp>
 #include <wick/flow/ledger.hpp>
@@ -37,7 +38,8 @@ class loader;
 /// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
 /// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on
+/// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same time are told
+/// so by a std::logic_error (in a group of samples without batch() that is not looked at). What is in a batch depends on
 /// the data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing. What
 /// becomes of a failing sample is loader_options::on_error. Where that says nothing, wick::sample_error is
 /// thrown when its batch is taken; taking goes on with the batch after it. Destroying a loader in the middle
@@ -65,21 +67,10 @@ class loader<pipeline<Source, S...>> {
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
-  /// forgets the state.
+  /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
   epoch_range epoch(std::uint64_t e) {
-    feed_->on().require_workers();
-    const bool goes_on = resume_ && resume_->epoch == e;
-    const std::uint64_t number = goes_on ? resume_->batch : 0, batches = feed_->plan().batches();
-    skip_ = goes_on ? resume_->sample : 0;
-    moved_ = goes_on ? resume_->moved : 0;
-    resume_.reset();
-    if (!goes_on) account_.begin(e);
-    prints_.begin(e);
-    singles_.clear();
-    single_ = 0;
-    epoch_ = e;
-    left_ = batches - number;
-    if (number < batches) feed_->seek(e, number, moved_);
+    const detail::single_user::hold mine(user_, "epoch()");
+    begin(e);
     return epoch_range(*this);
   }
 
@@ -114,6 +105,7 @@ class loader<pipeline<Source, S...>> {
   /// has
   ///   changed then
   void load_state(std::span<const std::byte> bytes) {
+    const detail::single_user::hold mine(user_, "load_state()");
     loader_state s = loader_state::from_bytes(bytes);
     if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
       throw error("load_state: the state is of " + what);
@@ -138,9 +130,18 @@ class loader<pipeline<Source, S...>> {
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
   ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
-  /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
+  /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in a stage of
+  ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
+    require_outside();
+    if constexpr (!feed_type::batched) {
+      if (!resume_) {
+        if (std::optional<value_type> value = take_single()) return value;
+      }
+    }
+    const detail::single_user::hold mine(user_, "next()");
     if (!begun()) return std::nullopt;
+    if (!sought_) seek();
     for (;;) {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) return value;
@@ -152,7 +153,13 @@ class loader<pipeline<Source, S...>> {
 
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<value_type>> next_async() {
+    const detail::single_user::hold mine(user_, "next_async()");
     if (!begun()) co_return std::nullopt;
+    if (!sought_) {
+      task<void> leaving = feed_->left_async();
+      co_await leaving;
+      seek();
+    }
     for (;;) {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) co_return value;
@@ -206,8 +213,7 @@ class loader<pipeline<Source, S...>> {
       value_type& operator*() const noexcept { return *of_->current_; }
       value_type* operator->() const noexcept { return &*of_->current_; }
       iterator& operator++() {
-        of_->current_.reset();  // gives its memory back before the next is waited for
-        of_->current_ = of_->next();
+        of_->advance();
         return *this;
       }
       void operator++(int) { ++*this; }
@@ -223,8 +229,7 @@ class loader<pipeline<Source, S...>> {
     };
 
     iterator begin() {
-      of_->current_.reset();
-      of_->current_ = of_->next();
+      of_->advance();
       return iterator(of_);
     }
     std::default_sentinel_t end() const noexcept { return {}; }
@@ -238,22 +243,46 @@ class loader<pipeline<Source, S...>> {
   };
 
  private:
+  void begin(std::uint64_t e) {
+    feed_->on().require_workers();
+    const bool goes_on = resume_ && resume_->epoch == e;
+    const std::uint64_t number = goes_on ? resume_->batch : 0;
+    skip_ = goes_on ? resume_->sample : 0;
+    moved_ = goes_on ? resume_->moved : 0;
+    resume_.reset();
+    if (!goes_on) account_.begin(e);
+    prints_.begin(e);
+    singles_.clear();
+    single_ = 0;
+    epoch_ = e;
+    left_ = batches() - number;
+    sought_ = !feed_->on().owns_this_thread() || !feed_->leaves_for(e, number);
+    if (sought_) seek();
+    else feed_->leave();  // next() or next_async() waits for the end of what is under way
+  }
+  void seek() {
+    sought_ = true;
+    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, moved_);
+  }
   bool begun() {
     feed_->on().require_workers();
-    if (!epoch_ || resume_) epoch(current_epoch());
+    if (!epoch_ || resume_) begin(current_epoch());
     return left_ != 0 || !feed_type::batched;
   }
+
+  void advance() {
+    require_outside();
+    current_.reset();  // gives its memory back before the next is waited for
+    current_ = next();
+  }
+  void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
   job_type* wait() {
     const std::uint64_t begun_at = now_ticks();
     job_type* job = feed_->try_take();
     if (job == nullptr) {
-      executor& ex = feed_->on();
-      if (ex.this_slot() < ex.workers()) {
-        throw std::logic_error("wick: next() would block a worker of the executor; write co_await next_async() there");
-      }
       if (feed_->short_samples()) {
-        if (executor::helper slot(ex); slot) {
+        if (executor::helper slot(feed_->on()); slot) {
           while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
           }
           books_.helped(begun_at);
@@ -288,6 +317,8 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
+  bool sought_ = true;  // the feed is where these say
+  detail::single_user user_;
   std::optional<value_type> current_;
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for

@@ -82,6 +82,16 @@ class executor {
   /// For who is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
+  /// Whether the calling thread is one on which work of this executor waits: a worker, a thread that helps (see helper),
+  /// or an I/O thread.
+  bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
+  /// For a call that makes its thread wait for this executor. \throws std::logic_error with what to write instead, on a
+  /// thread of the executor's own: nobody might be left to wait for
+  void require_outside(const char* call, const char* instead) const {
+    if (this_slot() != none) refuse(call, "a worker of the executor", instead);
+    if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
+  }
+
   /// `co_await ex.schedule();` continues on a worker.
   class [[nodiscard]] schedule_awaiter : job {
    public:
@@ -157,6 +167,9 @@ class executor {
     return me;
   }
 
+  [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead) {
+    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead + " there");
+  }
   static void bind(binding& to, int cpu) noexcept {
     if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
     to.tried.set();

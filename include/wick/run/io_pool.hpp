@@ -48,6 +48,8 @@ class io_pool {
   }
 
   std::size_t threads() const noexcept { return count_; }
+  /// Whether the calling thread is one of these.
+  bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
   /// forked child: nobody would run the job.
@@ -143,9 +145,15 @@ class io_pool {
       shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
         detail::name_this_thread("wick-io", i);
         cpus.apply();  // the caller may be a worker that is bound to one
+        mine() = &s;
         work(s);
       });
     }
+  }
+  /// Of the pool whose thread this is; null on any other thread.
+  [[gnu::noinline]] static const shared*& mine() noexcept {
+    thread_local const shared* of = nullptr;
+    return of;
   }
   static void work(shared& s) noexcept {
     std::unique_lock lock(s.mutex);

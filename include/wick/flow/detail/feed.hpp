@@ -93,11 +93,13 @@ class feed<pipeline<Source, S...>> {
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
   /// If that is what comes next anyway, nothing is lost.
+  /// Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
-    if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
+    if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
         drain();
+        left_ = false;
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
@@ -108,6 +110,23 @@ class feed<pipeline<Source, S...>> {
     to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
     std::lock_guard lock(mutex_);
     open_more();
+  }
+
+  /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
+  bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && (left_ || !comes_next(epoch, number));
+  }
+  /// Begins to drop them, without waiting. Nothing is taken before the next seek().
+  void leave() noexcept {
+    left_ = true;
+    cancel();
+  }
+  /// Then seek() waits no more.
+  task<void> left_async() {
+    while (done_.taken() < opened_.load(std::memory_order_relaxed)) {
+      job_type* const job = co_await done_.next(on_);
+      drop(*job);
+    }
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -233,28 +252,39 @@ class feed<pipeline<Source, S...>> {
     return true;
   }
 
+  bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && next_out_.epoch == epoch && next_out_.number == number;
+  }
+
   /// Leaves all batches that are under way: unclaimed samples are not begun, the others end.
   void drain() noexcept {
+    if (cancel()) {
+      while (done_.taken() < opened_.load(std::memory_order_relaxed)) drop(*done_.take());
+    }
+    if (!runs_.stop->stop_requested()) return;
+    // The callbacks and tokens of the old source are gone with the samples that had them.
+    std::lock_guard lock(mutex_);
+    runs_.stop = std::make_unique<stop_source>();
+  }
+  /// False when there are none.
+  bool cancel() noexcept {
     std::uint64_t opened;
     {
       std::lock_guard lock(mutex_);
       opened = opened_.load(std::memory_order_relaxed);
     }
-    if (done_.taken() == opened) return;
+    if (done_.taken() == opened) return false;
     runs_.stop->request_stop();
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
       job_type& j = ring_[s & mask_];
       j.cancelled.store(true, std::memory_order_relaxed);
       finish_some(j, j.claim_rest());
     }
-    while (done_.taken() < opened) {
-      job_type* const j = done_.take();
-      j->value.reset();
-      j->columns.drop();
-    }
-    // The callbacks and tokens of the old source are gone with the samples that had them.
-    std::lock_guard lock(mutex_);
-    runs_.stop = std::make_unique<stop_source>();
+    return true;
+  }
+  static void drop(job_type& j) noexcept {
+    j.value.reset();
+    j.columns.drop();
   }
 
   // ---- workers --------------------------------------------------------------------------------------------------
@@ -446,6 +476,7 @@ class feed<pipeline<Source, S...>> {
 
   // the consumer's
   bool started_ = false;
+  bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
   std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
   std::optional<std::uint64_t> moved_ =

@@ -60,7 +60,8 @@ class report_book {
       s.count = t.count - b.count;
       const double timed = static_cast<double>(t.timed - b.timed);
       if (timed > 0) {
-        s.busy = static_cast<double>(t.timed_ticks - b.timed_ticks) * tick * static_cast<double>(s.count) / timed;
+        s.busy =
+            static_cast<double>(t.timed_ticks - b.timed_ticks) * tick * static_cast<double>(s.count) / timed;
       }
       const auto waited = static_cast<std::int64_t>(t.waited - b.waited);
       if (waited > 0) s.blocked = static_cast<double>(waited) * tick;
