@@ -75,9 +75,9 @@ class loader<pipeline<Source, S...>> {
   }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
-  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Write it into the model's
-  /// checkpoint, or with write_state() into a file of its own. It is the same on every rank but for the
-  /// failures it counts.
+  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an epoch that is
+  /// the beginning of the next one. Write it into the model's checkpoint, or with write_state() into a file of its own.
+  /// It is the same on every rank but for the failures it counts.
   std::vector<std::byte> state() const {
     loader_state s;
     s.of = identity();
@@ -95,6 +95,8 @@ class loader<pipeline<Source, S...>> {
       if (single_ < singles_.size()) {
         --s.batch;
         s.sample = single_;
+      } else if (ends(s)) {
+        s.begin_next_epoch();
       }
     }
     return s.to_bytes();
@@ -115,7 +117,8 @@ class loader<pipeline<Source, S...>> {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
                   std::to_string(feed_->plan().batches()) + "; it was not written by wick");
     }
-    if (s.moved != 0 && s.batch < feed_->plan().batches() && !feed_->runs().policy.options().compact) {
+    if (ends(s)) s.begin_next_epoch();  // written by an older wick
+    if (s.moved != 0 && !feed_->runs().policy.options().compact) {
       throw error("load_state: " + std::to_string(s.moved) +
                   " samples of the rest of its epoch were delivered already, in the place of others; set "
                   "error_options::compact as it was when the state was written, or begin the next epoch");
@@ -123,8 +126,8 @@ class loader<pipeline<Source, S...>> {
     resume_ = std::make_unique<const loader_state>(std::move(s));
     account_.read(*resume_);
   }
-  /// The epoch being delivered, or of the state that was loaded: `for (auto e = train.current_epoch(); e <
-  /// 90; ++e)`.
+  /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was loaded goes on
+  /// in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
@@ -263,6 +266,11 @@ class loader<pipeline<Source, S...>> {
   void seek() {
     sought_ = true;
     if (left_ != 0) feed_->seek(*epoch_, batches() - left_, moved_);
+  }
+  /// No batch of its epoch is left: what is behind stands in the gaps before.
+  bool ends(const loader_state& s) const noexcept {
+    const auto& plan = feed_->plan();
+    return s.batch == plan.batches() || (s.moved != 0 && s.batch * plan.batch_size() + s.moved >= plan.ordered());
   }
   bool begun() {
     feed_->on().require_workers();
