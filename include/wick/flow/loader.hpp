@@ -68,6 +68,7 @@ class loader<pipeline<Source, S...>> {
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
   /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
+  /// \throws wick::error when the source has another size than when the loader was made; nothing has changed then
   epoch_range epoch(std::uint64_t e) {
     const detail::single_user::hold mine(user_, "epoch()");
     begin(e);
@@ -248,6 +249,7 @@ class loader<pipeline<Source, S...>> {
  private:
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
+    require_same_source();
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
     skip_ = goes_on ? resume_->sample : 0;
@@ -262,6 +264,13 @@ class loader<pipeline<Source, S...>> {
     sought_ = !feed_->on().owns_this_thread() || !feed_->leaves_for(e, number);
     if (sought_) seek();
     else feed_->leave();  // next() or next_async() waits for the end of what is under way
+  }
+  /// \throws wick::error
+  void require_same_source() const {
+    const std::uint64_t before = feed_->source_size(), now = feed_->origin().size();
+    if (now == before) return;
+    throw error("loader: the source had " + std::to_string(before) + " samples when this loader was made, and has " +
+                std::to_string(now) + " now; make a new loader for data of another size");
   }
   void seek() {
     sought_ = true;
@@ -308,7 +317,7 @@ class loader<pipeline<Source, S...>> {
   }
   pipeline_identity identity() const {
     return {data(),
-            feed_->origin().size(),
+            feed_->source_size(),
             feed_->seed(),
             feed_->plan().batch_size(),
             feed_type::batched,

@@ -84,6 +84,8 @@ class feed<pipeline<Source, S...>> {
   const auto& plan() const noexcept { return runs_.plan; }
   std::uint64_t seed() const noexcept { return runs_.seed; }
   const Source& origin() const noexcept { return runs_.path.source(); }
+  /// Samples of the source, as all is planned for.
+  std::uint64_t source_size() const noexcept { return source_size_; }
   runs_type& runs() noexcept { return runs_; }
   path_type& path() noexcept { return runs_.path; }
   const path_type& path() const noexcept { return runs_.path; }
@@ -191,6 +193,7 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t opened = opened_.load(std::memory_order_relaxed);
     const std::uint64_t end = done_.taken() + window();
     while (opened < end) {
+      if (next_in_.number == 0 && source_changed()) break;  // the next epoch()'s to say
       if (!run_ahead_ && to_open_-- == 0) {
         to_open_ = 0;
         break;
@@ -200,6 +203,14 @@ class feed<pipeline<Source, S...>> {
       opened_.store(++opened, std::memory_order_release);
     }
     start_pump();
+  }
+
+  bool source_changed() const noexcept {
+    try {
+      return origin().size() != source_size_;
+    } catch (...) {
+      return true;
+    }
   }
 
   void open(job_type& j, std::uint64_t sequence) {
@@ -469,6 +480,7 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
+  const std::uint64_t source_size_ = origin().size();
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;  // of samples that may be under way at a time
