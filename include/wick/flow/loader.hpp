@@ -144,13 +144,13 @@ class loader<pipeline<Source, S...>> {
       }
     }
     const detail::single_user::hold mine(user_, "next()");
-    if (!begun()) return std::nullopt;
+    if (!begun()) return at_end();
     if (!sought_) seek();
     for (;;) {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) return value;
       }
-      if (left_ == 0) return std::nullopt;
+      if (left_ == 0) return at_end();
       if (std::optional<value_type> batch = deliver(wait())) return batch;
     }
   }
@@ -158,7 +158,7 @@ class loader<pipeline<Source, S...>> {
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<value_type>> next_async() {
     const detail::single_user::hold mine(user_, "next_async()");
-    if (!begun()) co_return std::nullopt;
+    if (!begun()) co_return at_end();
     if (!sought_) {
       task<void> leaving = feed_->left_async();
       co_await leaving;
@@ -168,7 +168,7 @@ class loader<pipeline<Source, S...>> {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) co_return value;
       }
-      if (left_ == 0) co_return std::nullopt;
+      if (left_ == 0) co_return at_end();
       const std::uint64_t begun_at = now_ticks();
       job_type* const job = co_await feed_->next_async();
       books_.waited(begun_at);
@@ -261,15 +261,16 @@ class loader<pipeline<Source, S...>> {
     single_ = 0;
     epoch_ = e;
     left_ = batches() - number;
+    books_.begin(*feed_);
     sought_ = !feed_->on().owns_this_thread() || !feed_->leaves_for(e, number);
     if (sought_) seek();
     else feed_->leave();  // next() or next_async() waits for the end of what is under way
   }
   /// \throws wick::error
   void require_same_source() const {
-    const std::uint64_t before = feed_->source_size(), now = feed_->origin().size();
-    if (now == before) return;
-    throw error("loader: the source had " + std::to_string(before) + " samples when this loader was made, and has " +
+    const std::uint64_t planned = feed_->size().planned(), now = feed_->size().now();
+    if (now == planned) return;
+    throw error("loader: the source had " + std::to_string(planned) + " samples when this loader was made, and has " +
                 std::to_string(now) + " now; make a new loader for data of another size");
   }
   void seek() {
@@ -285,6 +286,11 @@ class loader<pipeline<Source, S...>> {
     feed_->on().require_workers();
     if (!epoch_ || resume_) begin(current_epoch());
     return left_ != 0 || !feed_type::batched;
+  }
+
+  std::nullopt_t at_end() {
+    books_.end(*feed_);
+    return std::nullopt;
   }
 
   void advance() {
@@ -317,7 +323,7 @@ class loader<pipeline<Source, S...>> {
   }
   pipeline_identity identity() const {
     return {data(),
-            feed_->source_size(),
+            feed_->size().planned(),
             feed_->seed(),
             feed_->plan().batch_size(),
             feed_type::batched,
@@ -379,7 +385,7 @@ void loader<pipeline<Source, S...>>::describe(const job_type& job) {
   told_.clear();
   if (job.failures.empty()) return;
   const std::vector<std::string> names = feed_->path().stage_names();
-  for (const detail::failure& f : job.failures) told_.push_back(detail::tell(f, job, names, *feed_));
+  for (const detail::failure& f : job.failures) told_.push_back(detail::tell(f, job, names, feed_->origin(), feed_->runs().bad));
   std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
 }
 

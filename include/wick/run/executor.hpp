@@ -19,8 +19,10 @@
 #include <wick/run/detail/cpu_set.hpp>
 #include <wick/run/detail/futex.hpp>
 #include <wick/run/detail/process.hpp>
+#include <wick/run/detail/processor_time.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/run_queues.hpp>
+#include <wick/run/detail/tenants.hpp>
 #include <wick/run/detail/thread_name.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/job.hpp>
@@ -146,6 +148,10 @@ class executor {
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
+  /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
+  double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
+  /// Who uses the workers, for reports.
+  detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return queues_.asleep(); }
 
@@ -180,6 +186,7 @@ class executor {
   const detail::process_mark born_;
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
+  detail::tenants tenants_;
   std::vector<std::thread> workers_;
   io_pool io_;
   timer_queue timers_;

@@ -22,6 +22,7 @@
 #include <wick/flow/detail/pace.hpp>
 #include <wick/flow/detail/pump_crew.hpp>
 #include <wick/flow/detail/sample_runs.hpp>
+#include <wick/flow/detail/source_size.hpp>
 #include <wick/flow/detail/tokens.hpp>
 #include <wick/flow/epoch_fingerprint.hpp>
 #include <wick/flow/loader_options.hpp>
@@ -84,8 +85,7 @@ class feed<pipeline<Source, S...>> {
   const auto& plan() const noexcept { return runs_.plan; }
   std::uint64_t seed() const noexcept { return runs_.seed; }
   const Source& origin() const noexcept { return runs_.path.source(); }
-  /// Samples of the source, as all is planned for.
-  std::uint64_t source_size() const noexcept { return source_size_; }
+  const source_size<Source>& size() const noexcept { return size_; }
   runs_type& runs() noexcept { return runs_; }
   path_type& path() noexcept { return runs_.path; }
   const path_type& path() const noexcept { return runs_.path; }
@@ -158,17 +158,6 @@ class feed<pipeline<Source, S...>> {
   /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
   bool short_samples() const noexcept { return pace_.short_samples(); }
 
-  /// The stage for which a sample was put on the quarantine list; may be empty.
-  std::string known_stage_of(std::uint64_t index) const { return runs_.bad.stage_of(index); }
-  /// The key of a sample, for messages.
-  std::string key_at(std::uint64_t index) const {
-    try {
-      return printable(key_of(runs_.path.source(), index));
-    } catch (const std::exception&) {
-      return "sample " + std::to_string(index);
-    }
-  }
-
  private:
   friend class pump_crew<feed>;
   using pump = typename pump_crew<feed>::pump;
@@ -193,7 +182,7 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t opened = opened_.load(std::memory_order_relaxed);
     const std::uint64_t end = done_.taken() + window();
     while (opened < end) {
-      if (next_in_.number == 0 && source_changed()) break;  // the next epoch()'s to say
+      if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
       if (!run_ahead_ && to_open_-- == 0) {
         to_open_ = 0;
         break;
@@ -203,14 +192,6 @@ class feed<pipeline<Source, S...>> {
       opened_.store(++opened, std::memory_order_release);
     }
     start_pump();
-  }
-
-  bool source_changed() const noexcept {
-    try {
-      return origin().size() != source_size_;
-    } catch (...) {
-      return true;
-    }
   }
 
   void open(job_type& j, std::uint64_t sequence) {
@@ -385,11 +366,12 @@ class feed<pipeline<Source, S...>> {
       for_each([&](std::uint64_t i) {
         resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index(i))).handle);
       });
-      pace_.learn(count, now_ticks() - begun);
+      took(clocks, count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
-      // Clocks are read between stages for slow samples, and for a few of the fast ones.
-      const bool timed = pace_.slow_samples() || clocks[order_row].count() % (64 * count) < count;
+      // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as 64.
+      const bool slow = pace_.slow_samples();
+      const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
       context c = runs_.context_at({});
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
@@ -397,20 +379,26 @@ class feed<pipeline<Source, S...>> {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
         for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index(i), bad, c, ticks, failed); });
-        path_type::write_down(clocks, types::order_end, count, ticks);
-        clocks[order_row].worked(count, ticks[order_row]);
+        const std::uint64_t weight = slow ? 1 : 64;
+        path_type::write_down(clocks, types::order_end, count, ticks, weight);
+        clocks[order_row].worked(weight * count, weight * ticks[order_row]);
       } else {
         for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index(i), bad, c, nullptr, failed); });
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
       clocks[order_row].ran(count);
-      pace_.learn(count, now_ticks() - begun);
+      took(clocks, count, now_ticks() - begun);
       const std::uint64_t good = count - failed.size();
       j.print.fetch_add(print, std::memory_order_relaxed);
       if (!failed.empty()) settle_all(j, failed);
       finish_some(j, good);
     }
+  }
+
+  void took(stage_clock* clocks, std::uint64_t count, std::uint64_t ticks) noexcept {
+    pace_.learn(count, ticks);
+    runs_.path.clocks().ran(clocks, count, ticks);
   }
 
   template <bool Timed>
@@ -480,7 +468,7 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
-  const std::uint64_t source_size_ = origin().size();
+  const source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;  // of samples that may be under way at a time
