@@ -216,6 +216,24 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("workers are refused samples without batch() as well, also those of a group that another thread began") {
+  wick::executor both(2);
+  wick::loader inner(numbers{1000} | wick::map("target", [](cell c) { return c.target; }), {.on = &both});
+  REQUIRE(inner.next());  // and 15 more are there
+  wick::loader outer(wick::in_memory(std::vector<int>(64)) |
+                         wick::map("nested", [&](int x) { return x + int(inner.next().has_value()); }) |
+                         wick::array_batch(1),
+                     {.on = &both});
+  std::uint64_t refused = 0;
+  for (std::uint64_t i = 0; i < outer.batches(); ++i) {
+    refused += contains(message_of([&] { return outer.next(); }), "would block a worker");
+  }
+  CHECK(refused > 0);  // all but what this thread ran while it helped
+  std::uint64_t rest = 0;
+  while (inner.next()) ++rest;
+  CHECK(rest + 1 + (64 - refused) == 1000);
+}
+
 TEST_CASE("stages that await one loader at the same time are told that they are several") {
   wick::executor both(2);
   wick::loader inner(numbers{100'000} | wick::array_batch(8), {.on = &both});

@@ -39,7 +39,7 @@ class loader;
 /// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
 ///
 /// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same time are told
-/// so by a std::logic_error (in a group of samples without batch() that is not looked at). What is in a batch depends on
+/// so by a std::logic_error (not looked at within a group of 16 samples without batch()). What is in a batch depends on
 /// the data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing. What
 /// becomes of a failing sample is loader_options::on_error. Where that says nothing, wick::sample_error is
 /// thrown when its batch is taken; taking goes on with the batch after it. Destroying a loader in the middle
@@ -137,13 +137,14 @@ class loader<pipeline<Source, S...>> {
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in a stage of
   ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
-    require_outside();
     if constexpr (!feed_type::batched) {
-      if (!resume_) {
+      if (user_.still_this_thread()) {  // most wait for nothing
         if (std::optional<value_type> value = take_single()) return value;
       }
     }
-    const detail::single_user::hold mine(user_, "next()");
+    require_outside();
+    detail::single_user::hold mine(user_, "next()");
+    mine.remember_thread();
     if (!begun()) return at_end();
     if (!sought_) seek();
     for (;;) {
