@@ -661,6 +661,41 @@ class process_mark {
 
 }  // namespace wick::detail
 
+// ==== wick/run/detail/processor_time.hpp
+/// \file
+/// How long processors have worked for a thread, or for the whole program.
+
+#include <ctime>
+#include <pthread.h>
+
+namespace wick::detail {
+
+/// Seconds on the clock `id`; 0 when it can't be read.
+inline double seconds_on(clockid_t id) noexcept {
+  std::timespec t{};
+  if (::clock_gettime(id, &t) != 0) return 0;
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Of all threads of this process, ended ones included.
+inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
+
+/// Of these threads, which run; 0 where the system doesn't say.
+inline double processor_seconds(std::vector<std::thread>& threads) noexcept {
+  double sum = 0;
+#ifdef __linux__
+  for (std::thread& t : threads) {
+    clockid_t id;
+    if (t.joinable() && ::pthread_getcpuclockid(t.native_handle(), &id) == 0) sum += seconds_on(id);
+  }
+#else
+  static_cast<void>(threads);
+#endif
+  return sum;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/run/detail/resume.hpp
 /// \file
 /// Resuming coroutines without growing the stack: nested up to a depth, past it from a list at the bottom.
@@ -1287,12 +1322,52 @@ using run_queues = basic_run_queues<>;
 
 }  // namespace wick::detail
 
+// ==== wick/run/detail/tenants.hpp
+/// \file
+/// Who shares an executor's workers, and how long all of them together have used them.
+
+namespace wick::detail {
+
+/// Any thread. A tenant counts its own time; it is asked only when somebody wants the sum.
+class tenants {
+ public:
+  /// `ticks(who)` is how long `who` has used the workers so far; called on any thread until leave().
+  void enter(const void* who, std::uint64_t (*ticks)(const void*)) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back({who, ticks});
+  }
+  void leave(const void* who) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(all_.begin(), all_.end(), [&](const tenant& t) { return t.who == who; });
+    if (found == all_.end()) return;
+    gone_ += found->ticks(who);
+    all_.erase(found);
+  }
+  /// Of all that there are and were.
+  std::uint64_t ticks() const {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t sum = gone_;
+    for (const tenant& t : all_) sum += t.ticks(t.who);
+    return sum;
+  }
+
+ private:
+  struct tenant {
+    const void* who;
+    std::uint64_t (*ticks)(const void*);
+  };
+  mutable std::mutex mutex_;
+  std::vector<tenant> all_;
+  std::uint64_t gone_ = 0;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/run/detail/thread_name.hpp
 /// \file
 /// Names for threads, so that top, perf and a debugger say who is who.
 
 #if defined(__linux__) || defined(__APPLE__)
-#include <pthread.h>
 #endif
 
 namespace wick::detail {
@@ -1345,6 +1420,18 @@ class io_pool {
   }
 
   std::size_t threads() const noexcept { return count_; }
+  /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time (0 where the
+  /// system doesn't say).
+  struct usage {
+    double calls = 0, processor = 0;
+  };
+  usage used() const {
+    if (born_.elsewhere()) return {};
+    const std::lock_guard lock(shared_->mutex);
+    return {std::chrono::duration<double>(shared_->calls).count(), detail::processor_seconds(shared_->threads)};
+  }
+  /// Whether the calling thread is one of these.
+  bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
   /// forked child: nobody would run the job.
@@ -1431,6 +1518,7 @@ class io_pool {
     job* first = nullptr;
     job** last = &first;
     bool stopping = false;
+    std::chrono::steady_clock::duration calls{};
     std::vector<std::thread> threads;
   };
 
@@ -1440,9 +1528,15 @@ class io_pool {
       shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
         detail::name_this_thread("wick-io", i);
         cpus.apply();  // the caller may be a worker that is bound to one
+        mine() = &s;
         work(s);
       });
     }
+  }
+  /// Of the pool whose thread this is; null on any other thread.
+  [[gnu::noinline]] static const shared*& mine() noexcept {
+    thread_local const shared* of = nullptr;
+    return of;
   }
   static void work(shared& s) noexcept {
     std::unique_lock lock(s.mutex);
@@ -1453,8 +1547,11 @@ class io_pool {
       s.first = j->next;
       if (s.first == nullptr) s.last = &s.first;
       lock.unlock();
+      const auto begun = std::chrono::steady_clock::now();
       j->execute(j);
+      const auto took = std::chrono::steady_clock::now() - begun;
       lock.lock();
+      s.calls += took;
     }
   }
 
@@ -1699,6 +1796,16 @@ class executor {
   /// For who is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
+  /// Whether the calling thread is one on which work of this executor waits: a worker, a thread that helps (see helper),
+  /// or an I/O thread.
+  bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
+  /// For a call that makes its thread wait for this executor. \throws std::logic_error with what to write instead, on a
+  /// thread of the executor's own: nobody might be left to wait for
+  void require_outside(const char* call, const char* instead) const {
+    if (this_slot() != none) refuse(call, "a worker of the executor", instead);
+    if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
+  }
+
   /// `co_await ex.schedule();` continues on a worker.
   class [[nodiscard]] schedule_awaiter : job {
    public:
@@ -1753,6 +1860,10 @@ class executor {
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
+  /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
+  double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
+  /// Who uses the workers, for reports.
+  detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return queues_.asleep(); }
 
@@ -1774,6 +1885,9 @@ class executor {
     return me;
   }
 
+  [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead) {
+    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead + " there");
+  }
   static void bind(binding& to, int cpu) noexcept {
     if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
     to.tried.set();
@@ -1784,6 +1898,7 @@ class executor {
   const detail::process_mark born_;
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
+  detail::tenants tenants_;
   std::vector<std::thread> workers_;
   io_pool io_;
   timer_queue timers_;
@@ -4677,6 +4792,13 @@ namespace wick {
 /// name in error messages; `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon, which calls
 /// prefetch_bytes; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
 /// data is refused).
+///
+/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next() on until the
+/// loader is gone, also between two epochs, when they make the next one's first batches. With
+/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was taken to its
+/// end and the next epoch(): there its samples may be exchanged, moved in memory, written anew. Their number stays that
+/// with which the loader was made, or epoch() throws; data that grows gets a new loader. size() is called by the thread
+/// that takes the batches, at epoch() and when it makes room for the next epoch's first batch.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -4754,7 +4876,11 @@ class concat_source {
     std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
   }
 
-  std::uint64_t size() const noexcept { return ends_.back(); }
+  /// As many as the sources have at this moment. Where each begins was settled when this was made: a loader refuses them
+  /// when it is another number now.
+  std::uint64_t size() const {
+    return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + each.size()); }, sources_);
+  }
   result at(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) -> result { return s.at(j); });
   }
@@ -5340,7 +5466,8 @@ struct loader_options {
   std::size_t memory = std::size_t{512} << 20;
   /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
   std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it.
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it, so that
+  /// the data may change between epochs (see the concept source).
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   executor* on = nullptr;
@@ -5403,6 +5530,12 @@ struct loader_state {
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
   std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
+
+  /// From behind the last batch of an epoch.
+  void begin_next_epoch() noexcept {
+    ++epoch;
+    batch = sample = moved = epoch_failures = 0;
+  }
 
   /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
   /// told as one.
@@ -5846,6 +5979,112 @@ std::vector<quarantine::entry> read_quarantine(const std::filesystem::path& path
 /// \file
 /// Where the time went: a table of stages, the share of waiting, and what to change.
 
+// ==== wick/observe/detail/advice.hpp
+/// \file
+/// What to change, in a sentence, from what was measured of a loader. Arithmetic and words; measuring is
+/// elsewhere.
+
+namespace wick::detail {
+
+/// Measured while batches were being taken. Shares are 0 … 1.
+struct load_figures {
+  std::uint64_t iterations = 0;  // batches that the loop came for
+  double wait = 0;               // share of the loop's time in which it had no batch
+  double helped = 0;             // share of the loop's time in which it then ran samples itself
+  std::size_t workers = 0, io_threads = 0, cpus = 0;
+  double processors = 0;  // share of the time of all `cpus` that this program took
+  double pipeline = 1;    // share of that which workers, I/O threads and the helping loop took
+  double busy = 0;        // share of the workers' time in which they were at work, for whomever
+  double running = 0;     // share of the workers' time in which they had a processor
+  double own = 1;         // share of the workers' work that was this loader's
+  double io_busy = 0;     // share of the I/O threads' time in which they were in a call
+  double suspended = 0;   // samples that waited in a stage, on average
+  std::string slowest;    // the stage with the most work
+  double slowest_share = 0;
+  std::string waits_in;  // the stage in which samples waited most
+};
+
+/// "4.2 %", from a tenth on "42 %".
+inline std::string format_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
+
+inline std::string advise(const load_figures& f) {
+  constexpr double hardly = 0.01;  // of the loop's time
+  constexpr double full =
+      0.85;  // of all processors: the rest is lost to scheduling and to what else runs there
+  constexpr double most = 0.7;  // of a thread's time: it is what holds the others up
+  const auto number = [](std::size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  const std::string cpus = number(f.cpus, "processor"), workers = number(f.workers, "worker");
+  const std::string cheaper =
+      "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
+  const std::string slowest = f.slowest.empty() ? ""
+                                                : ", with '" + f.slowest + "' for " +
+                                                      format_percent(f.slowest_share) + " of their time";
+  const std::string others =
+      "other loaders have this one's workers for " + format_percent(1 - f.own) + " of their work";
+
+  if (f.iterations == 0) return "nothing was taken yet";
+  if (f.wait < hardly) return "the training loop hardly waits for data: the model sets the pace";
+  const bool helps = f.helped > f.wait / 2;
+  std::string text = "the training loop waits " + format_percent(f.wait) + " of its time";
+  if (helps) text += ", and runs samples itself meanwhile";
+  text += "; ";
+
+  if (f.processors >= full) {
+    text += "all of the time of " + cpus + " is used";
+    if (f.pipeline < 0.5) {
+      return text + ", " + format_percent(1 - f.pipeline) +
+             " of it by the rest of the program: leave the pipeline more (wick::share_cores, fewer threads "
+             "of the "
+             "model's)";
+    }
+    if (f.own < 0.5)
+      return text + ", and " + others + ": take from fewer loaders at a time, or make their stages cheaper";
+    text += slowest.empty() ? ": make the stages cheaper" : ", by '" + f.slowest + "' most: " + cheaper;
+    return text + "; more threads would only take turns" +
+           (f.workers > f.cpus ? ", as the " + workers + " do already" : "");
+  }
+  if (f.busy >= most) {
+    const bool room = f.workers < f.cpus;
+    const std::string more = "use more workers (" + std::to_string(f.workers) + " now, " + cpus + ")";
+    if (f.own < 0.5) {
+      return text + others + ": " +
+             (room ? more : "take from fewer loaders at a time, or make their stages cheaper");
+    }
+    if (f.running < f.busy - 0.3) {
+      return text + "the workers are at work for " + format_percent(f.busy) +
+             " of their time, and have a processor for " + format_percent(f.running) +
+             ": either a stage blocks them" + (f.slowest.empty() ? "" : ", probably '" + f.slowest + "'") +
+             " (a lock, a read or a wait of its own: see io_pool), or other programs have the processors";
+    }
+    return text + "the workers are busy" + slowest + ": " + (room ? more : cheaper);
+  }
+  if (helps) {
+    return text + "samples are so short that it makes many of them, and the workers are free for " +
+           format_percent(1 - f.busy) +
+           " of their time: raise prefetch or make batches larger, so that there is more to share";
+  }
+  if (f.suspended >= 0.5 && !f.waits_in.empty()) {
+    char many[32];
+    std::snprintf(many, sizeof(many), f.suspended < 10 ? "%.1f" : "%.0f", f.suspended);
+    text +=
+        "the workers are idle and " + std::string(many) + " samples at a time wait in '" + f.waits_in + "': ";
+    if (f.io_busy >= most) {
+      return text + "raise io_threads (" + std::to_string(f.io_threads) +
+             " now, all in use), or bring the data closer";
+    }
+    return text + "raise prefetch, so that more wait at a time, or bring closer what they wait for";
+  }
+  return text + "the workers are idle: raise prefetch";
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 struct stage_report {
@@ -5864,14 +6103,23 @@ struct outcome_report {
 
 /// What loader::report() gives: everything since the report before it. Print it.
 struct report {
-  double seconds = 0;
-  std::size_t workers = 0;
-  std::size_t cpus = 0;
+  double seconds = 0;          ///< since the report before
+  double taking = 0;           ///< of these, while an epoch was being taken: from epoch() to its end
+  std::size_t workers = 0;     ///< of the executor
+  std::size_t io_threads = 0;  ///< of the executor
+  std::size_t cpus = 0;        ///< available_cpus()
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;
-  double helped = 0;       ///< seconds in which the waiting training loop ran samples itself
-  double wait_mean = 0;    ///< share of the training loop's time spent waiting for data, 0 … 1
-  double wait_median = 0;  ///< the same of the median iteration
+  // While an epoch was being taken:
+  double worked = 0;            ///< seconds for which workers ran this loader's samples and batches, summed over them
+  double others = 0;            ///< the same of other loaders on the executor
+  double helped = 0;            ///< seconds in which the waiting training loop ran samples itself
+  double io_calls = 0;          ///< seconds that I/O threads were in calls, for whomever, summed over them
+  double worker_processor = 0;  ///< processor time that the workers took, for whomever; 0 where the system doesn't say
+  double io_processor = 0;      ///< the same of the I/O threads
+  double processor = 0;         ///< the same of the whole program
+  double wait_mean = 0;         ///< share of the training loop's time spent waiting for data, 0 … 1
+  double wait_median = 0;       ///< the same of the median iteration
   std::uint64_t iterations = 0;
   std::uint64_t failures = 0;            ///< samples that could not be delivered
   std::vector<outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
@@ -5883,10 +6131,12 @@ struct report {
     for (const stage_report& s : stages) sum += s.busy;
     return sum;
   }
-  /// Share of the workers' time in which they worked, 0 … 1.
-  double utilisation() const noexcept {
-    if (seconds <= 0 || workers == 0) return 0;
-    return std::clamp((busy() - helped) / (seconds * static_cast<double>(workers)), 0.0, 1.0);
+  /// Share of the workers' time in which they worked for this loader, 0 … 1.
+  double utilisation() const noexcept { return share(worked, workers); }
+  /// `some` of the time that `threads` had while an epoch was being taken, 0 … 1.
+  double share(double some, std::size_t threads) const noexcept {
+    if (taking <= 0 || threads == 0) return 0;
+    return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
   }
   std::string advice() const;
   std::string to_string() const;
@@ -5903,38 +6153,35 @@ inline std::string format_duration(double seconds) {
   else std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
   return text;
 }
-/// "4.2 %", from a tenth on "42 %".
-inline std::string format_percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
-  return text;
-}
 }  // namespace detail
 
-/// One sentence: is the loop kept waiting, by which stage, and what would help.
+/// One sentence: is the loop kept waiting, by what, and what would help.
 inline std::string report::advice() const {
-  if (iterations == 0) return "nothing was taken yet";
-  if (wait_mean < 0.01) return "the training loop hardly waits for data: the model sets the pace";
-  const auto slowest = std::max_element(stages.begin(), stages.end(),
-                                        [](const auto& a, const auto& b) { return a.busy < b.busy; });
-  const auto waiting = std::max_element(stages.begin(), stages.end(),
-                                        [](const auto& a, const auto& b) { return a.blocked < b.blocked; });
-  std::string text = "the training loop waits " + detail::format_percent(wait_mean) + " of its time; ";
-  if (utilisation() > 0.7 && slowest != stages.end()) {
-    text += "the workers are busy, with '" + slowest->name + "' for " +
-            detail::format_percent(busy() > 0 ? slowest->busy / busy() : 0) + " of their time: ";
-    if (workers < cpus) {
-      text += "use more workers (" + std::to_string(workers) + " now, " + std::to_string(cpus) + " processors)";
-    } else {
-      text += "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
-    }
-  } else if (waiting != stages.end() && waiting->blocked > 0) {
-    text += "the workers are idle and samples wait in '" + waiting->name +
-            "': raise io_threads and prefetch, or bring the data closer";
-  } else {
-    text += "the workers are idle: raise prefetch";
+  detail::load_figures f;
+  f.iterations = iterations;
+  f.wait = wait_mean;
+  f.helped = share(helped, 1);
+  f.workers = workers;
+  f.io_threads = io_threads;
+  f.cpus = cpus;
+  f.processors = share(processor, cpus);
+  if (processor > 0) f.pipeline = std::clamp((worker_processor + io_processor + helped) / processor, 0.0, 1.0);
+  f.busy = share(worked + others, workers);
+  f.running = worker_processor > 0 ? share(worker_processor, workers) : f.busy;
+  f.busy = std::max(f.busy, f.running);
+  if (worked + others > 0) f.own = worked / (worked + others);
+  f.io_busy = share(io_calls, io_threads);
+  double blocked = 0;
+  const stage_report *slowest = nullptr, *waiting = nullptr;
+  for (const stage_report& s : stages) {
+    blocked += s.blocked;
+    if (s.busy > 0 && (slowest == nullptr || s.busy > slowest->busy)) slowest = &s;
+    if (s.blocked > 0 && (waiting == nullptr || s.blocked > waiting->blocked)) waiting = &s;
   }
-  return text;
+  if (seconds > 0) f.suspended = blocked / seconds;
+  if (slowest != nullptr) f.slowest = slowest->name, f.slowest_share = slowest->busy / busy();
+  if (waiting != nullptr) f.waits_in = waiting->name;
+  return detail::advise(f);
 }
 
 /// The table, one line a stage.
@@ -5942,14 +6189,22 @@ inline std::string report::to_string() const {
   char line[256];
   std::string out;
   std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
-                static_cast<unsigned long long>(samples), detail::format_duration(seconds).c_str(),
-                seconds > 0 ? static_cast<double>(samples) / seconds : 0.0, static_cast<unsigned long long>(batches),
+                static_cast<unsigned long long>(samples), detail::format_duration(taking).c_str(),
+                taking > 0 ? static_cast<double>(samples) / taking : 0.0, static_cast<unsigned long long>(batches),
                 workers, workers == 1 ? "" : "s", detail::format_percent(utilisation()).c_str());
   out += line;
-  if (seconds > 0 && helped / seconds > 0.005) {
-    out += ", the waiting loop helps " + detail::format_percent(helped / seconds) + " of its time";
+  if (share(others, workers) > 0.005) {
+    out += ", with other loaders " + detail::format_percent(share(others, workers));
+  }
+  if (share(helped, 1) > 0.005) {
+    out += ", the waiting loop helps " + detail::format_percent(share(helped, 1)) + " of its time";
   }
   out += '\n';
+  if (taking > 0 && processor > 0) {
+    std::snprintf(line, sizeof(line), "processors: %.2f of %zu in use, %.2f by workers, %.2f by I/O threads\n",
+                  processor / taking, cpus, worker_processor / taking, io_processor / taking);
+    out += line;
+  }
   std::size_t width = 5;
   for (const stage_report& s : stages) width = std::max(width, s.name.size());
   const int w = static_cast<int>(std::min<std::size_t>(width, 40));
@@ -6033,16 +6288,27 @@ inline void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
 }
 
-/// `names` are the stages', `feed` knows the keys.
-template <class Job, class Feed>
-told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names, const Feed& feed) {
+/// The key of a sample, for messages.
+template <class Source>
+std::string printable_key(const Source& source, std::uint64_t index) {
+  try {
+    return printable(key_of(source, index));
+  } catch (const std::exception&) {
+    return "sample " + std::to_string(index);
+  }
+}
+
+/// `names` are the stages', `source` knows the keys, `bad` the stages for which samples were put on the quarantine list.
+template <class Job, class Source>
+told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names, const Source& source,
+                  const quarantine& bad) {
   const bool whole = f.slot == failure::whole_batch;
   told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
   ledger_entry& e = out.entry;
-  e.key = whole ? "batch " + std::to_string(job.number) : feed.key_at(f.index);
+  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.index);
   e.stage = f.stage < names.size() ? names[f.stage] : "loader";
   if (out.known) {
-    if (std::string known = feed.known_stage_of(f.index); !known.empty()) e.stage = std::move(known);
+    if (std::string known = bad.stage_of(f.index); !known.empty()) e.stage = std::move(known);
   }
   e.epoch = job.epoch;
   e.position = f.position;
@@ -6050,7 +6316,7 @@ told_failure tell(const failure& f, const Job& job, const std::vector<std::strin
   e.tries = f.tries;
   describe_cause(f.cause, e);
   if (whole) e.kind = error_kind::batch;
-  if (f.substitute != failure::nobody) e.substitute = feed.key_at(f.substitute);
+  if (f.substitute != failure::nobody) e.substitute = printable_key(source, f.substitute);
   if (f.action == error_action::fail && f.drawn != 0) {
     e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
   }
@@ -6360,7 +6626,7 @@ class epoch_plan {
 
 // ==== wick/flow/detail/books.hpp
 /// \file
-/// The loader's clocks: one for each stage on each worker.
+/// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
 
 // ==== wick/observe/clock.hpp
 /// \file
@@ -6441,15 +6707,30 @@ class stage_clock {
 
 namespace wick::detail {
 
+/// The clocks of stages that don't suspend are read for some samples only, and what the others took is inferred. How long
+/// runs of samples took is known of each: nothing that is said of a stage may be more than that.
 class books {
  public:
-  books(const executor& on, std::size_t stages) : on_(on), stages_(stages), rows_(on.slots()) {
-    for (auto& row : rows_) row.reset(new stage_clock[stages]);
+  /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples may, so that
+  /// their clocks are always read.
+  books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
+      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend), rows_(on.slots()) {
+    for (auto& row : rows_) row.reset(new stage_clock[rows + 1]);
+    on.tenants().enter(this, [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
+  }
+  books(const books&) = delete;
+  books& operator=(const books&) = delete;
+  ~books() {
+    if (!on_.forked()) on_.tenants().leave(this);
   }
 
   /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
   [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
 
+  /// A run of samples, by its own row of clocks.
+  void ran(stage_clock* mine, std::uint64_t count, std::uint64_t ticks) const noexcept {
+    mine[stages_].worked(count, ticks);
+  }
   void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
     stage_clock& c = mine()[stage];
     c.ran(1);
@@ -6479,9 +6760,36 @@ class books {
     return out;
   }
 
+  /// All that was run so far, on workers and on threads that helped.
+  struct usage {
+    std::uint64_t workers = 0, helpers = 0;
+  };
+  usage ticks() const noexcept {
+    usage out;
+    for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
+      std::uint64_t samples = rows_[slot][stages_].timed_ticks(), timed = 0, batches = 0;
+      for (std::size_t i = 0; i < stages_; ++i) {
+        (of_samples(i) ? timed : batches) += rows_[slot][i].timed_ticks();
+      }
+      // What is run of a sample after it was suspended is in no run.
+      if (suspend_) samples = std::max(samples, timed);
+      (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
+    }
+    return out;
+  }
+  bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
+  bool clocks_always_read() const noexcept { return suspend_; }
+  /// Of all runs, as in sum::timed_ticks.
+  std::uint64_t run_ticks() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& row : rows_) sum += row[stages_].timed_ticks();
+    return sum;
+  }
+
  private:
-  const executor& on_;
-  const std::size_t stages_;
+  executor& on_;
+  const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
+  const bool suspend_;
   std::vector<std::unique_ptr<stage_clock[]>> rows_;
 };
 
@@ -6924,7 +7232,8 @@ class stage_path<pipeline<Source, S...>> {
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
 
   stage_path(pipeline<Source, S...> what, executor& on)
-      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on), books_(on, rows) {
+      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on),
+        books_(on, rows, types::batching, stages, types::samples_suspend) {
     static_assert(types::batching >= types::order_end);
     const auto attach = [&](auto& s) {
       if constexpr (requires { s.attach(on_); }) s.attach(on_);
@@ -7007,10 +7316,13 @@ class stage_path<pipeline<Source, S...>> {
 
   // ---- samples -----------------------------------------------------------------------------------------------------
 
-  /// Ticks of the stages from `first` up to batch, and of the phases.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(count, ticks[s]);
+  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times as many samples.
+  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks,
+                         std::uint64_t weight = 1) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
+      clocks[s].worked(weight * count, weight * ticks[s]);
+    }
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
   }
 
   /// Through the stages from I on, which don't suspend, into the slot.
@@ -8136,6 +8448,34 @@ class pump_crew {
 
 }  // namespace wick::detail
 
+// ==== wick/flow/detail/source_size.hpp
+/// \file
+/// Notices when a source has another size than all was planned for.
+
+namespace wick::detail {
+
+/// Asked by the consumer.
+template <class Source>
+class source_size {
+ public:
+  explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
+  std::uint64_t planned() const noexcept { return planned_; }
+  std::uint64_t now() const { return of_.size(); }
+  bool changed() const noexcept {
+    try {
+      return now() != planned_;
+    } catch (...) {
+      return true;
+    }
+  }
+
+ private:
+  const Source& of_;
+  const std::uint64_t planned_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/flow/detail/tokens.hpp
 /// \file
 /// How many samples may be under way at a time, when samples suspend.
@@ -8221,6 +8561,7 @@ class feed<pipeline<Source, S...>> {
   const auto& plan() const noexcept { return runs_.plan; }
   std::uint64_t seed() const noexcept { return runs_.seed; }
   const Source& origin() const noexcept { return runs_.path.source(); }
+  const source_size<Source>& size() const noexcept { return size_; }
   runs_type& runs() noexcept { return runs_; }
   path_type& path() noexcept { return runs_.path; }
   const path_type& path() const noexcept { return runs_.path; }
@@ -8230,11 +8571,13 @@ class feed<pipeline<Source, S...>> {
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
   /// If that is what comes next anyway, nothing is lost.
+  /// Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
-    if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
+    if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
         drain();
+        left_ = false;
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
@@ -8245,6 +8588,23 @@ class feed<pipeline<Source, S...>> {
     to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
     std::lock_guard lock(mutex_);
     open_more();
+  }
+
+  /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
+  bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && (left_ || !comes_next(epoch, number));
+  }
+  /// Begins to drop them, without waiting. Nothing is taken before the next seek().
+  void leave() noexcept {
+    left_ = true;
+    cancel();
+  }
+  /// Then seek() waits no more.
+  task<void> left_async() {
+    while (done_.taken() < opened_.load(std::memory_order_relaxed)) {
+      job_type* const job = co_await done_.next(on_);
+      drop(*job);
+    }
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -8274,17 +8634,6 @@ class feed<pipeline<Source, S...>> {
   /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
   bool short_samples() const noexcept { return pace_.short_samples(); }
 
-  /// The stage for which a sample was put on the quarantine list; may be empty.
-  std::string known_stage_of(std::uint64_t index) const { return runs_.bad.stage_of(index); }
-  /// The key of a sample, for messages.
-  std::string key_at(std::uint64_t index) const {
-    try {
-      return printable(key_of(runs_.path.source(), index));
-    } catch (const std::exception&) {
-      return "sample " + std::to_string(index);
-    }
-  }
-
  private:
   friend class pump_crew<feed>;
   using pump = typename pump_crew<feed>::pump;
@@ -8309,6 +8658,7 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t opened = opened_.load(std::memory_order_relaxed);
     const std::uint64_t end = done_.taken() + window();
     while (opened < end) {
+      if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
       if (!run_ahead_ && to_open_-- == 0) {
         to_open_ = 0;
         break;
@@ -8370,28 +8720,39 @@ class feed<pipeline<Source, S...>> {
     return true;
   }
 
+  bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && next_out_.epoch == epoch && next_out_.number == number;
+  }
+
   /// Leaves all batches that are under way: unclaimed samples are not begun, the others end.
   void drain() noexcept {
+    if (cancel()) {
+      while (done_.taken() < opened_.load(std::memory_order_relaxed)) drop(*done_.take());
+    }
+    if (!runs_.stop->stop_requested()) return;
+    // The callbacks and tokens of the old source are gone with the samples that had them.
+    std::lock_guard lock(mutex_);
+    runs_.stop = std::make_unique<stop_source>();
+  }
+  /// False when there are none.
+  bool cancel() noexcept {
     std::uint64_t opened;
     {
       std::lock_guard lock(mutex_);
       opened = opened_.load(std::memory_order_relaxed);
     }
-    if (done_.taken() == opened) return;
+    if (done_.taken() == opened) return false;
     runs_.stop->request_stop();
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
       job_type& j = ring_[s & mask_];
       j.cancelled.store(true, std::memory_order_relaxed);
       finish_some(j, j.claim_rest());
     }
-    while (done_.taken() < opened) {
-      job_type* const j = done_.take();
-      j->value.reset();
-      j->columns.drop();
-    }
-    // The callbacks and tokens of the old source are gone with the samples that had them.
-    std::lock_guard lock(mutex_);
-    runs_.stop = std::make_unique<stop_source>();
+    return true;
+  }
+  static void drop(job_type& j) noexcept {
+    j.value.reset();
+    j.columns.drop();
   }
 
   // ---- workers --------------------------------------------------------------------------------------------------
@@ -8481,11 +8842,12 @@ class feed<pipeline<Source, S...>> {
       for_each([&](std::uint64_t i) {
         resume(run_one(this, &j, from + i, runs_.place_of(j, from + i, index(i))).handle);
       });
-      pace_.learn(count, now_ticks() - begun);
+      took(clocks, count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
-      // Clocks are read between stages for slow samples, and for a few of the fast ones.
-      const bool timed = pace_.slow_samples() || clocks[order_row].count() % (64 * count) < count;
+      // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as 64.
+      const bool slow = pace_.slow_samples();
+      const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
       context c = runs_.context_at({});
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
@@ -8493,20 +8855,26 @@ class feed<pipeline<Source, S...>> {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
         for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index(i), bad, c, ticks, failed); });
-        path_type::write_down(clocks, types::order_end, count, ticks);
-        clocks[order_row].worked(count, ticks[order_row]);
+        const std::uint64_t weight = slow ? 1 : 64;
+        path_type::write_down(clocks, types::order_end, count, ticks, weight);
+        clocks[order_row].worked(weight * count, weight * ticks[order_row]);
       } else {
         for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index(i), bad, c, nullptr, failed); });
       }
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
       for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
       clocks[order_row].ran(count);
-      pace_.learn(count, now_ticks() - begun);
+      took(clocks, count, now_ticks() - begun);
       const std::uint64_t good = count - failed.size();
       j.print.fetch_add(print, std::memory_order_relaxed);
       if (!failed.empty()) settle_all(j, failed);
       finish_some(j, good);
     }
+  }
+
+  void took(stage_clock* clocks, std::uint64_t count, std::uint64_t ticks) noexcept {
+    pace_.learn(count, ticks);
+    runs_.path.clocks().ran(clocks, count, ticks);
   }
 
   template <bool Timed>
@@ -8576,6 +8944,7 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
+  const source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;  // of samples that may be under way at a time
@@ -8583,6 +8952,7 @@ class feed<pipeline<Source, S...>> {
 
   // the consumer's
   bool started_ = false;
+  bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
   std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
   std::optional<std::uint64_t> moved_ =
@@ -8604,6 +8974,10 @@ class feed<pipeline<Source, S...>> {
 };
 
 }  // namespace wick::detail
+
+// ==== wick/flow/detail/report_book.hpp
+/// \file
+/// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
 
 // ==== wick/observe/stall_meter.hpp
 /// \file
@@ -8650,6 +9024,217 @@ class stall_meter {
 
 }  // namespace wick
 
+namespace wick::detail {
+
+/// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
+class report_book {
+ public:
+  /// Batches are taken from now on.
+  template <class Feed>
+  void begin(Feed& feed) {
+    end(feed);
+    taking_ = true;
+    since_ = usage_of(feed);
+    if (last_taken_ != 0)
+      last_taken_ = now_ticks();  // what the loop did since the epoch before is none of its waiting
+  }
+  /// There are no more, until the next epoch.
+  template <class Feed>
+  void end(Feed& feed) {
+    if (!std::exchange(taking_, false)) return;
+    used_.add(usage_of(feed), since_);
+  }
+  /// A batch came, for which the loop has waited since then.
+  void waited(std::uint64_t begun_at) noexcept {
+    const std::uint64_t now = now_ticks();
+    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
+    last_taken_ = now;
+  }
+  /// Since then the loop, while it waited, ran samples.
+  void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
+  void took_batch() noexcept { ++taken_; }
+  void took(std::uint64_t samples) noexcept { samples_ += samples; }
+
+  /// All since it was called last. `trouble` is a note more, unless it is empty.
+  template <class Feed>
+  report close(Feed& feed, const ledger& failures, std::string trouble) {
+    const usage now = usage_of(feed);
+    if (taking_) used_.add(now, since_);
+    since_ = now;
+    report r;
+    const double tick = scale_.seconds_per_tick();
+    const books& clocks = feed.path().clocks();
+    const std::vector<books::sum> totals = clocks.totals();
+    if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+    const std::vector<std::string> names = feed.path().stage_names();
+    r.seconds = now.time - reported_.time;
+    r.taking = used_.time;
+    r.workers = feed.on().workers();
+    r.io_threads = feed.on().io().threads();
+    r.cpus = available_cpus();
+    r.batches = taken_ - reported_.taken;
+    r.samples = samples_ - reported_.samples;
+    r.worked = static_cast<double>(used_.own) * tick;
+    r.others = static_cast<double>(used_.all - std::min(used_.own, used_.all)) * tick;
+    r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
+    r.io_calls = used_.io_calls;
+    r.worker_processor = used_.workers;
+    r.io_processor = used_.io;
+    r.processor = used_.program;
+    r.failures = failures.total() - reported_.failures;
+    r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
+    r.wait_mean = stalls_.mean();
+    r.wait_median = stalls_.median();
+    r.iterations = stalls_.count();
+    const auto rows = [&](std::size_t i) { return since_reported(totals[i], reported_.clocks[i]); };
+    double samples = 0, batches = 0;
+    for (std::size_t i = 0; i < totals.size(); ++i)
+      (clocks.of_samples(i) ? samples : batches) += rows(i).busy;
+    // What is inferred of the stages is made to fit what is known of the runs.
+    const std::uint64_t run_ticks = clocks.run_ticks();
+    const double runs = static_cast<double>(run_ticks - reported_.run_ticks);
+    const double fit = clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
+    // Clocks are read while workers go on: a run may end in between that began before the last report.
+    const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
+    const double busy = (samples * fit + batches) * tick;
+    const double bound = busy > limit && busy > 0 ? limit / busy : 1;
+    const auto row = [&](std::size_t i, std::string name) {
+      const clocked c = rows(i);
+      stage_report s;
+      s.name = std::move(name);
+      s.count = c.count;
+      s.busy = c.busy * (clocks.of_samples(i) ? fit : 1) * bound * tick;
+      s.blocked = c.blocked * tick;
+      return s;
+    };
+    r.stages.push_back(row(Feed::order_row, "order"));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      stage_report s = row(i, names[i]);
+      if (i == Feed::batching) {
+        for (std::size_t p = 0; p < phase_count; ++p) {
+          stage_report inside = row(Feed::phase_row + p, s.name + ": " + std::string(phase_names[p]));
+          if (inside.busy > 0) r.stages.push_back(std::move(inside));
+        }
+      }
+      if (s.count != 0) r.stages.push_back(std::move(s));
+    }
+    r.notes = feed.path().notes();
+    if (!trouble.empty()) r.notes.push_back(std::move(trouble));
+    reported_ = {totals, run_ticks, now.time, taken_, samples_, failures.total(), failures.counts()};
+    stalls_.reset();
+    used_ = {};
+    return r;
+  }
+
+ private:
+  /// All in seconds but the last two, which are ticks of the workers.
+  struct usage {
+    double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
+    std::uint64_t own = 0, all = 0;
+
+    void add(const usage& until, const usage& since) noexcept {
+      time += until.time - since.time;
+      program += until.program - since.program;
+      workers += until.workers - since.workers;
+      io += until.io - since.io;
+      io_calls += until.io_calls - since.io_calls;
+      own += until.own - since.own;
+      all += until.all - since.all;
+    }
+  };
+  template <class Feed>
+  usage usage_of(Feed& feed) const {
+    executor& on = feed.on();
+    const io_pool::usage io = on.io().used();
+    // In this order: of what goes on meanwhile, others may have a little more.
+    const std::uint64_t own = feed.path().clocks().ticks().workers;
+    return {scale_.elapsed(),    process_seconds(), on.worker_seconds(), io.processor, io.calls, own,
+            on.tenants().ticks()};
+  }
+
+  struct clocked {
+    std::uint64_t count = 0;
+    double busy = 0, blocked = 0;  // ticks
+  };
+  static clocked since_reported(const books::sum& now, const books::sum& before) noexcept {
+    clocked c;
+    c.count = now.count - before.count;
+    const double timed = static_cast<double>(now.timed - before.timed);
+    if (timed > 0) {
+      c.busy =
+          static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(c.count) / timed;
+    }
+    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
+    if (waited > 0) c.blocked = static_cast<double>(waited);
+    return c;
+  }
+
+  stall_meter stalls_;
+  std::uint64_t last_taken_ = 0;
+  std::uint64_t helped_ticks_ = 0;  // since the last report
+  std::uint64_t taken_ = 0, samples_ = 0;
+  tick_scale scale_;
+  bool taking_ = false;
+  usage since_, used_;  // when taking began or was last reported; in all since the last report
+  struct snapshot {
+    std::vector<books::sum> clocks;
+    std::uint64_t run_ticks = 0;
+    double time = 0;
+    std::uint64_t taken = 0, samples = 0, failures = 0;
+    std::vector<error_count> outcomes;
+  } reported_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/single_user.hpp
+/// \file
+/// Tells two threads that use at the same time what is made for one.
+
+namespace wick::detail {
+
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
+/// What one user did is visible to the next, so taking turns is safe on any threads.
+class single_user {
+ public:
+  single_user() = default;
+  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+
+  /// In use as long as this lives; may be kept over a suspension.
+  class hold {
+   public:
+    /// \throws std::logic_error when somebody else uses it at this moment
+    hold(single_user& of, const char* call) : of_(of) {
+      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// The calling thread was looked at: it may go on with what it has got.
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
+    ~hold() { of_.used_.store(false, std::memory_order_release); }
+
+   private:
+    [[noreturn, gnu::noinline]] static void refuse(const char* call) {
+      throw std::logic_error(
+          std::string("wick: ") + call +
+          ": two threads or coroutines use one loader at the same time; let one take the batches, or "
+          "give each a loader of its own (they may share an executor)");
+    }
+    single_user& of_;
+  };
+
+  /// Whether nobody else has used it since this thread was remembered.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
+ private:
+  std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
+};
+
+}  // namespace wick::detail
+
 namespace wick {
 
 template <class Pipeline>
@@ -8658,7 +9243,8 @@ class loader;
 /// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
 /// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on
+/// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same time are told
+/// so by a std::logic_error (not looked at within a group of 16 samples without batch()). What is in a batch depends on
 /// the data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing. What
 /// becomes of a failing sample is loader_options::on_error. Where that says nothing, wick::sample_error is
 /// thrown when its batch is taken; taking goes on with the batch after it. Destroying a loader in the middle
@@ -8686,28 +9272,18 @@ class loader<pipeline<Source, S...>> {
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
-  /// forgets the state.
+  /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
+  /// \throws wick::error when the source has another size than when the loader was made; nothing has changed then
   epoch_range epoch(std::uint64_t e) {
-    feed_->on().require_workers();
-    const bool goes_on = resume_ && resume_->epoch == e;
-    const std::uint64_t number = goes_on ? resume_->batch : 0, batches = feed_->plan().batches();
-    skip_ = goes_on ? resume_->sample : 0;
-    moved_ = goes_on ? resume_->moved : 0;
-    resume_.reset();
-    if (!goes_on) account_.begin(e);
-    prints_.begin(e);
-    singles_.clear();
-    single_ = 0;
-    epoch_ = e;
-    left_ = batches - number;
-    if (number < batches) feed_->seek(e, number, moved_);
+    const detail::single_user::hold mine(user_, "epoch()");
+    begin(e);
     return epoch_range(*this);
   }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
-  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Write it into the model's
-  /// checkpoint, or with write_state() into a file of its own. It is the same on every rank but for the
-  /// failures it counts.
+  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an epoch that is
+  /// the beginning of the next one. Write it into the model's checkpoint, or with write_state() into a file of its own.
+  /// It is the same on every rank but for the failures it counts.
   std::vector<std::byte> state() const {
     loader_state s;
     s.of = identity();
@@ -8725,6 +9301,8 @@ class loader<pipeline<Source, S...>> {
       if (single_ < singles_.size()) {
         --s.batch;
         s.sample = single_;
+      } else if (ends(s)) {
+        s.begin_next_epoch();
       }
     }
     return s.to_bytes();
@@ -8735,6 +9313,7 @@ class loader<pipeline<Source, S...>> {
   /// has
   ///   changed then
   void load_state(std::span<const std::byte> bytes) {
+    const detail::single_user::hold mine(user_, "load_state()");
     loader_state s = loader_state::from_bytes(bytes);
     if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
       throw error("load_state: the state is of " + what);
@@ -8744,7 +9323,8 @@ class loader<pipeline<Source, S...>> {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
                   std::to_string(feed_->plan().batches()) + "; it was not written by wick");
     }
-    if (s.moved != 0 && s.batch < feed_->plan().batches() && !feed_->runs().policy.options().compact) {
+    if (ends(s)) s.begin_next_epoch();  // written by an older wick
+    if (s.moved != 0 && !feed_->runs().policy.options().compact) {
       throw error("load_state: " + std::to_string(s.moved) +
                   " samples of the rest of its epoch were delivered already, in the place of others; set "
                   "error_options::compact as it was when the state was written, or begin the next epoch");
@@ -8752,36 +9332,52 @@ class loader<pipeline<Source, S...>> {
     resume_ = std::make_unique<const loader_state>(std::move(s));
     account_.read(*resume_);
   }
-  /// The epoch being delivered, or of the state that was loaded: `for (auto e = train.current_epoch(); e <
-  /// 90; ++e)`.
+  /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was loaded goes on
+  /// in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
   ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
-  /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
+  /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in a stage of
+  ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
-    if (!begun()) return std::nullopt;
+    if constexpr (!feed_type::batched) {
+      if (user_.still_this_thread()) {  // most wait for nothing
+        if (std::optional<value_type> value = take_single()) return value;
+      }
+    }
+    require_outside();
+    detail::single_user::hold mine(user_, "next()");
+    mine.remember_thread();
+    if (!begun()) return at_end();
+    if (!sought_) seek();
     for (;;) {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) return value;
       }
-      if (left_ == 0) return std::nullopt;
+      if (left_ == 0) return at_end();
       if (std::optional<value_type> batch = deliver(wait())) return batch;
     }
   }
 
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<value_type>> next_async() {
-    if (!begun()) co_return std::nullopt;
+    const detail::single_user::hold mine(user_, "next_async()");
+    if (!begun()) co_return at_end();
+    if (!sought_) {
+      task<void> leaving = feed_->left_async();
+      co_await leaving;
+      seek();
+    }
     for (;;) {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) co_return value;
       }
-      if (left_ == 0) co_return std::nullopt;
+      if (left_ == 0) co_return at_end();
       const std::uint64_t begun_at = now_ticks();
       job_type* const job = co_await feed_->next_async();
-      meter(begun_at);
+      books_.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
   }
@@ -8827,8 +9423,7 @@ class loader<pipeline<Source, S...>> {
       value_type& operator*() const noexcept { return *of_->current_; }
       value_type* operator->() const noexcept { return &*of_->current_; }
       iterator& operator++() {
-        of_->current_.reset();  // gives its memory back before the next is waited for
-        of_->current_ = of_->next();
+        of_->advance();
         return *this;
       }
       void operator++(int) { ++*this; }
@@ -8844,8 +9439,7 @@ class loader<pipeline<Source, S...>> {
     };
 
     iterator begin() {
-      of_->current_.reset();
-      of_->current_ = of_->next();
+      of_->advance();
       return iterator(of_);
     }
     std::default_sentinel_t end() const noexcept { return {}; }
@@ -8859,37 +9453,74 @@ class loader<pipeline<Source, S...>> {
   };
 
  private:
+  void begin(std::uint64_t e) {
+    feed_->on().require_workers();
+    require_same_source();
+    const bool goes_on = resume_ && resume_->epoch == e;
+    const std::uint64_t number = goes_on ? resume_->batch : 0;
+    skip_ = goes_on ? resume_->sample : 0;
+    moved_ = goes_on ? resume_->moved : 0;
+    resume_.reset();
+    if (!goes_on) account_.begin(e);
+    prints_.begin(e);
+    singles_.clear();
+    single_ = 0;
+    epoch_ = e;
+    left_ = batches() - number;
+    books_.begin(*feed_);
+    sought_ = !feed_->on().owns_this_thread() || !feed_->leaves_for(e, number);
+    if (sought_) seek();
+    else feed_->leave();  // next() or next_async() waits for the end of what is under way
+  }
+  /// \throws wick::error
+  void require_same_source() const {
+    const std::uint64_t planned = feed_->size().planned(), now = feed_->size().now();
+    if (now == planned) return;
+    throw error("loader: the source had " + std::to_string(planned) + " samples when this loader was made, and has " +
+                std::to_string(now) + " now; make a new loader for data of another size");
+  }
+  void seek() {
+    sought_ = true;
+    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, moved_);
+  }
+  /// No batch of its epoch is left: what is behind stands in the gaps before.
+  bool ends(const loader_state& s) const noexcept {
+    const auto& plan = feed_->plan();
+    return s.batch == plan.batches() || (s.moved != 0 && s.batch * plan.batch_size() + s.moved >= plan.ordered());
+  }
   bool begun() {
     feed_->on().require_workers();
-    if (!epoch_ || resume_) epoch(current_epoch());
+    if (!epoch_ || resume_) begin(current_epoch());
     return left_ != 0 || !feed_type::batched;
   }
+
+  std::nullopt_t at_end() {
+    books_.end(*feed_);
+    return std::nullopt;
+  }
+
+  void advance() {
+    require_outside();
+    current_.reset();  // gives its memory back before the next is waited for
+    current_ = next();
+  }
+  void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
   job_type* wait() {
     const std::uint64_t begun_at = now_ticks();
     job_type* job = feed_->try_take();
     if (job == nullptr) {
-      executor& ex = feed_->on();
-      if (ex.this_slot() < ex.workers()) {
-        throw std::logic_error("wick: next() would block a worker of the executor; write co_await next_async() there");
-      }
       if (feed_->short_samples()) {
-        if (executor::helper slot(ex); slot) {
+        if (executor::helper slot(feed_->on()); slot) {
           while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
           }
-          helped_ticks_ += now_ticks() - begun_at;
+          books_.helped(begun_at);
         }
       }
       if (job == nullptr) job = feed_->take();
     }
-    meter(begun_at);
+    books_.waited(begun_at);
     return job;
-  }
-
-  void meter(std::uint64_t begun_at) noexcept {
-    const std::uint64_t now = now_ticks();
-    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
-    last_taken_ = now;
   }
 
   std::uint64_t data() const {
@@ -8898,7 +9529,7 @@ class loader<pipeline<Source, S...>> {
   }
   pipeline_identity identity() const {
     return {data(),
-            feed_->origin().size(),
+            feed_->size().planned(),
             feed_->seed(),
             feed_->plan().batch_size(),
             feed_type::batched,
@@ -8915,6 +9546,8 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
+  bool sought_ = true;  // the feed is where these say
+  detail::single_user user_;
   std::optional<value_type> current_;
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
@@ -8930,17 +9563,7 @@ class loader<pipeline<Source, S...>> {
   detail::error_account account_;
   detail::print_book prints_;
   std::vector<detail::told_failure> told_;  // of what was taken last
-  stall_meter stalls_;
-  std::uint64_t last_taken_ = 0;
-  std::uint64_t helped_ticks_ = 0;  // in which the loop, while it waited, ran samples; since the last report
-  std::uint64_t taken_ = 0, samples_ = 0;
-  tick_scale scale_;
-  struct snapshot {
-    std::vector<detail::books::sum> clocks;
-    double time = 0;
-    std::uint64_t taken = 0, samples = 0, failures = 0;
-    std::vector<error_count> outcomes;
-  } reported_;
+  detail::report_book books_;
 };
 
 template <class Source, class... S>
@@ -8968,14 +9591,14 @@ void loader<pipeline<Source, S...>>::describe(const job_type& job) {
   told_.clear();
   if (job.failures.empty()) return;
   const std::vector<std::string> names = feed_->path().stage_names();
-  for (const detail::failure& f : job.failures) told_.push_back(detail::tell(f, job, names, *feed_));
+  for (const detail::failure& f : job.failures) told_.push_back(detail::tell(f, job, names, feed_->origin(), feed_->runs().bad));
   std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
 }
 
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
   --left_;
-  ++taken_;
+  books_.took_batch();
   describe(*job);
   if constexpr (feed_type::batched) {
     moved_ = job->moved;
@@ -8994,7 +9617,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     }
     value_type batch = std::move(*job->value);
     leave();
-    samples_ += print.samples;
+    books_.took(print.samples);
     prints_.add(print);
     feed_->path().for_each_batch_stage([&](auto& s) {
       if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
@@ -9060,7 +9683,7 @@ auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> 
     if (!told_.empty()) tell_of(slot);  // else deliver() has counted all of them
     prints_.add({single_prints_[slot], singles_[slot] ? 1u : 0u, 0});
     if (!singles_[slot]) continue;
-    ++samples_;
+    books_.took(1);
     return std::exchange(singles_[slot], std::nullopt);
   }
   return std::nullopt;
@@ -9068,52 +9691,7 @@ auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> 
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  wick::report r;
-  const double now = scale_.elapsed(), tick = scale_.seconds_per_tick();
-  const std::vector<detail::books::sum> totals = feed_->path().clocks().totals();
-  if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
-  const std::vector<std::string> names = feed_->path().stage_names();
-  r.seconds = now - reported_.time;
-  r.workers = feed_->on().workers();
-  r.cpus = available_cpus();
-  r.batches = taken_ - reported_.taken;
-  r.samples = samples_ - reported_.samples;
-  r.failures = ledger().total() - reported_.failures;
-  r.outcomes = detail::outcomes_since(reported_.outcomes, ledger().counts());
-  r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
-  r.wait_mean = stalls_.mean();
-  r.wait_median = stalls_.median();
-  r.iterations = stalls_.count();
-  const auto row = [&](std::size_t i, std::string name) {
-    const auto& t = totals[i];
-    const auto& b = reported_.clocks[i];
-    stage_report s;
-    s.name = std::move(name);
-    s.count = t.count - b.count;
-    const double timed = static_cast<double>(t.timed - b.timed);
-    if (timed > 0) {
-      s.busy = static_cast<double>(t.timed_ticks - b.timed_ticks) * tick * static_cast<double>(s.count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(t.waited - b.waited);
-    if (waited > 0) s.blocked = static_cast<double>(waited) * tick;
-    return s;
-  };
-  r.stages.push_back(row(feed_type::order_row, "order"));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    stage_report s = row(i, names[i]);
-    if (i == feed_type::batching) {
-      for (std::size_t p = 0; p < phase_count; ++p) {
-        stage_report inside = row(feed_type::phase_row + p, s.name + ": " + std::string(phase_names[p]));
-        if (inside.busy > 0) r.stages.push_back(std::move(inside));
-      }
-    }
-    if (s.count != 0) r.stages.push_back(std::move(s));
-  }
-  r.notes = feed_->path().notes();
-  if (std::string trouble = account_.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
-  reported_ = {totals, now, taken_, samples_, ledger().total(), ledger().counts()};
-  stalls_.reset();
-  return r;
+  return books_.close(*feed_, ledger(), account_.trouble());
 }
 
 }  // namespace wick
@@ -11748,6 +12326,67 @@ inline random_resized_crop_stage random_resized_crop(int size,
 /// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the
 /// batch's slot is known.
 
+// ==== wick/image/detail/decoders_seen.hpp
+/// \file
+/// Which decoder had which format, for the report.
+
+namespace wick::detail {
+
+/// Any thread may tell it of a picture; what was seen before costs a look. A copy has seen nothing.
+class decoders_seen {
+ public:
+  static constexpr std::size_t capacity = 16;  // more pairs of format and decoder are not told
+
+  decoders_seen() = default;
+  decoders_seen(const decoders_seen&) noexcept {}
+  decoders_seen& operator=(const decoders_seen&) noexcept { return *this; }
+
+  void saw(const picture_info& info) noexcept {
+    if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
+  }
+  /// "JPEG by libjpeg-turbo, PNG by stb_image"; empty when there was nothing.
+  std::string text() const {
+    std::string out;
+    const std::size_t n = count_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < n; ++i) {
+      out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
+    }
+    return out;
+  }
+  bool saw(std::string_view format, std::string_view decoder) const noexcept {
+    const std::size_t n = count_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (seen_[i].format == format && seen_[i].decoder->name == decoder) return true;
+    }
+    return false;
+  }
+
+ private:
+  struct pair {
+    const codec* decoder = nullptr;
+    std::string_view format;
+  };
+  bool knows(const picture_info& info, std::size_t n) const noexcept {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (seen_[i].decoder == info.decoder && seen_[i].format == info.format) return true;
+    }
+    return n == capacity;
+  }
+  [[gnu::noinline]] void add(const picture_info& info) noexcept {
+    const std::lock_guard lock(adding_);
+    const std::size_t n = count_.load(std::memory_order_relaxed);
+    if (info.decoder == nullptr || knows(info, n)) return;
+    seen_[n] = {info.decoder, info.format};
+    count_.store(n + 1, std::memory_order_release);
+  }
+
+  std::array<pair, capacity> seen_;
+  std::atomic<std::size_t> count_{0};
+  std::mutex adding_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/image/detail/exif.hpp
 /// \file
 /// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
@@ -12289,6 +12928,7 @@ class decode_stage {
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
   lazy_image operator()(bytes encoded, context&) const {
     const picture_info info = codecs().probe(encoded.span());
+    seen_.saw(info);
     check_size(info, options_.max_pixels);
     if (info.decoder->check_complete != nullptr) {
       try {
@@ -12305,6 +12945,17 @@ class decode_stage {
   /// Not of max_pixels and allow_truncated: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient);
+  }
+  /// For the report: who decodes what, and when it could be done faster.
+  std::string note() const {
+    std::string text = seen_.text();
+    if (text.empty()) return text;
+    text = "decode: " + text;
+    if (seen_.saw("JPEG", stb_codec.name)) {
+      text += "; libjpeg-turbo is about three times as fast for JPEGs: link wick::turbojpeg, and call "
+              "wick::codecs().add(wick::turbojpeg_codec) before the loader is made";
+    }
+    return text;
   }
 
  private:
@@ -12336,6 +12987,7 @@ class decode_stage {
     }
   }
   decode_options options_;
+  mutable detail::decoders_seen seen_;
 };
 static_assert(stage_of<decode_stage, on_data>);
 
