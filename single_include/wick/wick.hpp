@@ -1898,6 +1898,41 @@ using wake_flag = basic_wake_flag<>;
 
 }  // namespace wick::detail
 
+// ==== wick/run/detail/processor_time.hpp
+/// \file
+/// How long processors have worked for a thread, or for the whole program.
+
+#include <ctime>
+#include <pthread.h>
+
+namespace wick::detail {
+
+/// Seconds on the clock `id`; 0 when it can't be read.
+inline double seconds_on(clockid_t id) noexcept {
+  std::timespec t{};
+  if (::clock_gettime(id, &t) != 0) return 0;
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+/// Of all threads of this process, ended ones included.
+inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
+
+/// Of these threads, which run; 0 where the system doesn't say.
+inline double processor_seconds(std::vector<std::thread>& threads) noexcept {
+  double sum = 0;
+#ifdef __linux__
+  for (std::thread& t : threads) {
+    clockid_t id;
+    if (t.joinable() && ::pthread_getcpuclockid(t.native_handle(), &id) == 0) sum += seconds_on(id);
+  }
+#else
+  static_cast<void>(threads);
+#endif
+  return sum;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/run/detail/run_queues.hpp
 /// \file
 /// The run queues: each worker's own, the shared one, and where workers sleep that find nothing in any of
@@ -2444,7 +2479,6 @@ using run_queues = basic_run_queues<>;
 /// Which signals the threads of this library take: only those that they cause themselves.
 
 #if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
 #include <signal.h>
 #endif
 
@@ -2487,12 +2521,52 @@ class signals_blocked {
 
 }  // namespace wick::detail
 
+// ==== wick/run/detail/tenants.hpp
+/// \file
+/// Who shares an executor's workers, and how long all of them together have used them.
+
+namespace wick::detail {
+
+/// Any thread. A tenant counts its own time; it is asked only when somebody wants the sum.
+class tenants {
+ public:
+  /// `ticks(who)` is how long `who` has used the workers so far; called on any thread until leave().
+  void enter(const void* who, std::uint64_t (*ticks)(const void*)) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back({who, ticks});
+  }
+  void leave(const void* who) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::find_if(all_.begin(), all_.end(), [&](const tenant& t) { return t.who == who; });
+    if (found == all_.end()) return;
+    gone_ += found->ticks(who);
+    all_.erase(found);
+  }
+  /// Of all that there are and were.
+  std::uint64_t ticks() const {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t sum = gone_;
+    for (const tenant& t : all_) sum += t.ticks(t.who);
+    return sum;
+  }
+
+ private:
+  struct tenant {
+    const void* who;
+    std::uint64_t (*ticks)(const void*);
+  };
+  mutable std::mutex mutex_;
+  std::vector<tenant> all_;
+  std::uint64_t gone_ = 0;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/run/detail/thread_name.hpp
 /// \file
 /// Names for threads, so that top, perf and a debugger say who is who.
 
 #if defined(__linux__) || defined(__APPLE__)
-#include <pthread.h>
 #endif
 
 namespace wick::detail {
@@ -2543,6 +2617,18 @@ class io_pool {
   }
 
   std::size_t threads() const noexcept { return count_; }
+  /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time (0 where the
+  /// system doesn't say).
+  struct usage {
+    double calls = 0, processor = 0;
+  };
+  usage used() const {
+    if (born_.elsewhere()) return {};
+    const std::lock_guard lock(shared_->mutex);
+    return {std::chrono::duration<double>(shared_->calls).count(), detail::processor_seconds(shared_->threads)};
+  }
+  /// Whether the calling thread is one of these.
+  bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
   /// forked child: nobody would run the job.
@@ -2629,6 +2715,7 @@ class io_pool {
     job* first = nullptr;
     job** last = &first;
     bool stopping = false;
+    std::chrono::steady_clock::duration calls{};
     std::vector<std::thread> threads;
   };
 
@@ -2639,9 +2726,15 @@ class io_pool {
       shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
         detail::name_this_thread("wick-io", i);
         cpus.apply();  // the caller may be a worker that is bound to one
+        mine() = &s;
         work(s);
       });
     }
+  }
+  /// Of the pool whose thread this is; null on any other thread.
+  [[gnu::noinline]] static const shared*& mine() noexcept {
+    thread_local const shared* of = nullptr;
+    return of;
   }
   static void work(shared& s) noexcept {
     std::unique_lock lock(s.mutex);
@@ -2652,8 +2745,11 @@ class io_pool {
       s.first = j->next;
       if (s.first == nullptr) s.last = &s.first;
       lock.unlock();
+      const auto begun = std::chrono::steady_clock::now();
       j->execute(j);
+      const auto took = std::chrono::steady_clock::now() - begun;
       lock.lock();
+      s.calls += took;
     }
   }
 
@@ -2903,6 +2999,16 @@ class executor {
   /// For who is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
+  /// Whether the calling thread is one on which work of this executor waits: a worker, a thread that helps (see helper),
+  /// or an I/O thread.
+  bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
+  /// For a call that makes its thread wait for this executor. \throws std::logic_error with what to write instead, on a
+  /// thread of the executor's own: nobody might be left to wait for
+  void require_outside(const char* call, const char* instead) const {
+    if (this_slot() != none) refuse(call, "a worker of the executor", instead);
+    if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
+  }
+
   /// `co_await ex.schedule();` continues on a worker.
   class [[nodiscard]] schedule_awaiter : job {
    public:
@@ -2957,6 +3063,10 @@ class executor {
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
+  /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
+  double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
+  /// Who uses the workers, for reports.
+  detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return queues_.asleep(); }
 
@@ -2978,6 +3088,9 @@ class executor {
     return me;
   }
 
+  [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead) {
+    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead + " there");
+  }
   static void bind(binding& to, int cpu) noexcept {
     if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
     to.tried.set();
@@ -2988,6 +3101,7 @@ class executor {
   const detail::process_mark born_;
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
+  detail::tenants tenants_;
   std::vector<std::thread> workers_;
   io_pool io_;
   timer_queue timers_;
@@ -5063,9 +5177,16 @@ namespace wick {
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
-/// name in error messages; `void prefetch(i) const noexcept`, a hint that `at(i)` comes soon, which calls
-/// prefetch_bytes; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
+/// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes soon, which
+/// calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
 /// data is refused).
+///
+/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next() on until the
+/// loader is gone, also between two epochs, when they make the next one's first batches. With
+/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was taken to its
+/// end and the next epoch(): there its samples may be exchanged, moved in memory, written anew. Their number stays that
+/// with which the loader was made, or epoch() throws; data that grows gets a new loader. size() is called by the thread
+/// that takes the batches, at epoch() and when it makes room for the next epoch's first batch.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -5088,21 +5209,23 @@ std::string key_of(const S& from, std::uint64_t i) {
   }
 }
 
-/// Fetches into all levels of the cache what is soon read: the first 512 bytes of it, behind which the processor
-/// looks ahead by itself. For a source's prefetch().
-inline void prefetch_bytes(const void* at, std::size_t bytes) noexcept {
+/// Fetches into all levels of the cache what is soon read: the first `most` bytes of it. For a source's prefetch().
+inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) noexcept {
   const auto* p = static_cast<const char*>(at);
-  const std::size_t near = bytes < 512 ? bytes : 512;
+  const std::size_t near = bytes < most ? bytes : most;
   for (std::size_t offset = 0; offset < near; offset += 64) __builtin_prefetch(p + offset, 0, 3);
   if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // it need not begin where a cache line does
   // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
   asm volatile("");
 }
 
-/// Asks the source to bring sample i closer, if it can.
+template <class S>
+concept prefetching_source = source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
+
+/// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>
-void prefetch_sample(const S& from, std::uint64_t i) noexcept {
-  if constexpr (requires { from.prefetch(i); }) from.prefetch(i);
+void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
+  if constexpr (prefetching_source<S>) from.prefetch(i, most);
 }
 
 /// What identifies the data: what the source says, else a hash of its size alone.
@@ -5143,15 +5266,19 @@ class concat_source {
     std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
   }
 
-  std::uint64_t size() const noexcept { return ends_.back(); }
+  /// As many as the sources have at this moment. Where each begins was settled when this was made: a loader refuses them
+  /// when it is another number now.
+  std::uint64_t size() const {
+    return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + each.size()); }, sources_);
+  }
   result at(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) -> result { return s.at(j); });
   }
   std::string key(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) { return key_of(s, j); });
   }
-  void prefetch(std::uint64_t i) const noexcept {
-    visit(i, [](const auto& s, std::uint64_t j) { prefetch_sample(s, j); });
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    visit(i, [most](const auto& s, std::uint64_t j) { prefetch_sample(s, j, most); });
   }
   std::uint64_t fingerprint() const {
     fingerprint_hash h;
@@ -5997,8 +6124,8 @@ struct loader_options {
   std::size_t memory = std::size_t{512} << 20;
   /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
   std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
-  /// it.
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it, so that
+  /// the data may change between epochs (see the concept source).
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   executor* on = nullptr;
@@ -6061,6 +6188,12 @@ struct loader_state {
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
   std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
+
+  /// From behind the last batch of an epoch.
+  void begin_next_epoch() noexcept {
+    ++epoch;
+    batch = sample = moved = epoch_failures = 0;
+  }
 
   /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
   /// told as one.
@@ -6275,7 +6408,6 @@ inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
 /// Puts a whole file in the place of another: whoever looks finds the old or the new one, whatever stops the
 /// writer.
 
-#include <ctime>
 #include <dirent.h>
 #include <sys/random.h>
 
@@ -6716,6 +6848,112 @@ std::vector<quarantine::entry> read_quarantine(const std::filesystem::path& path
 /// \file
 /// Where the time went: a table of stages, the share of waiting, and what to change.
 
+// ==== wick/observe/detail/advice.hpp
+/// \file
+/// What to change, in a sentence, from what was measured of a loader. Arithmetic and words; measuring is
+/// elsewhere.
+
+namespace wick::detail {
+
+/// Measured while batches were being taken. Shares are 0 … 1.
+struct load_figures {
+  std::uint64_t iterations = 0;  // batches that the loop came for
+  double wait = 0;               // share of the loop's time in which it had no batch
+  double helped = 0;             // share of the loop's time in which it then ran samples itself
+  std::size_t workers = 0, io_threads = 0, cpus = 0;
+  double processors = 0;  // share of the time of all `cpus` that this program took
+  double pipeline = 1;    // share of that which workers, I/O threads and the helping loop took
+  double busy = 0;        // share of the workers' time in which they were at work, for whomever
+  double running = 0;     // share of the workers' time in which they had a processor
+  double own = 1;         // share of the workers' work that was this loader's
+  double io_busy = 0;     // share of the I/O threads' time in which they were in a call
+  double suspended = 0;   // samples that waited in a stage, on average
+  std::string slowest;    // the stage with the most work
+  double slowest_share = 0;
+  std::string waits_in;  // the stage in which samples waited most
+};
+
+/// "4.2 %", from a tenth on "42 %".
+inline std::string format_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
+
+inline std::string advise(const load_figures& f) {
+  constexpr double hardly = 0.01;  // of the loop's time
+  constexpr double full =
+      0.85;  // of all processors: the rest is lost to scheduling and to what else runs there
+  constexpr double most = 0.7;  // of a thread's time: it is what holds the others up
+  const auto number = [](std::size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  const std::string cpus = number(f.cpus, "processor"), workers = number(f.workers, "worker");
+  const std::string cheaper =
+      "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
+  const std::string slowest = f.slowest.empty() ? ""
+                                                : ", with '" + f.slowest + "' for " +
+                                                      format_percent(f.slowest_share) + " of their time";
+  const std::string others =
+      "other loaders have this one's workers for " + format_percent(1 - f.own) + " of their work";
+
+  if (f.iterations == 0) return "nothing was taken yet";
+  if (f.wait < hardly) return "the training loop hardly waits for data: the model sets the pace";
+  const bool helps = f.helped > f.wait / 2;
+  std::string text = "the training loop waits " + format_percent(f.wait) + " of its time";
+  if (helps) text += ", and runs samples itself meanwhile";
+  text += "; ";
+
+  if (f.processors >= full) {
+    text += "all of the time of " + cpus + " is used";
+    if (f.pipeline < 0.5) {
+      return text + ", " + format_percent(1 - f.pipeline) +
+             " of it by the rest of the program: leave the pipeline more (wick::share_cores, fewer threads "
+             "of the "
+             "model's)";
+    }
+    if (f.own < 0.5)
+      return text + ", and " + others + ": take from fewer loaders at a time, or make their stages cheaper";
+    text += slowest.empty() ? ": make the stages cheaper" : ", by '" + f.slowest + "' most: " + cheaper;
+    return text + "; more threads would only take turns" +
+           (f.workers > f.cpus ? ", as the " + workers + " do already" : "");
+  }
+  if (f.busy >= most) {
+    const bool room = f.workers < f.cpus;
+    const std::string more = "use more workers (" + std::to_string(f.workers) + " now, " + cpus + ")";
+    if (f.own < 0.5) {
+      return text + others + ": " +
+             (room ? more : "take from fewer loaders at a time, or make their stages cheaper");
+    }
+    if (f.running < f.busy - 0.3) {
+      return text + "the workers are at work for " + format_percent(f.busy) +
+             " of their time, and have a processor for " + format_percent(f.running) +
+             ": either a stage blocks them" + (f.slowest.empty() ? "" : ", probably '" + f.slowest + "'") +
+             " (a lock, a read or a wait of its own: see io_pool), or other programs have the processors";
+    }
+    return text + "the workers are busy" + slowest + ": " + (room ? more : cheaper);
+  }
+  if (helps) {
+    return text + "samples are so short that it makes many of them, and the workers are free for " +
+           format_percent(1 - f.busy) +
+           " of their time: raise prefetch or make batches larger, so that there is more to share";
+  }
+  if (f.suspended >= 0.5 && !f.waits_in.empty()) {
+    char many[32];
+    std::snprintf(many, sizeof(many), f.suspended < 10 ? "%.1f" : "%.0f", f.suspended);
+    text +=
+        "the workers are idle and " + std::string(many) + " samples at a time wait in '" + f.waits_in + "': ";
+    if (f.io_busy >= most) {
+      return text + "raise io_threads (" + std::to_string(f.io_threads) +
+             " now, all in use), or bring the data closer";
+    }
+    return text + "raise prefetch, so that more wait at a time, or bring closer what they wait for";
+  }
+  return text + "the workers are idle: raise prefetch";
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 struct stage_report {
@@ -6734,14 +6972,23 @@ struct outcome_report {
 
 /// What loader::report() gives: everything since the report before it. Print it.
 struct report {
-  double seconds = 0;
-  std::size_t workers = 0;
-  std::size_t cpus = 0;
+  double seconds = 0;          ///< since the report before
+  double taking = 0;           ///< of these, while an epoch was being taken: from epoch() to its end
+  std::size_t workers = 0;     ///< of the executor
+  std::size_t io_threads = 0;  ///< of the executor
+  std::size_t cpus = 0;        ///< available_cpus()
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;
-  double helped = 0;       ///< seconds in which the waiting training loop ran samples itself
-  double wait_mean = 0;    ///< share of the training loop's time spent waiting for data, 0 … 1
-  double wait_median = 0;  ///< the same of the median iteration
+  // While an epoch was being taken:
+  double worked = 0;            ///< seconds for which workers ran this loader's samples and batches, summed over them
+  double others = 0;            ///< the same of other loaders on the executor
+  double helped = 0;            ///< seconds in which the waiting training loop ran samples itself
+  double io_calls = 0;          ///< seconds that I/O threads were in calls, for whomever, summed over them
+  double worker_processor = 0;  ///< processor time that the workers took, for whomever; 0 where the system doesn't say
+  double io_processor = 0;      ///< the same of the I/O threads
+  double processor = 0;         ///< the same of the whole program
+  double wait_mean = 0;         ///< share of the training loop's time spent waiting for data, 0 … 1
+  double wait_median = 0;       ///< the same of the median iteration
   std::uint64_t iterations = 0;
   std::uint64_t failures = 0;            ///< samples that could not be delivered
   std::vector<outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
@@ -6753,10 +7000,12 @@ struct report {
     for (const stage_report& s : stages) sum += s.busy;
     return sum;
   }
-  /// Share of the workers' time in which they worked, 0 … 1.
-  double utilisation() const noexcept {
-    if (seconds <= 0 || workers == 0) return 0;
-    return std::clamp((busy() - helped) / (seconds * static_cast<double>(workers)), 0.0, 1.0);
+  /// Share of the workers' time in which they worked for this loader, 0 … 1.
+  double utilisation() const noexcept { return share(worked, workers); }
+  /// `some` of the time that `threads` had while an epoch was being taken, 0 … 1.
+  double share(double some, std::size_t threads) const noexcept {
+    if (taking <= 0 || threads == 0) return 0;
+    return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
   }
   std::string advice() const;
   std::string to_string() const;
@@ -6773,38 +7022,35 @@ inline std::string format_duration(double seconds) {
   else std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
   return text;
 }
-/// "4.2 %", from a tenth on "42 %".
-inline std::string format_percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
-  return text;
-}
 }  // namespace detail
 
-/// One sentence: is the loop kept waiting, by which stage, and what would help.
+/// One sentence: is the loop kept waiting, by what, and what would help.
 inline std::string report::advice() const {
-  if (iterations == 0) return "nothing was taken yet";
-  if (wait_mean < 0.01) return "the training loop hardly waits for data: the model sets the pace";
-  const auto slowest = std::max_element(stages.begin(), stages.end(),
-                                        [](const auto& a, const auto& b) { return a.busy < b.busy; });
-  const auto waiting = std::max_element(stages.begin(), stages.end(),
-                                        [](const auto& a, const auto& b) { return a.blocked < b.blocked; });
-  std::string text = "the training loop waits " + detail::format_percent(wait_mean) + " of its time; ";
-  if (utilisation() > 0.7 && slowest != stages.end()) {
-    text += "the workers are busy, with '" + slowest->name + "' for " +
-            detail::format_percent(busy() > 0 ? slowest->busy / busy() : 0) + " of their time: ";
-    if (workers < cpus) {
-      text += "use more workers (" + std::to_string(workers) + " now, " + std::to_string(cpus) + " processors)";
-    } else {
-      text += "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
-    }
-  } else if (waiting != stages.end() && waiting->blocked > 0) {
-    text += "the workers are idle and samples wait in '" + waiting->name +
-            "': raise io_threads and prefetch, or bring the data closer";
-  } else {
-    text += "the workers are idle: raise prefetch";
+  detail::load_figures f;
+  f.iterations = iterations;
+  f.wait = wait_mean;
+  f.helped = share(helped, 1);
+  f.workers = workers;
+  f.io_threads = io_threads;
+  f.cpus = cpus;
+  f.processors = share(processor, cpus);
+  if (processor > 0) f.pipeline = std::clamp((worker_processor + io_processor + helped) / processor, 0.0, 1.0);
+  f.busy = share(worked + others, workers);
+  f.running = worker_processor > 0 ? share(worker_processor, workers) : f.busy;
+  f.busy = std::max(f.busy, f.running);
+  if (worked + others > 0) f.own = worked / (worked + others);
+  f.io_busy = share(io_calls, io_threads);
+  double blocked = 0;
+  const stage_report *slowest = nullptr, *waiting = nullptr;
+  for (const stage_report& s : stages) {
+    blocked += s.blocked;
+    if (s.busy > 0 && (slowest == nullptr || s.busy > slowest->busy)) slowest = &s;
+    if (s.blocked > 0 && (waiting == nullptr || s.blocked > waiting->blocked)) waiting = &s;
   }
-  return text;
+  if (seconds > 0) f.suspended = blocked / seconds;
+  if (slowest != nullptr) f.slowest = slowest->name, f.slowest_share = slowest->busy / busy();
+  if (waiting != nullptr) f.waits_in = waiting->name;
+  return detail::advise(f);
 }
 
 /// The table, one line a stage.
@@ -6812,14 +7058,22 @@ inline std::string report::to_string() const {
   char line[256];
   std::string out;
   std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
-                static_cast<unsigned long long>(samples), detail::format_duration(seconds).c_str(),
-                seconds > 0 ? static_cast<double>(samples) / seconds : 0.0, static_cast<unsigned long long>(batches),
+                static_cast<unsigned long long>(samples), detail::format_duration(taking).c_str(),
+                taking > 0 ? static_cast<double>(samples) / taking : 0.0, static_cast<unsigned long long>(batches),
                 workers, workers == 1 ? "" : "s", detail::format_percent(utilisation()).c_str());
   out += line;
-  if (seconds > 0 && helped / seconds > 0.005) {
-    out += ", the waiting loop helps " + detail::format_percent(helped / seconds) + " of its time";
+  if (share(others, workers) > 0.005) {
+    out += ", with other loaders " + detail::format_percent(share(others, workers));
+  }
+  if (share(helped, 1) > 0.005) {
+    out += ", the waiting loop helps " + detail::format_percent(share(helped, 1)) + " of its time";
   }
   out += '\n';
+  if (taking > 0 && processor > 0) {
+    std::snprintf(line, sizeof(line), "processors: %.2f of %zu in use, %.2f by workers, %.2f by I/O threads\n",
+                  processor / taking, cpus, worker_processor / taking, io_processor / taking);
+    out += line;
+  }
   std::size_t width = 5;
   for (const stage_report& s : stages) width = std::max(width, s.name.size());
   const int w = static_cast<int>(std::min<std::size_t>(width, 40));
@@ -6903,16 +7157,27 @@ inline void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
 }
 
-/// `names` are the stages', `feed` knows the keys.
-template <class Job, class Feed>
-told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names, const Feed& feed) {
+/// The key of a sample, for messages.
+template <class Source>
+std::string printable_key(const Source& source, std::uint64_t index) {
+  try {
+    return printable(key_of(source, index));
+  } catch (const std::exception&) {
+    return "sample " + std::to_string(index);
+  }
+}
+
+/// `names` are the stages', `source` knows the keys, `bad` the stages for which samples were put on the quarantine list.
+template <class Job, class Source>
+told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names, const Source& source,
+                  const quarantine& bad) {
   const bool whole = f.slot == failure::whole_batch;
   told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
   ledger_entry& e = out.entry;
-  e.key = whole ? "batch " + std::to_string(job.number) : feed.key_at(f.index);
+  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.index);
   e.stage = f.stage < names.size() ? names[f.stage] : "loader";
   if (out.known) {
-    if (std::string known = feed.known_stage_of(f.index); !known.empty()) e.stage = std::move(known);
+    if (std::string known = bad.stage_of(f.index); !known.empty()) e.stage = std::move(known);
   }
   e.epoch = job.epoch;
   e.position = f.position;
@@ -6920,7 +7185,7 @@ told_failure tell(const failure& f, const Job& job, const std::vector<std::strin
   e.tries = f.tries;
   describe_cause(f.cause, e);
   if (whole) e.kind = error_kind::batch;
-  if (f.substitute != failure::nobody) e.substitute = feed.key_at(f.substitute);
+  if (f.substitute != failure::nobody) e.substitute = printable_key(source, f.substitute);
   if (f.action == error_action::fail && f.drawn != 0) {
     e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
   }
@@ -7083,6 +7348,421 @@ class print_book {
 /// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
 /// of them ahead of the consumer, across the ends of epochs.
 
+// ==== wick/flow/detail/claimed_runs.hpp
+/// \file
+/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is settled.
+
+// ==== wick/flow/detail/pace.hpp
+/// \file
+/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer may help.
+
+namespace wick::detail {
+
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of them said.
+class pace {
+ public:
+  static constexpr std::uint64_t max_run = 4096;
+  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
+
+  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
+  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
+    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
+    const std::uint64_t next = ticks > long_ticks + 16 * before ? std::min(long_ones + a_long_one, 4 * a_long_one)
+                                                                : long_ones - std::min(long_ones, count);
+    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
+  }
+
+  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody waits long
+  /// for the last of a batch.
+  std::uint64_t run_length() const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  }
+  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the same memory. When
+  /// others have batches to go to, a whole one is no more than a rest: where two write one, its lines go from core to core,
+  /// now and each time its memory is used again.
+  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
+    const std::uint64_t n = run_length();
+    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
+  }
+  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being woken for each
+  /// batch would cost something, and none much longer than the others: it must not be late when its batch is ready, nor be
+  /// one thread too many on the processors while it is in a long one.
+  bool short_samples() const noexcept {
+    return each_.load(std::memory_order_relaxed) < 25'000 && long_ones_.load(std::memory_order_relaxed) <= a_long_one;
+  }
+  /// So few that waking somebody takes longer than running them.
+  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each != 0 && samples < 30'000 / each;
+  }
+  /// Reading clocks between the stages costs nothing next to the sample itself.
+  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
+
+ private:
+  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been without a processor.
+  static constexpr std::uint64_t long_ticks = 200'000;
+  // A second one counts when it comes within so many samples; after four, it takes three times as many without any.
+  static constexpr std::uint64_t a_long_one = 400;
+
+  std::atomic<std::uint64_t> each_{0};       // ticks a sample
+  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/prefetch_choice.hpp
+/// \file
+/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs, since processors
+/// differ by a factor of two in what is best.
+
+namespace wick::detail {
+
+/// So many samples ahead, so many bytes of each.
+struct prefetch_depth {
+  std::uint32_t samples = 0, bytes = 0;
+};
+
+/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at first; then the
+/// fastest is used, and now and then another is tried again, since data, machine and neighbors change. What is tried costs
+/// about 0.3 % at worst. Which of them is used changes no sample.
+///
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of them said.
+class prefetch_choice {
+ public:
+  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for many lines at
+  /// a time; something between; nothing, for data that is in a cache anyway.
+  static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
+  static constexpr std::size_t most_samples = 12;
+  /// Runs of each depth before one is preferred; then every so many runs another one is tried.
+  static constexpr std::uint64_t first_runs = 16, try_every = 64;
+
+  /// The depth for the next run, by its number in `all`.
+  std::size_t next() noexcept {
+    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
+    turn_.store(t + 1, std::memory_order_relaxed);
+    if (t < first_runs * all.size()) return t % all.size();
+    return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
+  }
+  /// What a run of `count` samples took.
+  void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
+    if (count < least_count) return;
+    const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
+    std::uint64_t now = ticks * parts / count + 1;
+    if (before != 0) {
+      if (now > 2 * before) now = 2 * before;  // interrupted
+      now = (7 * before + now) / 8;
+    }
+    each_[which].store(now, std::memory_order_relaxed);
+    const std::size_t best = best_.load(std::memory_order_relaxed);
+    for (std::size_t other = 0; other < all.size(); ++other) {
+      const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
+      // A little better is none: the numbers scatter.
+      if (there != 0 && there * 33 < each_[best].load(std::memory_order_relaxed) * 32)
+        best_.store(other, std::memory_order_relaxed);
+    }
+  }
+  std::size_t best() const noexcept { return best_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t parts = 64;        // of a tick
+  static constexpr std::uint64_t least_count = 16;  // where the beginning of a run doesn't count for much
+
+  std::atomic<std::uint64_t> turn_{0};
+  std::atomic<std::size_t> best_{0};
+  std::array<std::atomic<std::uint64_t>, all.size()> each_{};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/walk_ahead.hpp
+/// \file
+/// Going through a run of positions: which samples stand there is computed a little at a time, and samples that lie in
+/// memory are fetched into the cache some way ahead; the one goes on during the other.
+
+namespace wick::detail {
+
+/// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that, for a few of them
+/// at a time, `computed(position, indexes, how many)`.
+template <class Plan, class Order, class Source, class Computed, class One>
+void walk_ahead(const Plan& plan, const Order& order, const Source& source, std::uint64_t first, std::uint64_t count,
+                const prefetch_depth& depth, Computed&& computed, One&& one) {
+  constexpr std::uint64_t stride = 32;
+  static_assert(prefetch_choice::most_samples <= stride);
+  std::uint64_t indexes[2 * stride];
+  const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
+  const std::uint64_t ahead = prefetching_source<Source> ? depth.samples : 0;
+  std::uint64_t known = 0;
+  const auto foresee = [&](std::uint64_t end) {
+    for (end = std::min(end, count); known < end; known += stride) {
+      const std::uint64_t n = std::min(stride, count - known);
+      plan.indexes(order, first + known, n, &index(known));
+      computed(first + known, &index(known), n);
+    }
+  };
+  foresee(ahead);
+  for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(source, index(i), depth.bytes);
+  for (std::uint64_t next = 0; next < count;) {
+    const std::uint64_t end = std::min(next + stride, count);
+    foresee(end + ahead);
+    for (; next < end; ++next) {
+      if (ahead != 0 && next + ahead < count) prefetch_sample(source, index(next + ahead), depth.bytes);
+      one(next, index(next));
+    }
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/observe/clock.hpp
+/// \file
+/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace wick {
+
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
+/// two processors they may differ by a few, so subtract with care what another thread has read.
+inline std::uint64_t now_ticks() noexcept {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read it.
+class tick_scale {
+ public:
+  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
+  /// Seconds since this was made.
+  double elapsed() const noexcept {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
+  }
+  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
+  double seconds_per_tick() const noexcept {
+    const std::uint64_t ticks = now_ticks() - ticks_;
+    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
+  }
+
+ private:
+  std::uint64_t ticks_;
+  std::chrono::steady_clock::time_point time_;
+};
+
+}  // namespace wick
+
+// ==== wick/observe/stage_clock.hpp
+/// \file
+/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
+
+namespace wick {
+
+/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads and
+/// stores, relaxed, because a report needs each number whole and not all of the same instant. Short samples are timed
+/// now and then only, so the time of all is inferred from the timed ones.
+class stage_clock {
+ public:
+  void ran(std::uint64_t times) noexcept { add(count_, times); }
+  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
+    add(timed_, times);
+    add(ticks_, ticks);
+  }
+  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
+
+  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
+  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
+  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// `Owner` is told of the samples that have ended, by finish_some(job, count), and, where samples suspend, gets back a token
+/// for each. Any thread that has a slot.
+template <class Runs, class Owner>
+class claimed_runs {
+  using types = typename Runs::types;
+  using path_type = typename Runs::path_type;
+  using job_type = typename Runs::job_type;
+  using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
+  static constexpr bool batched = types::batched;
+  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row,
+                               phase_row = path_type::phase_row;
+
+ public:
+  claimed_runs(Runs& runs, Owner& owner) noexcept : runs_(runs), owner_(owner) {}
+
+  /// How long samples take.
+  const wick::detail::pace& pace() const noexcept { return pace_; }
+
+  /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
+  void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+    stage_clock* const clocks = runs_.path.clocks().mine();
+    const std::uint64_t begun = now_ticks();
+    const bool chooses = prefetching_source<source_type> && !types::samples_suspend && !pace_.slow_samples();
+    const std::size_t depth = chooses ? depths_.next() : 0;
+    std::uint64_t print = 0;
+    const auto computed = [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
+      if constexpr (batched) {
+        print += prints_of(first, indexes, n);
+        // A sample that may end while others are begun is counted before it is.
+        if constexpr (types::samples_suspend) j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
+      }
+    };
+    const auto for_each = [&](auto&& one) {
+      walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth], computed, one);
+    };
+    if constexpr (types::samples_suspend) {
+      for_each([&](std::uint64_t i, std::uint64_t index) {
+        const place where = runs_.place_of(j, from + i, index);
+        try {
+          resume(run_one(this, &j, from + i, where).handle);
+        } catch (...) {  // no memory for its frame: nothing of it has begun
+          lose(j, from + i, where);
+        }
+      });
+      took(clocks, count, now_ticks() - begun);
+      clocks[order_row].ran(count);
+    } else {
+      // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as 64.
+      const bool slow = pace_.slow_samples();
+      const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
+      context c = runs_.context_at({});
+      std::vector<failure> failed;
+      const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
+      if (timed) {
+        std::uint64_t ticks[path_type::rows] = {};
+        ticks[order_row] = now_ticks() - begun;
+        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<true>(j, from + i, index, bad, c, ticks, failed); });
+        // A fast run in 64 stands for all of them.
+        const std::uint64_t weight = slow ? 1 : 64;
+        path_type::write_down(clocks, types::order_end, count, ticks, weight);
+        clocks[order_row].worked(weight * count, weight * ticks[order_row]);
+      } else {
+        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<false>(j, from + i, index, bad, c, nullptr, failed); });
+      }
+      c.give_back();
+      for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
+      for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
+      clocks[order_row].ran(count);
+      const std::uint64_t passed = now_ticks() - begun;
+      took(clocks, count, passed);
+      if (chooses && !timed) depths_.learn(depth, count, passed);
+      const std::uint64_t good = count - failed.size();
+      j.print.fetch_add(print, std::memory_order_relaxed);
+      if (!failed.empty()) settle_all(j, failed);
+      owner_.finish_some(j, good);
+    }
+  }
+
+ private:
+  void took(stage_clock* clocks, std::uint64_t count, std::uint64_t ticks) noexcept {
+    pace_.learn(count, ticks);
+    runs_.path.clocks().ran(clocks, count, ticks);
+  }
+
+  template <bool Timed>
+  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
+                std::uint64_t* ticks, std::vector<failure>& failed) noexcept {
+    c.move_to(runs_.place_of(j, slot, index));
+    try {
+      if (bad != nullptr && bad->has(index)) runs_.refuse(c);
+      runs_.template run<Timed>(j, slot, c, ticks);
+    } catch (...) {
+      add_failed(j, failed, slot, c);
+    }
+  }
+  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
+    failure f = runs_.failed(slot, c, std::current_exception());
+    try {
+      to.push_back(f);
+    } catch (...) {
+      j.lose(std::move(f));  // and with it the batch: this one counts as ended
+    }
+  }
+  [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
+    for (failure& f : failed) {
+      try {
+        resume(settle_one(this, &j, f).handle);
+      } catch (...) {
+        j.lose(std::move(f));
+        owner_.finish_some(j, 1);
+      }
+    }
+  }
+  /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
+  static detached settle_one(claimed_runs* self, job_type* j, failure f) {
+    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+    try {
+      task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
+      co_await settling;
+    } catch (...) {
+      j->lose(std::move(f));
+    }
+    self->owner_.finish_some(*j, 1);
+  }
+  /// A sample for which there was no memory; called where that was caught.
+  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
+    context c = runs_.context_at(where);
+    c.enter(static_cast<std::uint32_t>(types::order_end));
+    j.lose(runs_.failed(slot, c, std::current_exception()));
+    owner_.give_tokens(1);
+    owner_.finish_some(j, 1);
+  }
+
+  // ---- samples that suspend -------------------------------------------------------------------------------------
+
+  static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
+    context c = self->runs_.context_at(where);
+    failure f;
+    try {
+      task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
+      co_await running;
+    } catch (...) {
+      f = self->runs_.failed(slot, c, std::current_exception());
+    }
+    if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
+    if (f.cause != nullptr) {
+      try {
+        task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
+        co_await settling;
+      } catch (...) {
+        j->lose(std::move(f));
+      }
+      // Where settling ended early it may have been anywhere.
+      if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
+    }
+    // Before the sample counts as finished: afterwards the loader may be gone.
+    self->owner_.give_tokens(1);
+    self->owner_.finish_some(*j, 1);
+  }
+
+  Runs& runs_;
+  Owner& owner_;
+  alignas(64) wick::detail::pace pace_;
+  alignas(64) prefetch_choice depths_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/flow/detail/finishing.hpp
 /// \file
 /// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
@@ -7231,96 +7911,34 @@ class epoch_plan {
 
 // ==== wick/flow/detail/books.hpp
 /// \file
-/// The loader's clocks: one for each stage on each worker.
-
-// ==== wick/observe/clock.hpp
-/// \file
-/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
-
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
-namespace wick {
-
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
-/// two processors they may differ by a few, so subtract with care what another thread has read.
-inline std::uint64_t now_ticks() noexcept {
-#if defined(__x86_64__)
-  return __rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t t;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
-  return t;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
-
-/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read it.
-class tick_scale {
- public:
-  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
-  /// Seconds since this was made.
-  double elapsed() const noexcept {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
-  }
-  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
-  double seconds_per_tick() const noexcept {
-    const std::uint64_t ticks = now_ticks() - ticks_;
-    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
-  }
-
- private:
-  std::uint64_t ticks_;
-  std::chrono::steady_clock::time_point time_;
-};
-
-}  // namespace wick
-
-// ==== wick/observe/stage_clock.hpp
-/// \file
-/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
-
-namespace wick {
-
-/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads and
-/// stores, relaxed, because a report needs each number whole and not all of the same instant. Short samples are timed
-/// now and then only, so the time of all is inferred from the timed ones.
-class stage_clock {
- public:
-  void ran(std::uint64_t times) noexcept { add(count_, times); }
-  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
-    add(timed_, times);
-    add(ticks_, ticks);
-  }
-  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
-
-  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
-  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
-  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
-  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
-
- private:
-  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
-    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
-};
-
-}  // namespace wick
+/// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
 
 namespace wick::detail {
 
+/// The clocks of stages that don't suspend are read for some samples only, and what the others took is inferred. How long
+/// runs of samples took is known of each: nothing that is said of a stage may be more than that.
 class books {
  public:
-  books(const executor& on, std::size_t stages) : on_(on), stages_(stages), rows_(on.slots()) {
-    for (auto& row : rows_) row.reset(new stage_clock[stages]);
+  /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples may, so that
+  /// their clocks are always read.
+  books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
+      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend), rows_(on.slots()) {
+    for (auto& row : rows_) row.reset(new stage_clock[rows + 1]);
+    on.tenants().enter(this, [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
+  }
+  books(const books&) = delete;
+  books& operator=(const books&) = delete;
+  ~books() {
+    if (!on_.forked()) on_.tenants().leave(this);
   }
 
   /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
   [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
 
+  /// A run of samples, by its own row of clocks.
+  void ran(stage_clock* mine, std::uint64_t count, std::uint64_t ticks) const noexcept {
+    mine[stages_].worked(count, ticks);
+  }
   void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
     stage_clock& c = mine()[stage];
     c.ran(1);
@@ -7350,9 +7968,36 @@ class books {
     return out;
   }
 
+  /// All that was run so far, on workers and on threads that helped.
+  struct usage {
+    std::uint64_t workers = 0, helpers = 0;
+  };
+  usage ticks() const noexcept {
+    usage out;
+    for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
+      std::uint64_t samples = rows_[slot][stages_].timed_ticks(), timed = 0, batches = 0;
+      for (std::size_t i = 0; i < stages_; ++i) {
+        (of_samples(i) ? timed : batches) += rows_[slot][i].timed_ticks();
+      }
+      // What is run of a sample after it was suspended is in no run.
+      if (suspend_) samples = std::max(samples, timed);
+      (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
+    }
+    return out;
+  }
+  bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
+  bool clocks_always_read() const noexcept { return suspend_; }
+  /// Of all runs, as in sum::timed_ticks.
+  std::uint64_t run_ticks() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& row : rows_) sum += row[stages_].timed_ticks();
+    return sum;
+  }
+
  private:
-  const executor& on_;
-  const std::size_t stages_;
+  executor& on_;
+  const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
+  const bool suspend_;
   std::vector<std::unique_ptr<stage_clock[]>> rows_;
 };
 
@@ -7801,7 +8446,8 @@ class stage_path<pipeline<Source, S...>> {
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
 
   stage_path(pipeline<Source, S...> what, executor& on)
-      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on), books_(on, rows) {
+      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on),
+        books_(on, rows, types::batching, stages, types::samples_suspend) {
     static_assert(types::batching >= types::order_end);
     const auto attach = [&](auto& s) {
       if constexpr (requires { s.attach(on_); }) s.attach(on_);
@@ -7884,10 +8530,13 @@ class stage_path<pipeline<Source, S...>> {
 
   // ---- samples -----------------------------------------------------------------------------------------------------
 
-  /// Ticks of the stages from `first` up to batch, and of the phases.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(count, ticks[s]);
+  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times as many samples.
+  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks,
+                         std::uint64_t weight = 1) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
+      clocks[s].worked(weight * count, weight * ticks[s]);
+    }
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
   }
 
   /// Through the stages from I on, which don't suspend, into the slot.
@@ -8919,67 +9568,6 @@ class finishing {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/pace.hpp
-/// \file
-/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer may help.
-
-namespace wick::detail {
-
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of them said.
-class pace {
- public:
-  static constexpr std::uint64_t max_run = 4096;
-  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
-
-  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
-  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
-    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
-    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
-    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
-    const std::uint64_t next = ticks > long_ticks + 16 * before ? std::min(long_ones + a_long_one, 4 * a_long_one)
-                                                                : long_ones - std::min(long_ones, count);
-    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
-  }
-
-  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody waits long
-  /// for the last of a batch.
-  std::uint64_t run_length() const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
-  }
-  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the same memory. When
-  /// others have batches to go to, a whole one is no more than a rest: where two write one, its lines go from core to core,
-  /// now and each time its memory is used again.
-  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
-    const std::uint64_t n = run_length();
-    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
-  }
-  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being woken for each
-  /// batch would cost something, and none much longer than the others: it must not be late when its batch is ready, nor be
-  /// one thread too many on the processors while it is in a long one.
-  bool short_samples() const noexcept {
-    return each_.load(std::memory_order_relaxed) < 25'000 && long_ones_.load(std::memory_order_relaxed) <= a_long_one;
-  }
-  /// So few that waking somebody takes longer than running them.
-  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each != 0 && samples < 30'000 / each;
-  }
-  /// Reading clocks between the stages costs nothing next to the sample itself.
-  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
-
- private:
-  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been without a processor.
-  static constexpr std::uint64_t long_ticks = 200'000;
-  // A second one counts when it comes within so many samples; after four, it takes three times as many without any.
-  static constexpr std::uint64_t a_long_one = 400;
-
-  std::atomic<std::uint64_t> each_{0};       // ticks a sample
-  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
-};
-
-}  // namespace wick::detail
-
 // ==== wick/flow/detail/pump_crew.hpp
 /// \file
 /// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
@@ -9066,6 +9654,34 @@ class pump_crew {
 
 }  // namespace wick::detail
 
+// ==== wick/flow/detail/source_size.hpp
+/// \file
+/// Notices when a source has another size than all was planned for.
+
+namespace wick::detail {
+
+/// Asked by the consumer.
+template <class Source>
+class source_size {
+ public:
+  explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
+  std::uint64_t planned() const noexcept { return planned_; }
+  std::uint64_t now() const { return of_.size(); }
+  bool changed() const noexcept {
+    try {
+      return now() != planned_;
+    } catch (...) {
+      return true;
+    }
+  }
+
+ private:
+  const Source& of_;
+  const std::uint64_t planned_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/flow/detail/tokens.hpp
 /// \file
 /// How many samples may be under way at a time, when samples suspend.
@@ -9136,6 +9752,7 @@ class feed<pipeline<Source, S...>> {
         mask_(std::bit_ceil(most_) - 1),
         pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
+        claimed_(runs_, *this),
         crew_(*this, on) {}
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
@@ -9151,6 +9768,7 @@ class feed<pipeline<Source, S...>> {
   const auto& plan() const noexcept { return runs_.plan; }
   std::uint64_t seed() const noexcept { return runs_.seed; }
   const Source& origin() const noexcept { return runs_.path.source(); }
+  const source_size<Source>& size() const noexcept { return size_; }
   runs_type& runs() noexcept { return runs_; }
   path_type& path() noexcept { return runs_.path; }
   const path_type& path() const noexcept { return runs_.path; }
@@ -9160,11 +9778,13 @@ class feed<pipeline<Source, S...>> {
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
   /// If that is what comes next anyway, nothing is lost.
+  /// Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
-    if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
+    if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
         drain(std::make_unique<stop_source>());
+        left_ = false;
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
@@ -9175,6 +9795,23 @@ class feed<pipeline<Source, S...>> {
     to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
     std::lock_guard lock(mutex_);
     open_more();
+  }
+
+  /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
+  bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && (left_ || !comes_next(epoch, number));
+  }
+  /// Begins to drop them, without waiting. Nothing is taken before the next seek().
+  void leave() noexcept {
+    left_ = true;
+    cancel();
+  }
+  /// Then seek() waits no more.
+  task<void> left_async() {
+    while (done_.taken() < opened_.load(std::memory_order_relaxed)) {
+      job_type* const job = co_await done_.next(on_);
+      drop(*job);
+    }
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -9206,21 +9843,11 @@ class feed<pipeline<Source, S...>> {
     return run_some();
   }
   /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
-  bool short_samples() const noexcept { return pace_.short_samples(); }
-
-  /// The stage for which a sample was put on the quarantine list; may be empty.
-  std::string known_stage_of(std::uint64_t index) const { return runs_.bad.stage_of(index); }
-  /// The key of a sample, for messages.
-  std::string key_at(std::uint64_t index) const {
-    try {
-      return printable(key_of(runs_.path.source(), index));
-    } catch (const std::exception&) {
-      return "sample " + std::to_string(index);
-    }
-  }
+  bool short_samples() const noexcept { return claimed_.pace().short_samples(); }
 
  private:
   friend class pump_crew<feed>;
+  friend class claimed_runs<runs_type, feed>;
   using pump = typename pump_crew<feed>::pump;
   struct cursor {
     std::uint64_t epoch = 0, number = 0;
@@ -9243,6 +9870,7 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t opened = opened_.load(std::memory_order_relaxed);
     const std::uint64_t end = done_.taken() + window();
     while (opened < end) {
+      if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
       if (!run_ahead_ && to_open_-- == 0) {
         to_open_ = 0;
         break;
@@ -9300,7 +9928,7 @@ class feed<pipeline<Source, S...>> {
     if (!crew_.may_start()) return;  // before anything that workers are writing is looked at
     const std::uint64_t left = work_left();
     if (left == 0 || !may_claim()) return;
-    if (crew_.consumer_helps() && pace_.not_worth_a_wake(left)) return;  // it takes them when it comes for them
+    if (crew_.consumer_helps() && claimed_.pace().not_worth_a_wake(left)) return;  // it takes them when it comes for them
     crew_.start();
   }
   /// True when the pump was put away; false when there is work for it after all.
@@ -9311,30 +9939,40 @@ class feed<pipeline<Source, S...>> {
     return true;
   }
 
+  bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && next_out_.epoch == epoch && next_out_.number == number;
+  }
+
   /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes afterwards is
   /// stopped by `next_stop`.
   void drain(std::unique_ptr<stop_source> next_stop) noexcept {
+    if (cancel()) {
+      while (done_.taken() < opened_.load(std::memory_order_relaxed)) drop(*done_.take());
+    }
+    if (next_stop == nullptr || !runs_.stop->stop_requested()) return;
+    // The callbacks and tokens of the old source are gone with the samples that had them.
+    std::lock_guard lock(mutex_);
+    runs_.stop = std::move(next_stop);
+  }
+  /// False when there are none.
+  bool cancel() noexcept {
     std::uint64_t opened;
     {
       std::lock_guard lock(mutex_);
       opened = opened_.load(std::memory_order_relaxed);
     }
-    if (done_.taken() == opened) return;
+    if (done_.taken() == opened) return false;
     runs_.stop->request_stop();
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
       job_type& j = ring_[s & mask_];
       j.cancelled.store(true, std::memory_order_relaxed);
       finish_some(j, j.claim_rest());
     }
-    while (done_.taken() < opened) {
-      job_type* const j = done_.take();
-      j->value.reset();
-      j->columns.drop();
-    }
-    // The callbacks and tokens of the old source are gone with the samples that had them.
-    if (next_stop == nullptr) return;
-    std::lock_guard lock(mutex_);
-    runs_.stop = std::move(next_stop);
+    return true;
+  }
+  static void drop(job_type& j) noexcept {
+    j.value.reset();
+    j.columns.drop();
   }
 
   // ---- workers --------------------------------------------------------------------------------------------------
@@ -9360,12 +9998,12 @@ class feed<pipeline<Source, S...>> {
   bool more_than_a_run() const noexcept {
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > pace_.run_length());
+    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > claimed_.pace().run_length());
   }
 
   /// Claims one run from the oldest batch that has any left, and runs it.
   bool run_some() noexcept {
-    const std::uint64_t most = take_tokens(pace_.run_length());
+    const std::uint64_t most = take_tokens(claimed_.pace().run_length());
     if (most == 0) return false;
     for (;;) {
       const std::uint64_t s = frontier_.load(std::memory_order_acquire);
@@ -9375,163 +10013,16 @@ class feed<pipeline<Source, S...>> {
         return false;
       }
       job_type& j = ring_[s & mask_];
-      const std::uint64_t at_end = types::samples_suspend ? most : pace_.run_length_at_end(s + 1 < opened);
+      const std::uint64_t at_end = types::samples_suspend ? most : claimed_.pace().run_length_at_end(s + 1 < opened);
       const auto claimed = j.claim(s, most, at_end);
       if (claimed.count != 0) {
         give_tokens(most - claimed.count);
-        run(j, claimed.from, claimed.count);
+        claimed_.run(j, claimed.from, claimed.count);
         return true;
       }
       std::uint64_t expected = s;
       frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
     }
-  }
-
-  void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clock* const clocks = runs_.path.clocks().mine();
-    const std::uint64_t begun = now_ticks();
-    // Samples are fetched into the cache some way ahead, and where they lie is computed a little at a time: the one goes on
-    // during the other.
-    constexpr std::uint64_t ahead = 4, stride = 32;
-    std::uint64_t indexes[2 * stride];
-    const auto index = [&](std::uint64_t i) -> std::uint64_t& { return indexes[i % (2 * stride)]; };
-    std::uint64_t known = 0, print = 0;
-    const auto foresee = [&](std::uint64_t end) {
-      for (end = std::min(end, count); known < end; known += stride) {
-        const std::uint64_t n = std::min(stride, count - known);
-        runs_.plan.indexes(j.order, j.first + from + known, n, &index(known));
-        if constexpr (batched) {
-          print += prints_of(j.first + from + known, &index(known), n);
-          // A sample that may end while others are begun is counted before it is.
-          if constexpr (types::samples_suspend)
-            j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
-        }
-      }
-    };
-    foresee(ahead);
-    for (std::uint64_t i = 0; i < std::min(ahead, count); ++i) prefetch_sample(runs_.path.source(), index(i));
-    const auto for_each = [&](auto&& one) {
-      for (std::uint64_t next = 0; next < count;) {
-        const std::uint64_t end = std::min(next + stride, count);
-        foresee(end + ahead);
-        for (; next < end; ++next) {
-          if (next + ahead < count) prefetch_sample(runs_.path.source(), index(next + ahead));
-          one(next);
-        }
-      }
-    };
-    if constexpr (types::samples_suspend) {
-      for_each([&](std::uint64_t i) {
-        const place where = runs_.place_of(j, from + i, index(i));
-        try {
-          resume(run_one(this, &j, from + i, where).handle);
-        } catch (...) {  // no memory for its frame: nothing of it has begun
-          lose(j, from + i, where);
-        }
-      });
-      pace_.learn(count, now_ticks() - begun);
-      clocks[order_row].ran(count);
-    } else {
-      // Clocks are read between stages for slow samples, and for a few of the fast ones.
-      const bool timed = pace_.slow_samples() || clocks[order_row].count() % (64 * count) < count;
-      context c = runs_.context_at({});
-      std::vector<failure> failed;
-      const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
-      if (timed) {
-        std::uint64_t ticks[path_type::rows] = {};
-        ticks[order_row] = now_ticks() - begun;
-        for_each([&](std::uint64_t i) { run_here<true>(j, from + i, index(i), bad, c, ticks, failed); });
-        path_type::write_down(clocks, types::order_end, count, ticks);
-        clocks[order_row].worked(count, ticks[order_row]);
-      } else {
-        for_each([&](std::uint64_t i) { run_here<false>(j, from + i, index(i), bad, c, nullptr, failed); });
-      }
-      c.give_back();
-      for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
-      for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
-      clocks[order_row].ran(count);
-      pace_.learn(count, now_ticks() - begun);
-      const std::uint64_t good = count - failed.size();
-      j.print.fetch_add(print, std::memory_order_relaxed);
-      if (!failed.empty()) settle_all(j, failed);
-      finish_some(j, good);
-    }
-  }
-
-  template <bool Timed>
-  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
-                std::uint64_t* ticks, std::vector<failure>& failed) noexcept {
-    c.move_to(runs_.place_of(j, slot, index));
-    try {
-      if (bad != nullptr && bad->has(index)) runs_.refuse(c);
-      runs_.template run<Timed>(j, slot, c, ticks);
-    } catch (...) {
-      add_failed(j, failed, slot, c);
-    }
-  }
-  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
-    failure f = runs_.failed(slot, c, std::current_exception());
-    try {
-      to.push_back(f);
-    } catch (...) {
-      j.lose(std::move(f));  // and with it the batch: this one counts as ended
-    }
-  }
-  [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
-    for (failure& f : failed) {
-      try {
-        resume(settle_one(this, &j, f).handle);
-      } catch (...) {
-        j.lose(std::move(f));
-        finish_some(j, 1);
-      }
-    }
-  }
-  /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
-  static detached settle_one(feed* self, job_type* j, failure f) {
-    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
-    try {
-      task<bool> settling = runs_type::settle(&self->runs_, j, &c, f);
-      co_await settling;
-    } catch (...) {
-      j->lose(std::move(f));
-    }
-    self->finish_some(*j, 1);
-  }
-  /// A sample for which there was no memory; called where that was caught.
-  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
-    context c = runs_.context_at(where);
-    c.enter(static_cast<std::uint32_t>(types::order_end));
-    j.lose(runs_.failed(slot, c, std::current_exception()));
-    give_tokens(1);
-    finish_some(j, 1);
-  }
-
-  // ---- samples that suspend -------------------------------------------------------------------------------------
-
-  static detached run_one(feed* self, job_type* j, std::uint64_t slot, place where) {
-    context c = self->runs_.context_at(where);
-    failure f;
-    try {
-      task<void> running = runs_type::run_async(&self->runs_, j, slot, &c);
-      co_await running;
-    } catch (...) {
-      f = self->runs_.failed(slot, c, std::current_exception());
-    }
-    if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-    if (f.cause != nullptr) {
-      try {
-        task<bool> settling = runs_type::settle(&self->runs_, j, &c, f);
-        co_await settling;
-      } catch (...) {
-        j->lose(std::move(f));
-      }
-      // Where settling ended early it may have been anywhere.
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-    }
-    // Before the sample counts as finished: afterwards the loader may be gone.
-    self->give_tokens(1);
-    self->finish_some(*j, 1);
   }
 
   /// Up to `most` of the samples that may be under way.
@@ -9555,6 +10046,7 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
+  const source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;  // of samples that may be under way at a time
@@ -9562,6 +10054,7 @@ class feed<pipeline<Source, S...>> {
 
   // the consumer's
   bool started_ = false;
+  bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
   std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
   std::optional<std::uint64_t> moved_ =
@@ -9576,13 +10069,17 @@ class feed<pipeline<Source, S...>> {
 
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
-  alignas(64) pace pace_;
+  claimed_runs<runs_type, feed> claimed_;
 
   std::mutex mutex_;
   pump_crew<feed> crew_;
 };
 
 }  // namespace wick::detail
+
+// ==== wick/flow/detail/report_book.hpp
+/// \file
+/// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
 
 // ==== wick/observe/stall_meter.hpp
 /// \file
@@ -9629,6 +10126,217 @@ class stall_meter {
 
 }  // namespace wick
 
+namespace wick::detail {
+
+/// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
+class report_book {
+ public:
+  /// Batches are taken from now on.
+  template <class Feed>
+  void begin(Feed& feed) {
+    end(feed);
+    taking_ = true;
+    since_ = usage_of(feed);
+    if (last_taken_ != 0)
+      last_taken_ = now_ticks();  // what the loop did since the epoch before is none of its waiting
+  }
+  /// There are no more, until the next epoch.
+  template <class Feed>
+  void end(Feed& feed) {
+    if (!std::exchange(taking_, false)) return;
+    used_.add(usage_of(feed), since_);
+  }
+  /// A batch came, for which the loop has waited since then.
+  void waited(std::uint64_t begun_at) noexcept {
+    const std::uint64_t now = now_ticks();
+    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
+    last_taken_ = now;
+  }
+  /// Since then the loop, while it waited, ran samples.
+  void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
+  void took_batch() noexcept { ++taken_; }
+  void took(std::uint64_t samples) noexcept { samples_ += samples; }
+
+  /// All since it was called last. `trouble` is a note more, unless it is empty.
+  template <class Feed>
+  report close(Feed& feed, const ledger& failures, std::string trouble) {
+    const usage now = usage_of(feed);
+    if (taking_) used_.add(now, since_);
+    since_ = now;
+    report r;
+    const double tick = scale_.seconds_per_tick();
+    const books& clocks = feed.path().clocks();
+    const std::vector<books::sum> totals = clocks.totals();
+    if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+    const std::vector<std::string> names = feed.path().stage_names();
+    r.seconds = now.time - reported_.time;
+    r.taking = used_.time;
+    r.workers = feed.on().workers();
+    r.io_threads = feed.on().io().threads();
+    r.cpus = available_cpus();
+    r.batches = taken_ - reported_.taken;
+    r.samples = samples_ - reported_.samples;
+    r.worked = static_cast<double>(used_.own) * tick;
+    r.others = static_cast<double>(used_.all - std::min(used_.own, used_.all)) * tick;
+    r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
+    r.io_calls = used_.io_calls;
+    r.worker_processor = used_.workers;
+    r.io_processor = used_.io;
+    r.processor = used_.program;
+    r.failures = failures.total() - reported_.failures;
+    r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
+    r.wait_mean = stalls_.mean();
+    r.wait_median = stalls_.median();
+    r.iterations = stalls_.count();
+    const auto rows = [&](std::size_t i) { return since_reported(totals[i], reported_.clocks[i]); };
+    double samples = 0, batches = 0;
+    for (std::size_t i = 0; i < totals.size(); ++i)
+      (clocks.of_samples(i) ? samples : batches) += rows(i).busy;
+    // What is inferred of the stages is made to fit what is known of the runs.
+    const std::uint64_t run_ticks = clocks.run_ticks();
+    const double runs = static_cast<double>(run_ticks - reported_.run_ticks);
+    const double fit = clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
+    // Clocks are read while workers go on: a run may end in between that began before the last report.
+    const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
+    const double busy = (samples * fit + batches) * tick;
+    const double bound = busy > limit && busy > 0 ? limit / busy : 1;
+    const auto row = [&](std::size_t i, std::string name) {
+      const clocked c = rows(i);
+      stage_report s;
+      s.name = std::move(name);
+      s.count = c.count;
+      s.busy = c.busy * (clocks.of_samples(i) ? fit : 1) * bound * tick;
+      s.blocked = c.blocked * tick;
+      return s;
+    };
+    r.stages.push_back(row(Feed::order_row, "order"));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      stage_report s = row(i, names[i]);
+      if (i == Feed::batching) {
+        for (std::size_t p = 0; p < phase_count; ++p) {
+          stage_report inside = row(Feed::phase_row + p, s.name + ": " + std::string(phase_names[p]));
+          if (inside.busy > 0) r.stages.push_back(std::move(inside));
+        }
+      }
+      if (s.count != 0) r.stages.push_back(std::move(s));
+    }
+    r.notes = feed.path().notes();
+    if (!trouble.empty()) r.notes.push_back(std::move(trouble));
+    reported_ = {totals, run_ticks, now.time, taken_, samples_, failures.total(), failures.counts()};
+    stalls_.reset();
+    used_ = {};
+    return r;
+  }
+
+ private:
+  /// All in seconds but the last two, which are ticks of the workers.
+  struct usage {
+    double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
+    std::uint64_t own = 0, all = 0;
+
+    void add(const usage& until, const usage& since) noexcept {
+      time += until.time - since.time;
+      program += until.program - since.program;
+      workers += until.workers - since.workers;
+      io += until.io - since.io;
+      io_calls += until.io_calls - since.io_calls;
+      own += until.own - since.own;
+      all += until.all - since.all;
+    }
+  };
+  template <class Feed>
+  usage usage_of(Feed& feed) const {
+    executor& on = feed.on();
+    const io_pool::usage io = on.io().used();
+    // In this order: of what goes on meanwhile, others may have a little more.
+    const std::uint64_t own = feed.path().clocks().ticks().workers;
+    return {scale_.elapsed(),    process_seconds(), on.worker_seconds(), io.processor, io.calls, own,
+            on.tenants().ticks()};
+  }
+
+  struct clocked {
+    std::uint64_t count = 0;
+    double busy = 0, blocked = 0;  // ticks
+  };
+  static clocked since_reported(const books::sum& now, const books::sum& before) noexcept {
+    clocked c;
+    c.count = now.count - before.count;
+    const double timed = static_cast<double>(now.timed - before.timed);
+    if (timed > 0) {
+      c.busy =
+          static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(c.count) / timed;
+    }
+    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
+    if (waited > 0) c.blocked = static_cast<double>(waited);
+    return c;
+  }
+
+  stall_meter stalls_;
+  std::uint64_t last_taken_ = 0;
+  std::uint64_t helped_ticks_ = 0;  // since the last report
+  std::uint64_t taken_ = 0, samples_ = 0;
+  tick_scale scale_;
+  bool taking_ = false;
+  usage since_, used_;  // when taking began or was last reported; in all since the last report
+  struct snapshot {
+    std::vector<books::sum> clocks;
+    std::uint64_t run_ticks = 0;
+    double time = 0;
+    std::uint64_t taken = 0, samples = 0, failures = 0;
+    std::vector<error_count> outcomes;
+  } reported_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/flow/detail/single_user.hpp
+/// \file
+/// Tells two threads that use at the same time what is made for one.
+
+namespace wick::detail {
+
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
+/// What one user did is visible to the next, so taking turns is safe on any threads.
+class single_user {
+ public:
+  single_user() = default;
+  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+
+  /// In use as long as this lives; may be kept over a suspension.
+  class hold {
+   public:
+    /// \throws std::logic_error when somebody else uses it at this moment
+    hold(single_user& of, const char* call) : of_(of) {
+      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// The calling thread was looked at: it may go on with what it has got.
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
+    ~hold() { of_.used_.store(false, std::memory_order_release); }
+
+   private:
+    [[noreturn, gnu::noinline]] static void refuse(const char* call) {
+      throw std::logic_error(
+          std::string("wick: ") + call +
+          ": two threads or coroutines use one loader at the same time; let one take the batches, or "
+          "give each a loader of its own (they may share an executor)");
+    }
+    single_user& of_;
+  };
+
+  /// Whether nobody else has used it since this thread was remembered.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
+ private:
+  std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
+};
+
+}  // namespace wick::detail
+
 namespace wick {
 
 template <class Pipeline>
@@ -9637,7 +10345,8 @@ class loader;
 /// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
 /// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on
+/// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same time are told
+/// so by a std::logic_error (not looked at within a group of 16 samples without batch()). What is in a batch depends on
 /// the data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing. What
 /// becomes of a failing sample is loader_options::on_error. Where that says nothing, wick::sample_error is
 /// thrown when its batch is taken; taking goes on with the batch after it. Destroying a loader in the middle
@@ -9665,28 +10374,18 @@ class loader<pipeline<Source, S...>> {
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
-  /// forgets the state.
+  /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
+  /// \throws wick::error when the source has another size than when the loader was made; nothing has changed then
   epoch_range epoch(std::uint64_t e) {
-    feed_->on().require_workers();
-    const bool goes_on = resume_ && resume_->epoch == e;
-    const std::uint64_t number = goes_on ? resume_->batch : 0, batches = feed_->plan().batches();
-    skip_ = goes_on ? resume_->sample : 0;
-    moved_ = goes_on ? resume_->moved : 0;
-    resume_.reset();
-    if (!goes_on) account_.begin(e);
-    prints_.begin(e);
-    singles_.clear();
-    single_ = 0;
-    epoch_ = e;
-    left_ = batches - number;
-    if (number < batches) feed_->seek(e, number, moved_);
+    const detail::single_user::hold mine(user_, "epoch()");
+    begin(e);
     return epoch_range(*this);
   }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
-  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Write it into the model's
-  /// checkpoint, or with write_state() into a file of its own. It is the same on every rank but for the
-  /// failures it counts.
+  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an epoch that is
+  /// the beginning of the next one. Write it into the model's checkpoint, or with write_state() into a file of its own.
+  /// It is the same on every rank but for the failures it counts.
   std::vector<std::byte> state() const {
     loader_state s;
     s.of = identity();
@@ -9704,6 +10403,8 @@ class loader<pipeline<Source, S...>> {
       if (single_ < singles_.size()) {
         --s.batch;
         s.sample = single_;
+      } else if (ends(s)) {
+        s.begin_next_epoch();
       }
     }
     return s.to_bytes();
@@ -9714,6 +10415,7 @@ class loader<pipeline<Source, S...>> {
   /// has
   ///   changed then
   void load_state(std::span<const std::byte> bytes) {
+    const detail::single_user::hold mine(user_, "load_state()");
     loader_state s = loader_state::from_bytes(bytes);
     if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
       throw error("load_state: the state is of " + what);
@@ -9723,7 +10425,8 @@ class loader<pipeline<Source, S...>> {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
                   std::to_string(feed_->plan().batches()) + "; it was not written by wick");
     }
-    if (s.moved != 0 && s.batch < feed_->plan().batches() && !feed_->runs().policy.options().compact) {
+    if (ends(s)) s.begin_next_epoch();  // written by an older wick
+    if (s.moved != 0 && !feed_->runs().policy.options().compact) {
       throw error("load_state: " + std::to_string(s.moved) +
                   " samples of the rest of its epoch were delivered already, in the place of others; set "
                   "error_options::compact as it was when the state was written, or begin the next epoch");
@@ -9731,36 +10434,52 @@ class loader<pipeline<Source, S...>> {
     resume_ = std::make_unique<const loader_state>(std::move(s));
     account_.read(*resume_);
   }
-  /// The epoch being delivered, or of the state that was loaded: `for (auto e = train.current_epoch(); e <
-  /// 90; ++e)`.
+  /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was loaded goes on
+  /// in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
   ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
-  /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
+  /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in a stage of
+  ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
-    if (!begun()) return std::nullopt;
+    if constexpr (!feed_type::batched) {
+      if (user_.still_this_thread()) {  // most wait for nothing
+        if (std::optional<value_type> value = take_single()) return value;
+      }
+    }
+    require_outside();
+    detail::single_user::hold mine(user_, "next()");
+    mine.remember_thread();
+    if (!begun()) return at_end();
+    if (!sought_) seek();
     for (;;) {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) return value;
       }
-      if (left_ == 0) return std::nullopt;
+      if (left_ == 0) return at_end();
       if (std::optional<value_type> batch = deliver(wait())) return batch;
     }
   }
 
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<value_type>> next_async() {
-    if (!begun()) co_return std::nullopt;
+    const detail::single_user::hold mine(user_, "next_async()");
+    if (!begun()) co_return at_end();
+    if (!sought_) {
+      task<void> leaving = feed_->left_async();
+      co_await leaving;
+      seek();
+    }
     for (;;) {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) co_return value;
       }
-      if (left_ == 0) co_return std::nullopt;
+      if (left_ == 0) co_return at_end();
       const std::uint64_t begun_at = now_ticks();
       job_type* const job = co_await feed_->next_async();
-      meter(begun_at);
+      books_.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
   }
@@ -9806,8 +10525,7 @@ class loader<pipeline<Source, S...>> {
       value_type& operator*() const noexcept { return *of_->current_; }
       value_type* operator->() const noexcept { return &*of_->current_; }
       iterator& operator++() {
-        of_->current_.reset();  // gives its memory back before the next is waited for
-        of_->current_ = of_->next();
+        of_->advance();
         return *this;
       }
       void operator++(int) { ++*this; }
@@ -9823,8 +10541,7 @@ class loader<pipeline<Source, S...>> {
     };
 
     iterator begin() {
-      of_->current_.reset();
-      of_->current_ = of_->next();
+      of_->advance();
       return iterator(of_);
     }
     std::default_sentinel_t end() const noexcept { return {}; }
@@ -9838,37 +10555,74 @@ class loader<pipeline<Source, S...>> {
   };
 
  private:
+  void begin(std::uint64_t e) {
+    feed_->on().require_workers();
+    require_same_source();
+    const bool goes_on = resume_ && resume_->epoch == e;
+    const std::uint64_t number = goes_on ? resume_->batch : 0;
+    skip_ = goes_on ? resume_->sample : 0;
+    moved_ = goes_on ? resume_->moved : 0;
+    resume_.reset();
+    if (!goes_on) account_.begin(e);
+    prints_.begin(e);
+    singles_.clear();
+    single_ = 0;
+    epoch_ = e;
+    left_ = batches() - number;
+    books_.begin(*feed_);
+    sought_ = !feed_->on().owns_this_thread() || !feed_->leaves_for(e, number);
+    if (sought_) seek();
+    else feed_->leave();  // next() or next_async() waits for the end of what is under way
+  }
+  /// \throws wick::error
+  void require_same_source() const {
+    const std::uint64_t planned = feed_->size().planned(), now = feed_->size().now();
+    if (now == planned) return;
+    throw error("loader: the source had " + std::to_string(planned) + " samples when this loader was made, and has " +
+                std::to_string(now) + " now; make a new loader for data of another size");
+  }
+  void seek() {
+    sought_ = true;
+    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, moved_);
+  }
+  /// No batch of its epoch is left: what is behind stands in the gaps before.
+  bool ends(const loader_state& s) const noexcept {
+    const auto& plan = feed_->plan();
+    return s.batch == plan.batches() || (s.moved != 0 && s.batch * plan.batch_size() + s.moved >= plan.ordered());
+  }
   bool begun() {
     feed_->on().require_workers();
-    if (!epoch_ || resume_) epoch(current_epoch());
+    if (!epoch_ || resume_) begin(current_epoch());
     return left_ != 0 || !feed_type::batched;
   }
+
+  std::nullopt_t at_end() {
+    books_.end(*feed_);
+    return std::nullopt;
+  }
+
+  void advance() {
+    require_outside();
+    current_.reset();  // gives its memory back before the next is waited for
+    current_ = next();
+  }
+  void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
   job_type* wait() {
     const std::uint64_t begun_at = now_ticks();
     job_type* job = feed_->try_take();
     if (job == nullptr) {
-      executor& ex = feed_->on();
-      if (ex.this_slot() < ex.workers()) {
-        throw std::logic_error("wick: next() would block a worker of the executor; write co_await next_async() there");
-      }
       if (feed_->short_samples()) {
-        if (executor::helper slot(ex); slot) {
+        if (executor::helper slot(feed_->on()); slot) {
           while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
           }
-          helped_ticks_ += now_ticks() - begun_at;
+          books_.helped(begun_at);
         }
       }
       if (job == nullptr) job = feed_->take();
     }
-    meter(begun_at);
+    books_.waited(begun_at);
     return job;
-  }
-
-  void meter(std::uint64_t begun_at) noexcept {
-    const std::uint64_t now = now_ticks();
-    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
-    last_taken_ = now;
   }
 
   std::uint64_t data() const {
@@ -9877,7 +10631,7 @@ class loader<pipeline<Source, S...>> {
   }
   pipeline_identity identity() const {
     return {data(),
-            feed_->origin().size(),
+            feed_->size().planned(),
             feed_->seed(),
             feed_->plan().batch_size(),
             feed_type::batched,
@@ -9894,6 +10648,8 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
+  bool sought_ = true;  // the feed is where these say
+  detail::single_user user_;
   std::optional<value_type> current_;
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
@@ -9909,17 +10665,7 @@ class loader<pipeline<Source, S...>> {
   detail::error_account account_;
   detail::print_book prints_;
   std::vector<detail::told_failure> told_;  // of what was taken last
-  stall_meter stalls_;
-  std::uint64_t last_taken_ = 0;
-  std::uint64_t helped_ticks_ = 0;  // in which the loop, while it waited, ran samples; since the last report
-  std::uint64_t taken_ = 0, samples_ = 0;
-  tick_scale scale_;
-  struct snapshot {
-    std::vector<detail::books::sum> clocks;
-    double time = 0;
-    std::uint64_t taken = 0, samples = 0, failures = 0;
-    std::vector<error_count> outcomes;
-  } reported_;
+  detail::report_book books_;
 };
 
 template <class Source, class... S>
@@ -9947,7 +10693,9 @@ void loader<pipeline<Source, S...>>::describe(const job_type& job) {
   told_.clear();
   if (job.failures.empty() && !job.unlisted) return;
   const std::vector<std::string> names = feed_->path().stage_names();
-  const auto add = [&](const detail::failure& f) { told_.push_back(detail::tell(f, job, names, *feed_)); };
+  const auto add = [&](const detail::failure& f) {
+    told_.push_back(detail::tell(f, job, names, feed_->origin(), feed_->runs().bad));
+  };
   for (const detail::failure& f : job.failures) add(f);
   if (!job.unlisted) {
   } else if constexpr (feed_type::batched) {
@@ -9959,8 +10707,8 @@ void loader<pipeline<Source, S...>>::describe(const job_type& job) {
       f.position = job.first + slot;
       f.index = feed_->plan().index(job.order, f.position);
       const auto same = [&](const detail::failure& other) { return other.slot == slot; };
-      if ((!job.value || !(*job.value)[slot]) &&
-          std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
+      const bool missing = !job.value || !(*job.value)[slot];
+      if (missing && std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
     }
   }
   std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
@@ -9969,7 +10717,7 @@ void loader<pipeline<Source, S...>>::describe(const job_type& job) {
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
   --left_;
-  ++taken_;
+  books_.took_batch();
   struct place {  // in the ring: it must be free afterwards, whatever is thrown here
     feed_type* of;
     job_type* job;
@@ -9996,7 +10744,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     }
     value_type batch = std::move(*job->value);
     leave();
-    samples_ += print.samples;
+    books_.took(print.samples);
     prints_.add(print);
     feed_->path().for_each_batch_stage([&](auto& s) {
       if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
@@ -10063,7 +10811,7 @@ auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> 
     if (!told_.empty()) tell_of(slot);  // else deliver() has counted all of them
     prints_.add({single_prints_[slot], singles_[slot] ? 1u : 0u, 0});
     if (!singles_[slot]) continue;
-    ++samples_;
+    books_.took(1);
     return std::exchange(singles_[slot], std::nullopt);
   }
   return std::nullopt;
@@ -10071,52 +10819,7 @@ auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> 
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  wick::report r;
-  const double now = scale_.elapsed(), tick = scale_.seconds_per_tick();
-  const std::vector<detail::books::sum> totals = feed_->path().clocks().totals();
-  if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
-  const std::vector<std::string> names = feed_->path().stage_names();
-  r.seconds = now - reported_.time;
-  r.workers = feed_->on().workers();
-  r.cpus = available_cpus();
-  r.batches = taken_ - reported_.taken;
-  r.samples = samples_ - reported_.samples;
-  r.failures = ledger().total() - reported_.failures;
-  r.outcomes = detail::outcomes_since(reported_.outcomes, ledger().counts());
-  r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
-  r.wait_mean = stalls_.mean();
-  r.wait_median = stalls_.median();
-  r.iterations = stalls_.count();
-  const auto row = [&](std::size_t i, std::string name) {
-    const auto& t = totals[i];
-    const auto& b = reported_.clocks[i];
-    stage_report s;
-    s.name = std::move(name);
-    s.count = t.count - b.count;
-    const double timed = static_cast<double>(t.timed - b.timed);
-    if (timed > 0) {
-      s.busy = static_cast<double>(t.timed_ticks - b.timed_ticks) * tick * static_cast<double>(s.count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(t.waited - b.waited);
-    if (waited > 0) s.blocked = static_cast<double>(waited) * tick;
-    return s;
-  };
-  r.stages.push_back(row(feed_type::order_row, "order"));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    stage_report s = row(i, names[i]);
-    if (i == feed_type::batching) {
-      for (std::size_t p = 0; p < phase_count; ++p) {
-        stage_report inside = row(feed_type::phase_row + p, s.name + ": " + std::string(phase_names[p]));
-        if (inside.busy > 0) r.stages.push_back(std::move(inside));
-      }
-    }
-    if (s.count != 0) r.stages.push_back(std::move(s));
-  }
-  r.notes = feed_->path().notes();
-  if (std::string trouble = account_.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
-  reported_ = {totals, now, taken_, samples_, ledger().total(), ledger().counts()};
-  stalls_.reset();
-  return r;
+  return books_.close(*feed_, ledger(), account_.trouble());
 }
 
 }  // namespace wick
@@ -12764,6 +13467,67 @@ inline random_resized_crop_stage random_resized_crop(int size,
 /// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the
 /// batch's slot is known.
 
+// ==== wick/image/detail/decoders_seen.hpp
+/// \file
+/// Which decoder had which format, for the report.
+
+namespace wick::detail {
+
+/// Any thread may tell it of a picture; what was seen before costs a look. A copy has seen nothing.
+class decoders_seen {
+ public:
+  static constexpr std::size_t capacity = 16;  // more pairs of format and decoder are not told
+
+  decoders_seen() = default;
+  decoders_seen(const decoders_seen&) noexcept {}
+  decoders_seen& operator=(const decoders_seen&) noexcept { return *this; }
+
+  void saw(const picture_info& info) noexcept {
+    if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
+  }
+  /// "JPEG by libjpeg-turbo, PNG by stb_image"; empty when there was nothing.
+  std::string text() const {
+    std::string out;
+    const std::size_t n = count_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < n; ++i) {
+      out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
+    }
+    return out;
+  }
+  bool saw(std::string_view format, std::string_view decoder) const noexcept {
+    const std::size_t n = count_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (seen_[i].format == format && seen_[i].decoder->name == decoder) return true;
+    }
+    return false;
+  }
+
+ private:
+  struct pair {
+    const codec* decoder = nullptr;
+    std::string_view format;
+  };
+  bool knows(const picture_info& info, std::size_t n) const noexcept {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (seen_[i].decoder == info.decoder && seen_[i].format == info.format) return true;
+    }
+    return n == capacity;
+  }
+  [[gnu::noinline]] void add(const picture_info& info) noexcept {
+    const std::lock_guard lock(adding_);
+    const std::size_t n = count_.load(std::memory_order_relaxed);
+    if (info.decoder == nullptr || knows(info, n)) return;
+    seen_[n] = {info.decoder, info.format};
+    count_.store(n + 1, std::memory_order_release);
+  }
+
+  std::array<pair, capacity> seen_;
+  std::atomic<std::size_t> count_{0};
+  std::mutex adding_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/image/detail/exif.hpp
 /// \file
 /// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
@@ -13492,6 +14256,7 @@ class decode_stage {
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
   lazy_image operator()(bytes encoded, context&) const {
     const picture_info info = codecs().probe(encoded.span());
+    seen_.saw(info);
     check_size(info, options_.max_pixels);
     if (info.decoder->check_complete != nullptr) {
       try {
@@ -13505,10 +14270,21 @@ class decode_stage {
     lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
     return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
   }
-  std::string note() const { return codecs().note(); }
   /// Not of max_pixels and allow_truncated: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient);
+  }
+  /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
+  std::string note() const {
+    std::string text = codecs().note();
+    const std::string seen = seen_.text();
+    if (seen.empty()) return text;
+    text += (text.empty() ? "decode: " : "; decode: ") + seen;
+    if (seen_.saw("JPEG", stb_codec.name)) {
+      text += "; libjpeg-turbo is about three times as fast for JPEGs: link wick::turbojpeg, and call "
+              "wick::codecs().add(wick::turbojpeg_codec) before the loader is made";
+    }
+    return text;
   }
 
  private:
@@ -13540,6 +14316,7 @@ class decode_stage {
     }
   }
   decode_options options_;
+  mutable detail::decoders_seen seen_;
 };
 static_assert(stage_of<decode_stage, on_data>);
 
@@ -13832,18 +14609,21 @@ extern const codec turbojpeg_api_codec;
 
 namespace wick::detail {
 
+constexpr bool is_out_of_descriptors(int code) noexcept { return code == EMFILE || code == ENFILE; }
+
 [[noreturn]] inline void throw_io(const char* doing, int code) {
   throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
-              (code == EMFILE || code == ENFILE ? "; raise the limit on open files (ulimit -n)" : ""));
+              (is_out_of_descriptors(code) ? "; raise the limit on open files (ulimit -n)" : ""));
 }
 
-/// \throws wick::error, also for what is no regular file
-inline file_handle open_file(const char* path) {
-  plain_file opened = open_plain(path);
+/// \throws wick::error when it could not be opened or is no regular file
+inline file_handle checked_file(plain_file opened) {
   if (opened.other != nullptr) throw error(not_a_file(opened.other));
   if (opened.fault != 0) throw_io("open", opened.fault);
   return std::move(opened.file);
 }
+/// \throws wick::error, also for what is no regular file
+inline file_handle open_file(const char* path) { return checked_file(open_plain(path)); }
 
 /// \throws wick::error for what is no regular file
 inline std::uint64_t regular_size(const struct stat& about) {
@@ -14112,9 +14892,9 @@ inline bool has_extension(std::string_view name, const std::vector<std::string>&
 /// Goes through the folders below one, links included.
 ///
 /// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
-/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two kinds
-/// of link are not followed: one back to a folder above it (a circle), and, inside of what a link led to, one to
-/// a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
+/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two
+/// kinds of link are not followed: one back to a folder above it (a circle), and, inside of what a link led
+/// to, one to a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
 class folder_walk {
  public:
   folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
@@ -14915,7 +15695,7 @@ class memory_items {
       return static_cast<const T&>(first_[i]);
     }
   }
-  void prefetch(std::uint64_t i) const noexcept { prefetch_bytes(first_ + i, sizeof(T)); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept { prefetch_bytes(first_ + i, sizeof(T), most); }
   /// Of the items where their bytes or characters can be hashed, else of their number.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
@@ -14953,9 +15733,9 @@ class memory_rows {
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
     return {memory_view(data_ + i * stride_, *format_), targets_[i]};
   }
-  void prefetch(std::uint64_t i) const noexcept {
-    prefetch_bytes(targets_ + i, sizeof(*targets_));
-    prefetch_bytes(data_ + i * stride_, stride_);
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(targets_ + i, sizeof(*targets_), most);
+    prefetch_bytes(data_ + i * stride_, stride_, most);
   }
   const row_format& format() const noexcept { return *format_; }
   const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
@@ -15042,7 +15822,7 @@ class idx {
 
   std::uint64_t size() const noexcept { return rows_.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return rows_.at(i); }
-  void prefetch(std::uint64_t i) const noexcept { rows_.prefetch(i); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
   std::string key(std::uint64_t i) const { return printable(data_path_) + "[" + std::to_string(i) + "]"; }
   std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
   /// Shape and type of one row.
@@ -15276,7 +16056,8 @@ static_assert(source<image_folder>);
 namespace wick::detail {
 
 /// A map of 64 bits to 64 bits that only grows. Any thread, at any time: it neither locks nor moves an entry,
-/// so a forked child may go on with it. What finds no room any more, or no memory, is forgotten.
+/// so a forked child may go on with it, and it never gives memory back, so the last thread of a process may
+/// still ask. What finds no room any more, or no memory, is forgotten.
 class growing_map {
  public:
   /// 0 when nothing was noted.
@@ -15665,6 +16446,11 @@ inline std::uint64_t length_of(const location& where) {
 /// Reads locations one after another; neighbors in one file open it once. Blocks. For I/O threads.
 class location_reader {
  public:
+  location_reader() noexcept = default;
+  location_reader(const location_reader&) = delete;
+  location_reader& operator=(const location_reader&) = delete;
+  ~location_reader() { close(); }
+
   /// `length`: what length_of() said. \throws wick::error when the file can't be opened, or isn't as long any
   /// more
   bytes read(const location& where, std::uint64_t length) {
@@ -15691,14 +16477,38 @@ class location_reader {
  private:
   int open(const char* path) {
     if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
-      own_ = file_handle();  // never two at a time
-      opened_ = nullptr;
-      own_ = open_file(path);
+      close();  // never two at a time
+      own_ = open_when_possible(path);
       opened_ = path;
       note_place(path, own_.get());
     }
     return own_.get();
   }
+  void close() noexcept {
+    if (own_) open_now().fetch_sub(1, std::memory_order_relaxed);
+    own_.close();
+    opened_ = nullptr;
+  }
+  /// Files that reads have open in this process.
+  static std::atomic<int>& open_now() noexcept {
+    static constinit std::atomic<int> count{0};
+    return count;
+  }
+  /// Where the process has no descriptor left, the other reads will give theirs back. When there are none for
+  /// half a second the program has them all.
+  static file_handle open_when_possible(const char* path) {
+    constexpr auto pause = std::chrono::milliseconds(2);
+    plain_file opened = open_plain(path);
+    for (int alone = 0; is_out_of_descriptors(opened.fault) && alone < 250;) {
+      std::this_thread::sleep_for(pause);
+      alone = open_now().load(std::memory_order_relaxed) != 0 ? 0 : alone + 1;
+      opened = open_plain(path);
+    }
+    file_handle out = checked_file(std::move(opened));
+    open_now().fetch_add(1, std::memory_order_relaxed);
+    return out;
+  }
+
   file_handle own_;
   const char* opened_ = nullptr;
 };
@@ -15826,7 +16636,7 @@ class [[nodiscard]] read_operation {
     const std::uint64_t total = shape::measure(where_, known, [&](const location& l) {
       // Of a record only what is open already: one descriptor at a time is enough for a sample.
       std::uint64_t length = 0;
-      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, location>) && reader.measure(l, length);
+      at_hand = at_hand && (l.file >= 0 || std::is_same_v<From, location>)&&reader.measure(l, length);
       return length;
     });
     if (!at_hand) return false;
@@ -18207,12 +19017,14 @@ class tensor_rows {
   }
   std::uint64_t size() const noexcept { return count_; }
   memory_view at(std::uint64_t i) const noexcept { return {data_ + i * step_, *format_}; }
-  void prefetch(std::uint64_t i) const noexcept { prefetch_bytes(data_ + i * step_, span_); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(data_ + i * step_, span_, most);
+  }
   std::int64_t integer(std::uint64_t i) const noexcept {
     return *reinterpret_cast<const std::int64_t*>(data_ + i * step_);
   }
-  void prefetch_integer(std::uint64_t i) const noexcept {
-    prefetch_bytes(data_ + i * step_, sizeof(std::int64_t));
+  void prefetch_integer(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(data_ + i * step_, sizeof(std::int64_t), most);
   }
   /// Of how many there are, of what kind, and of the first 64 KiB: the same for the same numbers, however
   /// they lie.
@@ -18258,9 +19070,9 @@ class labelled_tensors {
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
     return {data_.at(i), targets_.integer(i)};
   }
-  void prefetch(std::uint64_t i) const noexcept {
-    data_.prefetch(i);
-    targets_.prefetch_integer(i);
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    data_.prefetch(i, most);
+    targets_.prefetch_integer(i, most);
   }
   std::uint64_t fingerprint() const {
     return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
@@ -18292,9 +19104,9 @@ class paired_tensors {
   }
   std::uint64_t size() const noexcept { return data_.size(); }
   sample<memory_view, memory_view> at(std::uint64_t i) const noexcept { return {data_.at(i), targets_.at(i)}; }
-  void prefetch(std::uint64_t i) const noexcept {
-    data_.prefetch(i);
-    targets_.prefetch(i);
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    data_.prefetch(i, most);
+    targets_.prefetch(i, most);
   }
   std::uint64_t fingerprint() const {
     return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();

@@ -22,12 +22,14 @@
 #include <wick/core.hpp>
 #include <wick/flow/detail/batch_job.hpp>
 
+#include "support/eventually.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
 
 using wick_test::bytes_of;
 using wick_test::cell;
 using wick_test::contains;
+using wick_test::eventually;
 using wick_test::numbers;
 using wick_test::targets_of;
 
@@ -139,7 +141,7 @@ TEST_CASE("four batches are ahead of the loop, eight where that takes little mem
     };
     wick::loader l(numbers{1000} | wick::map("widen", widen) | wick::array_batch(4), {.workers = 2, .prefetch = prefetch});
     const auto first = l.next();
-    while (made < (1 + expected) * 4) std::this_thread::yield();
+    REQUIRE(eventually([&] { return made >= (1 + expected) * 4; }));
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
     return made.load() / 4 - 1;
   };
@@ -194,7 +196,7 @@ TEST_CASE("the next epoch's first samples are read while the last batch of this 
   auto epoch = l.epoch(0);
   for (int i = 0; i < 4; ++i) REQUIRE(epoch.next());
   // Two more batches than an epoch has: they are the next one's. No timing: the loader gets there while we look.
-  while (source.asked->load() < 60) std::this_thread::yield();
+  REQUIRE(eventually([&] { return source.asked->load() >= 60; }));
   CHECK(!epoch.next());
   CHECK(source.asked->load() == 60);
 }

@@ -135,27 +135,138 @@ TEST_CASE("a state is taken at the consumer, whatever was prefetched, and resumi
   CHECK(again.asked->load() <= 100 * (1 + 4 + 1));
 }
 
-TEST_CASE(
-    "at the end of an epoch a state stands at its end; asking for another epoch forgets it; epochs begin "
-    "anew") {
+TEST_CASE("a state taken behind the last batch of an epoch is the beginning of the next one") {
+  wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 2});
+  const auto first = targets_of(l, 0), second = targets_of(l, 1), third = targets_of(l, 2);
+  l.epoch(0);
+  while (l.next()) {
+  }
+  const auto ended = l.state();
+  l.epoch(0);
+  for (std::size_t i = 0; i < first.size(); ++i) REQUIRE(l.next());
+  CHECK(l.state() == ended);  // whether the loop has seen that there is no more or not
+  CHECK(l.current_epoch() == 0);
+  const auto resumed_from = [&](const std::vector<std::byte>& state) {
+    auto out = std::make_unique<decltype(l)>(pipeline(0, 1), wick::loader_options{.seed = 7, .workers = 2});
+    out->load_state(state);
+    CHECK(out->state() == state);
+    return out;
+  };
+  CHECK(resumed_from(ended)->current_epoch() == 1);
+  // for (e = current_epoch(); e < 3; ++e)
+  auto resumed = resumed_from(ended);
+  batches got;
+  for (std::uint64_t e = resumed->current_epoch(); e < 3; ++e) {
+    const auto epoch = targets_of(*resumed, e);
+    CHECK(epoch.size() == first.size());
+    got.insert(got.end(), epoch.begin(), epoch.end());
+  }
+  batches rest = second;
+  rest.insert(rest.end(), third.begin(), third.end());
+  CHECK(got == rest);
+  // next() without epoch(), and an epoch asked for that is not the one of the state: a validation's, always 0.
+  CHECK(of(*resumed_from(ended)->next()) == second[0]);
+  resumed = resumed_from(ended);
+  CHECK(targets_of(*resumed, 0) == first);
+  CHECK(targets_of(*resumed, 0) == first);
+  CHECK(targets_of(*resumed_from(ended), 2) == third);
+}
+
+TEST_CASE("a state of an older wick that stands behind the last batch is the beginning of the next epoch, too") {
   wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 2});
   const auto first = targets_of(l, 0), second = targets_of(l, 1);
-  const auto end = l.state();
+  l.epoch(0);
+  while (l.next()) {
+  }
+  loader_state old = loader_state::from_bytes(l.state());
+  CHECK(old.epoch == 1);
+  CHECK(old.batch == 0);
+  old.epoch = 0;
+  old.batch = l.batches();
   wick::loader resumed(pipeline(0, 1), {.seed = 7, .workers = 2});
-  resumed.load_state(end);
-  CHECK(targets_of(resumed, 1).empty());
+  resumed.load_state(old.to_bytes());
+  CHECK(resumed.current_epoch() == 1);
+  CHECK(resumed.state() == l.state());
   CHECK(targets_of(resumed, 1) == second);
-  resumed.load_state(end);
+  resumed.load_state(old.to_bytes());
   CHECK(targets_of(resumed, 0) == first);
-  CHECK(targets_of(resumed, 1) == second);
-  // In the middle, and of a loader that has run already.
+}
+
+TEST_CASE("asking for another epoch than a state's forgets the state; epochs begin anew") {
+  wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 2}), resumed(pipeline(0, 1), {.seed = 7, .workers = 2});
+  const auto first = targets_of(l, 0), second = targets_of(l, 1);
   l.epoch(0);
   for (int i = 0; i < 5; ++i) CHECK(l.next());
+  resumed.load_state(l.state());
+  CHECK(targets_of(resumed, 1) == second);
+  CHECK(targets_of(resumed, 0) == first);
+  // In the middle, and of a loader that has run already.
   resumed.load_state(l.state());
   CHECK(of(*resumed.next()) == first[5]);
   resumed.load_state(l.state());
   CHECK(of(*resumed.epoch(0).next()) == first[5]);
   CHECK(targets_of(resumed, 0) == first);
+}
+
+TEST_CASE("behind the end of an epoch the limits of the next one begin at nothing") {
+  // 3 of 40 fail in each epoch, and 0.1 of them may: 4.
+  const auto make = [] {
+    return numbers{40} |
+           wick::map("fragile",
+                     [](cell c) {
+                       if (c.target % 13 == 7) throw wick::error("it broke");
+                       return c;
+                     }) |
+           wick::array_batch(10);
+  };
+  const wick::loader_options options{.workers = 1,
+                                     .on_error = wick::on_error(wick::skip, {.count = 1000, .rate = 0.1})};
+  wick::loader l(make(), options), resumed(make(), options);
+  std::size_t batches = 0;
+  l.epoch(0);
+  while (l.next()) ++batches;
+  CHECK(batches == 4);
+  const loader_state end = loader_state::from_bytes(l.state());
+  CHECK(end.failures == 3);
+  CHECK(end.counted_failures == 3);
+  CHECK(end.epoch_failures == 0);
+  // As an older wick wrote it.
+  loader_state old = end;
+  old.epoch = 0;
+  old.batch = 4;
+  old.epoch_failures = 3;
+  for (const auto& state : {end, old}) {
+    resumed.load_state(state.to_bytes());
+    batches = 0;
+    resumed.epoch(resumed.current_epoch());
+    while (resumed.next()) ++batches;  // six failures of one epoch would be too many
+    CHECK(batches == 4);
+    CHECK(loader_state::from_bytes(resumed.state()).counted_failures == 6);
+  }
+}
+
+TEST_CASE("gaps filled from the end of an epoch: behind its last batch a state is the beginning of the next one") {
+  // Numbers 0 to 9 fail: the 10 last of 40 take their places, and the last batch of 10 is not there.
+  const auto make = [] {
+    return numbers{40} |
+           wick::map("fragile",
+                     [](cell c) {
+                       if (c.target < 10) throw wick::error("it broke");
+                       return c;
+                     }) |
+           wick::array_batch(10);
+  };
+  const wick::loader_options options{.workers = 1, .on_error = wick::on_error(wick::skip, {.compact = true})};
+  wick::loader l(make(), options), resumed(make(), options);
+  l.epoch(0);
+  for (int i = 0; i < 3; ++i) REQUIRE(l.next());
+  const auto state = l.state();  // the loop does not know yet that there is no fourth
+  CHECK(loader_state::from_bytes(state).epoch == 1);
+  CHECK(!l.next());
+  CHECK(l.state() == state);
+  resumed.load_state(state);
+  CHECK(resumed.current_epoch() == 1);
+  CHECK(targets_of(resumed, 1).size() == 3);
 }
 
 TEST_CASE("failures counted before a state are in the count of the training that goes on from it") {
@@ -198,7 +309,9 @@ TEST_CASE("without batch() a state counts samples, and goes on in the middle of 
     states.push_back(l.state());
   }
   REQUIRE(expected.size() == 100);
-  for (std::size_t at = 0; at <= 100; at += 3) {
+  CHECK(loader_state::from_bytes(states[100]).epoch == 2);
+  CHECK(loader_state::from_bytes(states[100]).sample == 0);
+  for (std::size_t at = 0; at < 100; at += 3) {
     wick::loader resumed(make(), {.seed = 3, .workers = 1});
     resumed.load_state(states[at]);
     CHECK(resumed.state() == states[at]);

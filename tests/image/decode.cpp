@@ -89,3 +89,17 @@ TEST_CASE("what a decoder has to say is in the report") {
   CHECK(contains(pictures.report().to_string(), "note: a test's decoder: this library is the wrong one"));
   talks = false;
 }
+
+TEST_CASE("the note for the report names the decoder of each format, and the faster one for JPEGs") {
+  const wick::decode_stage stage = wick::decode();
+  CHECK(stage.note().empty());
+  for (int i = 0; i < 3; ++i) run(stage, encode_png(photo(8, 8)));
+  CHECK(stage.note() == "decode: PNG by stb_image");
+  const wick::decode_stage copy = stage;
+  CHECK(copy.note().empty());
+  run(stage, encode_jpeg(photo(8, 8)));
+  run(stage, encode_png(photo(8, 8)));
+  const std::string by(wick::codecs().probe(as_bytes(encode_jpeg(photo(8, 8))).span()).decoder->name);
+  CHECK(contains(stage.note(), "decode: PNG by stb_image, JPEG by " + by));
+  CHECK(contains(stage.note(), "libjpeg-turbo is about three times as fast") == (by == "stb_image"));
+}

@@ -1,5 +1,3 @@
-#include <wick/observe/report.hpp>
-
 #include <cstddef>
 #include <sstream>
 #include <string>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include <wick/observe/report.hpp>
 
 using wick::report;
 using wick::stage_report;
@@ -35,9 +34,11 @@ std::string words(const std::string& line) {
 /// Ten seconds of two workers on two processors; the loop waited for 40 % of them.
 report example() {
   report r;
-  r.seconds = 10;
+  r.seconds = r.taking = 10;
   r.workers = 2;
+  r.io_threads = 4;
   r.cpus = 2;
+  r.worked = 16;
   r.batches = 40;
   r.samples = 10240;
   r.wait_mean = 0.4;
@@ -79,22 +80,49 @@ TEST_CASE("shares are percent, small ones with a decimal") {
   CHECK(format_percent(1) == "100 %");
 }
 
-TEST_CASE("utilisation is work over the workers' time") {
-  const report r = example();
+TEST_CASE(
+    "utilisation is what workers did for this loader over the time that they had while it was taken from") {
+  report r = example();
   CHECK(r.busy() == 16.0);
   CHECK(r.utilisation() == 0.8);
+  r.worked = 4;
+  CHECK(r.utilisation() == 0.2);
+  r.seconds = 100;  // the other 90 nobody wanted anything
+  CHECK(r.utilisation() == 0.2);
+  r.worked = 50;
+  CHECK(r.utilisation() == 1.0);
   CHECK(report().utilisation() == 0.0);
 }
 
-TEST_CASE("what the waiting loop did itself is not counted as the workers' work") {
+TEST_CASE(
+    "what the waiting loop and other loaders did is said apart from what the workers did for this one") {
   report r = example();
+  r.worked = 10;
   r.helped = 6;
-  CHECK(r.utilisation() == 0.5);
   CHECK(words(lines_of(r.to_string())[0]) ==
-        "10240 samples in 10.00 s (1024 samples/s), 40 batches, 2 workers 50 % busy, the waiting loop helps 60 % of its "
+        "10240 samples in 10.00 s (1024 samples/s), 40 batches, 2 workers 50 % busy, the waiting loop helps "
+        "60 % of its "
         "time");
+  r.others = 8;
+  CHECK(has(r.to_string(),
+            "2 workers 50 % busy, with other loaders 40 %, the waiting loop helps 60 % of its time"));
   r.workers = 1;
   CHECK(has(r.to_string(), "1 worker 100 % busy"));
+}
+
+TEST_CASE("samples a second are those of the time in which they were taken") {
+  report r = example();
+  r.taking = 4;
+  CHECK(has(r.to_string(), "10240 samples in 4.00 s (2560 samples/s)"));
+}
+
+TEST_CASE("processors have a line where the system says what they did") {
+  report r = example();
+  r.processor = 19;
+  r.worker_processor = 14.5;
+  r.io_processor = 0.5;
+  CHECK(lines_of(r.to_string())[1] == "processors: 1.90 of 2 in use, 1.45 by workers, 0.05 by I/O threads");
+  CHECK(has(r.advice(), "all of the time of 2 processors is used, by 'decode' most"));
 }
 
 TEST_CASE("before anything was taken there is no advice") {
@@ -128,13 +156,15 @@ TEST_CASE("when samples wait and workers are idle the advice names where they wa
   report r = example();
   r.stages[0] = {"read", 10240, 1.0, 90.0};
   r.stages[1].busy = 1.0;
-  const std::string advice = r.advice();
-  CHECK(has(advice, "the workers are idle and samples wait in 'read'"));
-  CHECK(has(advice, "raise io_threads and prefetch"));
+  r.worked = 2;
+  CHECK(has(r.advice(), "the workers are idle and 9.0 samples at a time wait in 'read': raise prefetch"));
+  r.io_calls = 38;
+  CHECK(has(r.advice(), "raise io_threads (4 now, all in use)"));
 }
 
 TEST_CASE("when nothing waits and workers are idle the advice is more prefetch") {
   report r = example();
+  r.worked = 0;
   for (stage_report& s : r.stages) s.busy = s.blocked = 0;
   CHECK(has(r.advice(), "the workers are idle: raise prefetch"));
 }
@@ -142,6 +172,8 @@ TEST_CASE("when nothing waits and workers are idle the advice is more prefetch")
 TEST_CASE("a report without stages still gives advice") {
   report r = example();
   r.stages.clear();
+  CHECK(has(r.advice(), "the workers are busy: make that stage cheaper"));
+  r.worked = 0;
   CHECK(has(r.advice(), "the workers are idle"));
 }
 

@@ -70,7 +70,7 @@ TEST_CASE("pictures and labels are read, plain and compressed, to the same") {
     CHECK(source->format().type == wick::dtype::uint8);
     CHECK(source->targets() == std::vector<std::int64_t>{3, 1, 4, 1, 5});
     const auto s = source->at(2);
-    source->prefetch(2);
+    source->prefetch(2, 64);
     CHECK(s.target == 4);
     CHECK(std::memcmp(s.data.data(), pixels(60).data() + 24, 12) == 0);
   }

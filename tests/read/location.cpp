@@ -1,6 +1,27 @@
-#include <wick/read/location.hpp>
+#include <cstdint>
+#include <fcntl.h>
+#include <string>
+#include <type_traits>
+#include <unistd.h>
+#include <vector>
 
 #include "../support/doctest.hpp"
+#include "../support/temp_dir.hpp"
+#include <wick/core.hpp>
+
+namespace {
+
+/// What read() gives for these, one after another.
+std::vector<std::string> read_all(std::vector<wick::location> where) {
+  wick::loader l(wick::in_memory(std::move(where)) | wick::read() |
+                     [](const wick::bytes& b) { return std::string(b.text()); } | wick::group(100),
+                 {.workers = 1});
+  return l.next().value();
+}
+
+}  // namespace
+
+static_assert(std::is_trivially_copyable_v<wick::location>);
 
 TEST_CASE("a location of a path alone is the whole file, not yet open") {
   const wick::location l{.path = "a.jpg"};
@@ -9,4 +30,26 @@ TEST_CASE("a location of a path alone is the whole file, not yet open") {
   CHECK(l.length == wick::location::whole);
   CHECK(l.indexed == nullptr);
   CHECK(sizeof(wick::location) <= 40);
+}
+
+TEST_CASE("a location is a part of a file: so many bytes from an offset on, or all that are left") {
+  const wick_test::temp_dir folder;
+  const std::string path = wick_test::write_file(folder / "digits", "0123456789").string();
+  CHECK(read_all({{.path = path.c_str()},
+                  {.path = path.c_str(), .offset = 3},
+                  {.path = path.c_str(), .length = 2},
+                  {.path = path.c_str(), .offset = 3, .length = 4},
+                  {.path = path.c_str(), .offset = 10}}) ==
+        std::vector<std::string>{"0123456789", "3456789", "01", "3456", ""});
+}
+
+TEST_CASE("a location with an open file is read there, whatever its path names, and the file stays open") {
+  const wick_test::temp_dir folder;
+  const std::string path = wick_test::write_file(folder / "letters", "abcdef").string();
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(file >= 0);
+  CHECK(read_all({{.path = "no such file", .file = file, .offset = 1, .length = 3},
+                  {.path = "no such file", .file = file, .offset = 0, .length = 6}}) ==
+        std::vector<std::string>{"bcd", "abcdef"});
+  CHECK(::close(file) == 0);
 }

@@ -7,6 +7,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <iterator>
 #include <ctime>
 #include <deque>
 #include <memory>
@@ -232,7 +234,7 @@ TEST_CASE("what a blocked worker has in its queue is taken though the other neve
   bool other_did_all = false;
   call blocked([&] {
     ex.post(feeder.get());  // the other worker takes it, and keeps itself busy with it
-    while (ex.stolen() == 0) std::this_thread::yield();
+    static_cast<void>(wick_test::eventually([&] { return ex.stolen() != 0; }));  // shows below
     for (std::size_t i = 0; i < c.size(); ++i) ex.post(&c[i]);
     other_did_all = c.done.wait();
     finished.open();
@@ -367,18 +369,74 @@ TEST_CASE("workers that have nothing to do fall asleep") {
   CHECK(wick_test::eventually([&] { return ex.asleep() == 4; }));
 }
 
-TEST_CASE("workers that have nothing to do take no processor time") {
+TEST_CASE("workers that have nothing to do take no processor time, nor do I/O threads") {
   executor ex({.workers = 4, .io_threads = 4});
-  on_a_worker(ex, [] {});
+  const auto blocking = [](executor* on) -> task<void> {
+    auto calling = on->io().run(*on, [] {});
+    co_await calling;
+  };
+  wick::sync_wait(blocking(&ex));
   REQUIRE(wick_test::eventually([&] { return ex.asleep() == 4; }));
-  std::mutex mutex;
-  std::condition_variable never;
-  std::unique_lock lock(mutex);
-  const std::clock_t before = std::clock();  // of all threads of this process
-  never.wait_for(lock, std::chrono::milliseconds(200), [] { return false; });
-  const double used = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
-  // Four that spin would take 0.2 s on one processor and 0.8 s on four; four that sleep take none.
-  CHECK(used < 0.05);
+  const auto used = [&] { return ex.worker_seconds() + ex.io().used().processor; };
+  REQUIRE(used() > 0);
+  // Their clocks stand still while this thread works for 10 ms: once they are asleep in fact, not a tick goes by.
+  CHECK(wick_test::eventually([&] {
+    const double before = used();
+    const std::clock_t begun = std::clock();
+    while (std::clock() - begun < CLOCKS_PER_SEC / 100) {
+    }
+    return used() == before;
+  }));
+}
+
+TEST_CASE("an executor knows its own threads: workers, I/O threads, and who helps, and refuses to let them wait") {
+  executor ex({.workers = 1, .io_threads = 1}), other({.workers = 1, .io_threads = 1});
+  const auto refused = [](executor& by) -> std::string {
+    try {
+      by.require_outside("wait()", "co_await it");
+    } catch (const std::logic_error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  CHECK_FALSE(ex.owns_this_thread());
+  CHECK(refused(ex) == "");
+  {
+    const executor::helper slot(ex);
+    CHECK(ex.owns_this_thread());
+    CHECK_FALSE(other.owns_this_thread());
+  }
+  CHECK_FALSE(ex.owns_this_thread());
+  on_a_worker(ex, [&] {
+    CHECK(ex.owns_this_thread());
+    CHECK(refused(ex) == "wick: wait() would block a worker of the executor; write co_await it there");
+    CHECK_FALSE(other.owns_this_thread());
+    CHECK(refused(other) == "");
+  });
+  struct stage {
+    static task<std::string> blocking(executor* on, executor* asked, decltype(refused)* ask) {
+      auto calling = on->io().run(*on, [=] { return (*ask)(*asked); });
+      auto text = co_await calling;
+      co_return text;
+    }
+  };
+  CHECK(wick::sync_wait(stage::blocking(&ex, &ex, &refused)) ==
+        "wick: wait() would block an I/O thread of the executor; write co_await it there");
+  CHECK(wick::sync_wait(stage::blocking(&ex, &other, &refused)) == "");
+}
+
+TEST_CASE("tenants' time is that of all who are and were there") {
+  executor ex(1);
+  const std::uint64_t one = 5, two = 7;
+  const auto ticks = [](const void* who) { return *static_cast<const std::uint64_t*>(who); };
+  CHECK(ex.tenants().ticks() == 0);
+  ex.tenants().enter(&one, ticks);
+  ex.tenants().enter(&two, ticks);
+  CHECK(ex.tenants().ticks() == 12);
+  ex.tenants().leave(&one);
+  CHECK(ex.tenants().ticks() == 12);
+  ex.tenants().leave(&two);
+  CHECK(ex.tenants().ticks() == 12);
 }
 
 TEST_CASE("no wake-up is lost when jobs come one by one to sleeping workers") {
@@ -531,10 +589,21 @@ TEST_CASE("a blocking call that begins while the executor is destroyed is refuse
 }
 
 TEST_CASE("executors come and go without a trace") {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator all("/proc/self/task");
+    return std::distance(begin(all), end(all));
+  };
+  const auto before = threads();
+  int ran = 0, expected = 0;
   for (int round = 0; round < rounds(100, 20); ++round) {
     executor ex(static_cast<std::size_t>(1 + round % 16));
-    if (round % 2 == 0) on_a_worker(ex, [] {});
+    if (round % 2 != 0) continue;
+    on_a_worker(ex, [&] { ++ran; });
+    ++expected;
   }
+  CHECK(ran == expected);
+  // A thread that was joined may be on its way out still.
+  CHECK(wick_test::eventually([&] { return threads() == before; }));
 }
 
 TEST_CASE("schedule continues on a worker") {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +13,11 @@
 
 #include <wick/run/job.hpp>
 
+#include "../support/eventually.hpp"
 #include "../support/sanitized.hpp"
 #include "../support/stack_span.hpp"
 
 namespace wick_test {
-
-/// How long a test waits for what must happen. Only a failing test ever waits so long.
-inline constexpr std::chrono::seconds patience{60};
 
 /// A job that calls a callable each time it is run.
 class call : public wick::job {
@@ -66,17 +63,6 @@ class gate : countdown {
 /// The calling thread. In a coroutine use this one: clang 14 takes std::this_thread::get_id() from before a
 /// suspension for that after it.
 [[gnu::noinline]] inline std::thread::id this_thread() noexcept { return std::this_thread::get_id(); }
-
-/// Looks again and again, giving way to others, until `holds()` does.
-template <class Predicate>
-[[nodiscard]] bool eventually(Predicate holds) {
-  const auto end = std::chrono::steady_clock::now() + patience;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
 
 /// Counts itself: a parameter or local of a coroutine tells by it whether the frame is still there.
 class counted {

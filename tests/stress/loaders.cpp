@@ -357,6 +357,7 @@ void resumed(world& w) {
       l.epoch(epoch);
     } else {
       l.load_state(state);
+      if (l.current_epoch() != epoch) break;  // the part before went exactly to the end
       if (w.random.one_in(2)) l.epoch(l.current_epoch());
     }
     over = book::take(l, w.random.below(p.size) + 1, t);

@@ -18,6 +18,7 @@
 #include <wick/flow/loader.hpp>
 #include <wick/image/image.hpp>
 
+#include "../support/eventually.hpp"
 #include "../support/message_of.hpp"
 #include "numbers.hpp"
 
@@ -266,7 +267,7 @@ TEST_CASE("memory goes back with the tensor: however many epochs, no more of it 
   {
     // The most there can be: one batch in the loop's hands, all others made.
     const picture_batch held = loader.next().value();
-    while (made < (ahead + 1) * 8) std::this_thread::yield();
+    REQUIRE(wick_test::eventually([&] { return made >= (ahead + 1) * 8; }));
     CHECK(loader.slab_allocations() == 2 * (ahead + 1));
   }
   for (std::uint64_t epoch = 1; epoch < 8; ++epoch) {

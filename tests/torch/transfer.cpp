@@ -23,6 +23,7 @@
 #include <wick/torch/normalize.hpp>
 #include <wick/torch/pin.hpp>
 
+#include "../support/eventually.hpp"
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
 
@@ -201,7 +202,7 @@ TEST_CASE("the stream that uses a batch waits for its copies, and not for those 
     CHECK(fake::finish(user));
     CHECK(are_rows(data, target, first));
     // There are batches behind this one, and their copies are still to come.
-    while (fake::work(side) <= done) std::this_thread::yield();
+    REQUIRE(wick_test::eventually([&] { return fake::work(side) > done; }));
     CHECK_FALSE(fake::idle(side));
   }
   gate.open();

@@ -37,7 +37,11 @@ class concat_source {
     std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
   }
 
-  std::uint64_t size() const noexcept { return ends_.back(); }
+  /// As many as the sources have at this moment. Where each begins was settled when this was made: a loader refuses them
+  /// when it is another number now.
+  std::uint64_t size() const {
+    return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + each.size()); }, sources_);
+  }
   result at(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) -> result { return s.at(j); });
   }

@@ -17,6 +17,8 @@
 
 #include <wick/flow/detail/error_account.hpp>
 #include <wick/flow/detail/feed.hpp>
+#include <wick/flow/detail/report_book.hpp>
+#include <wick/flow/detail/single_user.hpp>
 #include <wick/flow/epoch_fingerprint.hpp>
 #include <wick/flow/error.hpp>
 #include <wick/flow/ledger.hpp>
@@ -25,10 +27,7 @@
 #include <wick/flow/pipeline.hpp>
 #include <wick/flow/quarantine.hpp>
 #include <wick/flow/state.hpp>
-#include <wick/observe/phases.hpp>
 #include <wick/observe/report.hpp>
-#include <wick/observe/stall_meter.hpp>
-#include <wick/run/cpus.hpp>
 #include <wick/run/executor.hpp>
 
 namespace wick {
@@ -39,7 +38,8 @@ class loader;
 /// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
 /// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members. What is in a batch depends on
+/// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same time are told
+/// so by a std::logic_error (not looked at within a group of 16 samples without batch()). What is in a batch depends on
 /// the data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing. What
 /// becomes of a failing sample is loader_options::on_error. Where that says nothing, wick::sample_error is
 /// thrown when its batch is taken; taking goes on with the batch after it. Destroying a loader in the middle
@@ -67,28 +67,18 @@ class loader<pipeline<Source, S...>> {
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
-  /// forgets the state.
+  /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
+  /// \throws wick::error when the source has another size than when the loader was made; nothing has changed then
   epoch_range epoch(std::uint64_t e) {
-    feed_->on().require_workers();
-    const bool goes_on = resume_ && resume_->epoch == e;
-    const std::uint64_t number = goes_on ? resume_->batch : 0, batches = feed_->plan().batches();
-    skip_ = goes_on ? resume_->sample : 0;
-    moved_ = goes_on ? resume_->moved : 0;
-    resume_.reset();
-    if (!goes_on) account_.begin(e);
-    prints_.begin(e);
-    singles_.clear();
-    single_ = 0;
-    epoch_ = e;
-    left_ = batches - number;
-    if (number < batches) feed_->seek(e, number, moved_);
+    const detail::single_user::hold mine(user_, "epoch()");
+    begin(e);
     return epoch_range(*this);
   }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
-  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Write it into the model's
-  /// checkpoint, or with write_state() into a file of its own. It is the same on every rank but for the
-  /// failures it counts.
+  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an epoch that is
+  /// the beginning of the next one. Write it into the model's checkpoint, or with write_state() into a file of its own.
+  /// It is the same on every rank but for the failures it counts.
   std::vector<std::byte> state() const {
     loader_state s;
     s.of = identity();
@@ -106,6 +96,8 @@ class loader<pipeline<Source, S...>> {
       if (single_ < singles_.size()) {
         --s.batch;
         s.sample = single_;
+      } else if (ends(s)) {
+        s.begin_next_epoch();
       }
     }
     return s.to_bytes();
@@ -116,6 +108,7 @@ class loader<pipeline<Source, S...>> {
   /// has
   ///   changed then
   void load_state(std::span<const std::byte> bytes) {
+    const detail::single_user::hold mine(user_, "load_state()");
     loader_state s = loader_state::from_bytes(bytes);
     if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
       throw error("load_state: the state is of " + what);
@@ -125,7 +118,8 @@ class loader<pipeline<Source, S...>> {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
                   std::to_string(feed_->plan().batches()) + "; it was not written by wick");
     }
-    if (s.moved != 0 && s.batch < feed_->plan().batches() && !feed_->runs().policy.options().compact) {
+    if (ends(s)) s.begin_next_epoch();  // written by an older wick
+    if (s.moved != 0 && !feed_->runs().policy.options().compact) {
       throw error("load_state: " + std::to_string(s.moved) +
                   " samples of the rest of its epoch were delivered already, in the place of others; set "
                   "error_options::compact as it was when the state was written, or begin the next epoch");
@@ -133,36 +127,52 @@ class loader<pipeline<Source, S...>> {
     resume_ = std::make_unique<const loader_state>(std::move(s));
     account_.read(*resume_);
   }
-  /// The epoch being delivered, or of the state that was loaded: `for (auto e = train.current_epoch(); e <
-  /// 90; ++e)`.
+  /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was loaded goes on
+  /// in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
   ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
-  /// \throws std::logic_error on a worker of the executor, which must not block: use next_async()
+  /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in a stage of
+  ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
-    if (!begun()) return std::nullopt;
+    if constexpr (!feed_type::batched) {
+      if (user_.still_this_thread()) {  // most wait for nothing
+        if (std::optional<value_type> value = take_single()) return value;
+      }
+    }
+    require_outside();
+    detail::single_user::hold mine(user_, "next()");
+    mine.remember_thread();
+    if (!begun()) return at_end();
+    if (!sought_) seek();
     for (;;) {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) return value;
       }
-      if (left_ == 0) return std::nullopt;
+      if (left_ == 0) return at_end();
       if (std::optional<value_type> batch = deliver(wait())) return batch;
     }
   }
 
   /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
   task<std::optional<value_type>> next_async() {
-    if (!begun()) co_return std::nullopt;
+    const detail::single_user::hold mine(user_, "next_async()");
+    if (!begun()) co_return at_end();
+    if (!sought_) {
+      task<void> leaving = feed_->left_async();
+      co_await leaving;
+      seek();
+    }
     for (;;) {
       if constexpr (!feed_type::batched) {
         if (std::optional<value_type> value = take_single()) co_return value;
       }
-      if (left_ == 0) co_return std::nullopt;
+      if (left_ == 0) co_return at_end();
       const std::uint64_t begun_at = now_ticks();
       job_type* const job = co_await feed_->next_async();
-      meter(begun_at);
+      books_.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
   }
@@ -208,8 +218,7 @@ class loader<pipeline<Source, S...>> {
       value_type& operator*() const noexcept { return *of_->current_; }
       value_type* operator->() const noexcept { return &*of_->current_; }
       iterator& operator++() {
-        of_->current_.reset();  // gives its memory back before the next is waited for
-        of_->current_ = of_->next();
+        of_->advance();
         return *this;
       }
       void operator++(int) { ++*this; }
@@ -225,8 +234,7 @@ class loader<pipeline<Source, S...>> {
     };
 
     iterator begin() {
-      of_->current_.reset();
-      of_->current_ = of_->next();
+      of_->advance();
       return iterator(of_);
     }
     std::default_sentinel_t end() const noexcept { return {}; }
@@ -240,37 +248,74 @@ class loader<pipeline<Source, S...>> {
   };
 
  private:
+  void begin(std::uint64_t e) {
+    feed_->on().require_workers();
+    require_same_source();
+    const bool goes_on = resume_ && resume_->epoch == e;
+    const std::uint64_t number = goes_on ? resume_->batch : 0;
+    skip_ = goes_on ? resume_->sample : 0;
+    moved_ = goes_on ? resume_->moved : 0;
+    resume_.reset();
+    if (!goes_on) account_.begin(e);
+    prints_.begin(e);
+    singles_.clear();
+    single_ = 0;
+    epoch_ = e;
+    left_ = batches() - number;
+    books_.begin(*feed_);
+    sought_ = !feed_->on().owns_this_thread() || !feed_->leaves_for(e, number);
+    if (sought_) seek();
+    else feed_->leave();  // next() or next_async() waits for the end of what is under way
+  }
+  /// \throws wick::error
+  void require_same_source() const {
+    const std::uint64_t planned = feed_->size().planned(), now = feed_->size().now();
+    if (now == planned) return;
+    throw error("loader: the source had " + std::to_string(planned) + " samples when this loader was made, and has " +
+                std::to_string(now) + " now; make a new loader for data of another size");
+  }
+  void seek() {
+    sought_ = true;
+    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, moved_);
+  }
+  /// No batch of its epoch is left: what is behind stands in the gaps before.
+  bool ends(const loader_state& s) const noexcept {
+    const auto& plan = feed_->plan();
+    return s.batch == plan.batches() || (s.moved != 0 && s.batch * plan.batch_size() + s.moved >= plan.ordered());
+  }
   bool begun() {
     feed_->on().require_workers();
-    if (!epoch_ || resume_) epoch(current_epoch());
+    if (!epoch_ || resume_) begin(current_epoch());
     return left_ != 0 || !feed_type::batched;
   }
+
+  std::nullopt_t at_end() {
+    books_.end(*feed_);
+    return std::nullopt;
+  }
+
+  void advance() {
+    require_outside();
+    current_.reset();  // gives its memory back before the next is waited for
+    current_ = next();
+  }
+  void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
   job_type* wait() {
     const std::uint64_t begun_at = now_ticks();
     job_type* job = feed_->try_take();
     if (job == nullptr) {
-      executor& ex = feed_->on();
-      if (ex.this_slot() < ex.workers()) {
-        throw std::logic_error("wick: next() would block a worker of the executor; write co_await next_async() there");
-      }
       if (feed_->short_samples()) {
-        if (executor::helper slot(ex); slot) {
+        if (executor::helper slot(feed_->on()); slot) {
           while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
           }
-          helped_ticks_ += now_ticks() - begun_at;
+          books_.helped(begun_at);
         }
       }
       if (job == nullptr) job = feed_->take();
     }
-    meter(begun_at);
+    books_.waited(begun_at);
     return job;
-  }
-
-  void meter(std::uint64_t begun_at) noexcept {
-    const std::uint64_t now = now_ticks();
-    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
-    last_taken_ = now;
   }
 
   std::uint64_t data() const {
@@ -279,7 +324,7 @@ class loader<pipeline<Source, S...>> {
   }
   pipeline_identity identity() const {
     return {data(),
-            feed_->origin().size(),
+            feed_->size().planned(),
             feed_->seed(),
             feed_->plan().batch_size(),
             feed_type::batched,
@@ -296,6 +341,8 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
+  bool sought_ = true;  // the feed is where these say
+  detail::single_user user_;
   std::optional<value_type> current_;
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
@@ -311,17 +358,7 @@ class loader<pipeline<Source, S...>> {
   detail::error_account account_;
   detail::print_book prints_;
   std::vector<detail::told_failure> told_;  // of what was taken last
-  stall_meter stalls_;
-  std::uint64_t last_taken_ = 0;
-  std::uint64_t helped_ticks_ = 0;  // in which the loop, while it waited, ran samples; since the last report
-  std::uint64_t taken_ = 0, samples_ = 0;
-  tick_scale scale_;
-  struct snapshot {
-    std::vector<detail::books::sum> clocks;
-    double time = 0;
-    std::uint64_t taken = 0, samples = 0, failures = 0;
-    std::vector<error_count> outcomes;
-  } reported_;
+  detail::report_book books_;
 };
 
 template <class Source, class... S>
@@ -348,30 +385,14 @@ template <class Source, class... S>
 void loader<pipeline<Source, S...>>::describe(const job_type& job) {
   told_.clear();
   if (job.failures.empty() && !job.unlisted) return;
-  const std::vector<std::string> names = feed_->path().stage_names();
-  const auto add = [&](const detail::failure& f) { told_.push_back(detail::tell(f, job, names, *feed_)); };
-  for (const detail::failure& f : job.failures) add(f);
-  if (!job.unlisted) {
-  } else if constexpr (feed_type::batched) {
-    add(*job.unlisted);
-  } else {  // all that are missing without a word
-    for (std::uint64_t slot = 0; slot < job.count; ++slot) {
-      detail::failure f = *job.unlisted;
-      f.slot = slot;
-      f.position = job.first + slot;
-      f.index = feed_->plan().index(job.order, f.position);
-      const auto same = [&](const detail::failure& other) { return other.slot == slot; };
-      if ((!job.value || !(*job.value)[slot]) &&
-          std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
-    }
-  }
+  detail::tell_all<feed_type::batched>(job, feed_->path().stage_names(), feed_->origin(), feed_->runs().bad, feed_->plan(), told_);
   std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
 }
 
 template <class Source, class... S>
 auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
   --left_;
-  ++taken_;
+  books_.took_batch();
   struct place {  // in the ring: it must be free afterwards, whatever is thrown here
     feed_type* of;
     job_type* job;
@@ -398,7 +419,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     }
     value_type batch = std::move(*job->value);
     leave();
-    samples_ += print.samples;
+    books_.took(print.samples);
     prints_.add(print);
     feed_->path().for_each_batch_stage([&](auto& s) {
       if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
@@ -465,7 +486,7 @@ auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> 
     if (!told_.empty()) tell_of(slot);  // else deliver() has counted all of them
     prints_.add({single_prints_[slot], singles_[slot] ? 1u : 0u, 0});
     if (!singles_[slot]) continue;
-    ++samples_;
+    books_.took(1);
     return std::exchange(singles_[slot], std::nullopt);
   }
   return std::nullopt;
@@ -473,52 +494,7 @@ auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> 
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  wick::report r;
-  const double now = scale_.elapsed(), tick = scale_.seconds_per_tick();
-  const std::vector<detail::books::sum> totals = feed_->path().clocks().totals();
-  if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
-  const std::vector<std::string> names = feed_->path().stage_names();
-  r.seconds = now - reported_.time;
-  r.workers = feed_->on().workers();
-  r.cpus = available_cpus();
-  r.batches = taken_ - reported_.taken;
-  r.samples = samples_ - reported_.samples;
-  r.failures = ledger().total() - reported_.failures;
-  r.outcomes = detail::outcomes_since(reported_.outcomes, ledger().counts());
-  r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
-  r.wait_mean = stalls_.mean();
-  r.wait_median = stalls_.median();
-  r.iterations = stalls_.count();
-  const auto row = [&](std::size_t i, std::string name) {
-    const auto& t = totals[i];
-    const auto& b = reported_.clocks[i];
-    stage_report s;
-    s.name = std::move(name);
-    s.count = t.count - b.count;
-    const double timed = static_cast<double>(t.timed - b.timed);
-    if (timed > 0) {
-      s.busy = static_cast<double>(t.timed_ticks - b.timed_ticks) * tick * static_cast<double>(s.count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(t.waited - b.waited);
-    if (waited > 0) s.blocked = static_cast<double>(waited) * tick;
-    return s;
-  };
-  r.stages.push_back(row(feed_type::order_row, "order"));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    stage_report s = row(i, names[i]);
-    if (i == feed_type::batching) {
-      for (std::size_t p = 0; p < phase_count; ++p) {
-        stage_report inside = row(feed_type::phase_row + p, s.name + ": " + std::string(phase_names[p]));
-        if (inside.busy > 0) r.stages.push_back(std::move(inside));
-      }
-    }
-    if (s.count != 0) r.stages.push_back(std::move(s));
-  }
-  r.notes = feed_->path().notes();
-  if (std::string trouble = account_.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
-  reported_ = {totals, now, taken_, samples_, ledger().total(), ledger().counts()};
-  stalls_.reset();
-  return r;
+  return books_.close(*feed_, ledger(), account_.trouble());
 }
 
 }  // namespace wick

@@ -19,6 +19,13 @@ namespace wick {
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes soon, which
 /// calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
 /// data is refused).
+///
+/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next() on until the
+/// loader is gone, also between two epochs, when they make the next one's first batches. With
+/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was taken to its
+/// end and the next epoch(): there its samples may be exchanged, moved in memory, written anew. Their number stays that
+/// with which the loader was made, or epoch() throws; data that grows gets a new loader. size() is called by the thread
+/// that takes the batches, at epoch() and when it makes room for the next epoch's first batch.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;

@@ -52,6 +52,12 @@ struct loader_state {
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
   std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
 
+  /// From behind the last batch of an epoch.
+  void begin_next_epoch() noexcept {
+    ++epoch;
+    batch = sample = moved = epoch_failures = 0;
+  }
+
   /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
   /// told as one.
   inline std::vector<std::byte> to_bytes() const;

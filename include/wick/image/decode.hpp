@@ -15,6 +15,7 @@
 #include <wick/flow/fingerprint.hpp>
 #include <wick/flow/sample.hpp>
 #include <wick/flow/stage.hpp>
+#include <wick/image/detail/decoders_seen.hpp>
 #include <wick/image/detail/exif.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/stb.hpp>
@@ -53,6 +54,7 @@ class decode_stage {
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
   lazy_image operator()(bytes encoded, context&) const {
     const picture_info info = codecs().probe(encoded.span());
+    seen_.saw(info);
     check_size(info, options_.max_pixels);
     if (info.decoder->check_complete != nullptr) {
       try {
@@ -66,10 +68,21 @@ class decode_stage {
     lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
     return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
   }
-  std::string note() const { return codecs().note(); }
   /// Not of max_pixels and allow_truncated: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient);
+  }
+  /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
+  std::string note() const {
+    std::string text = codecs().note();
+    const std::string seen = seen_.text();
+    if (seen.empty()) return text;
+    text += (text.empty() ? "decode: " : "; decode: ") + seen;
+    if (seen_.saw("JPEG", stb_codec.name)) {
+      text += "; libjpeg-turbo is about three times as fast for JPEGs: link wick::turbojpeg, and call "
+              "wick::codecs().add(wick::turbojpeg_codec) before the loader is made";
+    }
+    return text;
   }
 
  private:
@@ -101,6 +114,7 @@ class decode_stage {
     }
   }
   decode_options options_;
+  mutable detail::decoders_seen seen_;
 };
 static_assert(stage_of<decode_stage, on_data>);
 

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/observe/detail/advice.hpp>
+
 namespace wick {
 
 struct stage_report {
@@ -28,14 +30,23 @@ struct outcome_report {
 
 /// What loader::report() gives: everything since the report before it. Print it.
 struct report {
-  double seconds = 0;
-  std::size_t workers = 0;
-  std::size_t cpus = 0;
+  double seconds = 0;          ///< since the report before
+  double taking = 0;           ///< of these, while an epoch was being taken: from epoch() to its end
+  std::size_t workers = 0;     ///< of the executor
+  std::size_t io_threads = 0;  ///< of the executor
+  std::size_t cpus = 0;        ///< available_cpus()
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;
-  double helped = 0;       ///< seconds in which the waiting training loop ran samples itself
-  double wait_mean = 0;    ///< share of the training loop's time spent waiting for data, 0 … 1
-  double wait_median = 0;  ///< the same of the median iteration
+  // While an epoch was being taken:
+  double worked = 0;            ///< seconds for which workers ran this loader's samples and batches, summed over them
+  double others = 0;            ///< the same of other loaders on the executor
+  double helped = 0;            ///< seconds in which the waiting training loop ran samples itself
+  double io_calls = 0;          ///< seconds that I/O threads were in calls, for whomever, summed over them
+  double worker_processor = 0;  ///< processor time that the workers took, for whomever; 0 where the system doesn't say
+  double io_processor = 0;      ///< the same of the I/O threads
+  double processor = 0;         ///< the same of the whole program
+  double wait_mean = 0;         ///< share of the training loop's time spent waiting for data, 0 … 1
+  double wait_median = 0;       ///< the same of the median iteration
   std::uint64_t iterations = 0;
   std::uint64_t failures = 0;            ///< samples that could not be delivered
   std::vector<outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
@@ -47,10 +58,12 @@ struct report {
     for (const stage_report& s : stages) sum += s.busy;
     return sum;
   }
-  /// Share of the workers' time in which they worked, 0 … 1.
-  double utilisation() const noexcept {
-    if (seconds <= 0 || workers == 0) return 0;
-    return std::clamp((busy() - helped) / (seconds * static_cast<double>(workers)), 0.0, 1.0);
+  /// Share of the workers' time in which they worked for this loader, 0 … 1.
+  double utilisation() const noexcept { return share(worked, workers); }
+  /// `some` of the time that `threads` had while an epoch was being taken, 0 … 1.
+  double share(double some, std::size_t threads) const noexcept {
+    if (taking <= 0 || threads == 0) return 0;
+    return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
   }
   std::string advice() const;
   std::string to_string() const;
@@ -67,38 +80,35 @@ inline std::string format_duration(double seconds) {
   else std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
   return text;
 }
-/// "4.2 %", from a tenth on "42 %".
-inline std::string format_percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
-  return text;
-}
 }  // namespace detail
 
-/// One sentence: is the loop kept waiting, by which stage, and what would help.
+/// One sentence: is the loop kept waiting, by what, and what would help.
 inline std::string report::advice() const {
-  if (iterations == 0) return "nothing was taken yet";
-  if (wait_mean < 0.01) return "the training loop hardly waits for data: the model sets the pace";
-  const auto slowest = std::max_element(stages.begin(), stages.end(),
-                                        [](const auto& a, const auto& b) { return a.busy < b.busy; });
-  const auto waiting = std::max_element(stages.begin(), stages.end(),
-                                        [](const auto& a, const auto& b) { return a.blocked < b.blocked; });
-  std::string text = "the training loop waits " + detail::format_percent(wait_mean) + " of its time; ";
-  if (utilisation() > 0.7 && slowest != stages.end()) {
-    text += "the workers are busy, with '" + slowest->name + "' for " +
-            detail::format_percent(busy() > 0 ? slowest->busy / busy() : 0) + " of their time: ";
-    if (workers < cpus) {
-      text += "use more workers (" + std::to_string(workers) + " now, " + std::to_string(cpus) + " processors)";
-    } else {
-      text += "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
-    }
-  } else if (waiting != stages.end() && waiting->blocked > 0) {
-    text += "the workers are idle and samples wait in '" + waiting->name +
-            "': raise io_threads and prefetch, or bring the data closer";
-  } else {
-    text += "the workers are idle: raise prefetch";
+  detail::load_figures f;
+  f.iterations = iterations;
+  f.wait = wait_mean;
+  f.helped = share(helped, 1);
+  f.workers = workers;
+  f.io_threads = io_threads;
+  f.cpus = cpus;
+  f.processors = share(processor, cpus);
+  if (processor > 0) f.pipeline = std::clamp((worker_processor + io_processor + helped) / processor, 0.0, 1.0);
+  f.busy = share(worked + others, workers);
+  f.running = worker_processor > 0 ? share(worker_processor, workers) : f.busy;
+  f.busy = std::max(f.busy, f.running);
+  if (worked + others > 0) f.own = worked / (worked + others);
+  f.io_busy = share(io_calls, io_threads);
+  double blocked = 0;
+  const stage_report *slowest = nullptr, *waiting = nullptr;
+  for (const stage_report& s : stages) {
+    blocked += s.blocked;
+    if (s.busy > 0 && (slowest == nullptr || s.busy > slowest->busy)) slowest = &s;
+    if (s.blocked > 0 && (waiting == nullptr || s.blocked > waiting->blocked)) waiting = &s;
   }
-  return text;
+  if (seconds > 0) f.suspended = blocked / seconds;
+  if (slowest != nullptr) f.slowest = slowest->name, f.slowest_share = slowest->busy / busy();
+  if (waiting != nullptr) f.waits_in = waiting->name;
+  return detail::advise(f);
 }
 
 /// The table, one line a stage.
@@ -106,14 +116,22 @@ inline std::string report::to_string() const {
   char line[256];
   std::string out;
   std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
-                static_cast<unsigned long long>(samples), detail::format_duration(seconds).c_str(),
-                seconds > 0 ? static_cast<double>(samples) / seconds : 0.0, static_cast<unsigned long long>(batches),
+                static_cast<unsigned long long>(samples), detail::format_duration(taking).c_str(),
+                taking > 0 ? static_cast<double>(samples) / taking : 0.0, static_cast<unsigned long long>(batches),
                 workers, workers == 1 ? "" : "s", detail::format_percent(utilisation()).c_str());
   out += line;
-  if (seconds > 0 && helped / seconds > 0.005) {
-    out += ", the waiting loop helps " + detail::format_percent(helped / seconds) + " of its time";
+  if (share(others, workers) > 0.005) {
+    out += ", with other loaders " + detail::format_percent(share(others, workers));
+  }
+  if (share(helped, 1) > 0.005) {
+    out += ", the waiting loop helps " + detail::format_percent(share(helped, 1)) + " of its time";
   }
   out += '\n';
+  if (taking > 0 && processor > 0) {
+    std::snprintf(line, sizeof(line), "processors: %.2f of %zu in use, %.2f by workers, %.2f by I/O threads\n",
+                  processor / taking, cpus, worker_processor / taking, io_processor / taking);
+    out += line;
+  }
   std::size_t width = 5;
   for (const stage_report& s : stages) width = std::max(width, s.name.size());
   const int w = static_cast<int>(std::min<std::size_t>(width, 40));

@@ -19,9 +19,11 @@
 #include <wick/run/detail/cpu_set.hpp>
 #include <wick/run/detail/futex.hpp>
 #include <wick/run/detail/process.hpp>
+#include <wick/run/detail/processor_time.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/run_queues.hpp>
 #include <wick/run/detail/signal_mask.hpp>
+#include <wick/run/detail/tenants.hpp>
 #include <wick/run/detail/thread_name.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/job.hpp>
@@ -87,6 +89,16 @@ class executor {
   /// For who is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
+  /// Whether the calling thread is one on which work of this executor waits: a worker, a thread that helps (see helper),
+  /// or an I/O thread.
+  bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
+  /// For a call that makes its thread wait for this executor. \throws std::logic_error with what to write instead, on a
+  /// thread of the executor's own: nobody might be left to wait for
+  void require_outside(const char* call, const char* instead) const {
+    if (this_slot() != none) refuse(call, "a worker of the executor", instead);
+    if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
+  }
+
   /// `co_await ex.schedule();` continues on a worker.
   class [[nodiscard]] schedule_awaiter : job {
    public:
@@ -141,6 +153,10 @@ class executor {
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
+  /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
+  double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
+  /// Who uses the workers, for reports.
+  detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
   std::size_t asleep() const noexcept { return queues_.asleep(); }
 
@@ -162,6 +178,9 @@ class executor {
     return me;
   }
 
+  [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead) {
+    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead + " there");
+  }
   static void bind(binding& to, int cpu) noexcept {
     if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
     to.tried.set();
@@ -172,6 +191,7 @@ class executor {
   const detail::process_mark born_;
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
+  detail::tenants tenants_;
   std::vector<std::thread> workers_;
   io_pool io_;
   timer_queue timers_;

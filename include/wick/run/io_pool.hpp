@@ -2,6 +2,7 @@
 /// Threads for calls that block, so that workers never do.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <coroutine>
 #include <cstddef>
@@ -17,6 +18,7 @@
 
 #include <wick/run/detail/cpu_set.hpp>
 #include <wick/run/detail/process.hpp>
+#include <wick/run/detail/processor_time.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/signal_mask.hpp>
 #include <wick/run/detail/thread_name.hpp>
@@ -49,6 +51,18 @@ class io_pool {
   }
 
   std::size_t threads() const noexcept { return count_; }
+  /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time (0 where the
+  /// system doesn't say).
+  struct usage {
+    double calls = 0, processor = 0;
+  };
+  usage used() const {
+    if (born_.elsewhere()) return {};
+    const std::lock_guard lock(shared_->mutex);
+    return {std::chrono::duration<double>(shared_->calls).count(), detail::processor_seconds(shared_->threads)};
+  }
+  /// Whether the calling thread is one of these.
+  bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
   /// forked child: nobody would run the job.
@@ -135,6 +149,7 @@ class io_pool {
     job* first = nullptr;
     job** last = &first;
     bool stopping = false;
+    std::chrono::steady_clock::duration calls{};
     std::vector<std::thread> threads;
   };
 
@@ -145,9 +160,15 @@ class io_pool {
       shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
         detail::name_this_thread("wick-io", i);
         cpus.apply();  // the caller may be a worker that is bound to one
+        mine() = &s;
         work(s);
       });
     }
+  }
+  /// Of the pool whose thread this is; null on any other thread.
+  [[gnu::noinline]] static const shared*& mine() noexcept {
+    thread_local const shared* of = nullptr;
+    return of;
   }
   static void work(shared& s) noexcept {
     std::unique_lock lock(s.mutex);
@@ -158,8 +179,11 @@ class io_pool {
       s.first = j->next;
       if (s.first == nullptr) s.last = &s.first;
       lock.unlock();
+      const auto begun = std::chrono::steady_clock::now();
       j->execute(j);
+      const auto took = std::chrono::steady_clock::now() - begun;
       lock.lock();
+      s.calls += took;
     }
   }
 

@@ -24,6 +24,7 @@
 #include <wick/flow/loader_options.hpp>
 #include <wick/flow/on_error.hpp>
 #include <wick/flow/quarantine.hpp>
+#include <wick/flow/source.hpp>
 #include <wick/flow/state.hpp>
 #include <wick/observe/report.hpp>
 
@@ -70,16 +71,27 @@ inline void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
 }
 
-/// `names` are the stages', `feed` knows the keys.
-template <class Job, class Feed>
-told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names, const Feed& feed) {
+/// The key of a sample, for messages.
+template <class Source>
+std::string printable_key(const Source& source, std::uint64_t index) {
+  try {
+    return printable(key_of(source, index));
+  } catch (const std::exception&) {
+    return "sample " + std::to_string(index);
+  }
+}
+
+/// `names` are the stages', `source` knows the keys, `bad` the stages for which samples were put on the quarantine list.
+template <class Job, class Source>
+told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names, const Source& source,
+                  const quarantine& bad) {
   const bool whole = f.slot == failure::whole_batch;
   told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
   ledger_entry& e = out.entry;
-  e.key = whole ? "batch " + std::to_string(job.number) : feed.key_at(f.index);
+  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.index);
   e.stage = f.stage < names.size() ? names[f.stage] : "loader";
   if (out.known) {
-    if (std::string known = feed.known_stage_of(f.index); !known.empty()) e.stage = std::move(known);
+    if (std::string known = bad.stage_of(f.index); !known.empty()) e.stage = std::move(known);
   }
   e.epoch = job.epoch;
   e.position = f.position;
@@ -87,12 +99,34 @@ told_failure tell(const failure& f, const Job& job, const std::vector<std::strin
   e.tries = f.tries;
   describe_cause(f.cause, e);
   if (whole) e.kind = error_kind::batch;
-  if (f.substitute != failure::nobody) e.substitute = feed.key_at(f.substitute);
+  if (f.substitute != failure::nobody) e.substitute = printable_key(source, f.substitute);
   if (f.action == error_action::fail && f.drawn != 0) {
     e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
   }
   out.stage = static_cast<std::size_t>(std::find(names.begin(), names.end(), e.stage) - names.begin());
   return out;
+}
+
+/// All that is told of a batch, or (without batch()) of a group of samples.
+template <bool Batched, class Job, class Source, class Plan>
+void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source, const quarantine& bad,
+              const Plan& plan, std::vector<told_failure>& to) {
+  const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
+  for (const failure& f : job.failures) add(f);
+  if (!job.unlisted) return;
+  if constexpr (Batched) {
+    add(*job.unlisted);
+  } else {  // all that are missing without a word
+    for (std::uint64_t slot = 0; slot < job.count; ++slot) {
+      failure f = *job.unlisted;
+      f.slot = slot;
+      f.position = job.first + slot;
+      f.index = plan.index(job.order, f.position);
+      const auto same = [&](const failure& other) { return other.slot == slot; };
+      const bool missing = !job.value || !(*job.value)[slot];
+      if (missing && std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
+    }
+  }
 }
 
 inline sample_error to_exception(const told_failure& f) {

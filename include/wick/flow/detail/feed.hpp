@@ -18,13 +18,13 @@
 
 #include <wick/flow/context.hpp>
 #include <wick/flow/detail/batch_job.hpp>
+#include <wick/flow/detail/claimed_runs.hpp>
 #include <wick/flow/detail/finishing.hpp>
 #include <wick/flow/detail/pace.hpp>
-#include <wick/flow/detail/prefetch_choice.hpp>
 #include <wick/flow/detail/pump_crew.hpp>
 #include <wick/flow/detail/sample_runs.hpp>
+#include <wick/flow/detail/source_size.hpp>
 #include <wick/flow/detail/tokens.hpp>
-#include <wick/flow/detail/walk_ahead.hpp>
 #include <wick/flow/epoch_fingerprint.hpp>
 #include <wick/flow/loader_options.hpp>
 #include <wick/observe/clock.hpp>
@@ -71,6 +71,7 @@ class feed<pipeline<Source, S...>> {
         mask_(std::bit_ceil(most_) - 1),
         pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
+        claimed_(runs_, *this),
         crew_(*this, on) {}
   feed(const feed&) = delete;
   feed& operator=(const feed&) = delete;
@@ -86,6 +87,7 @@ class feed<pipeline<Source, S...>> {
   const auto& plan() const noexcept { return runs_.plan; }
   std::uint64_t seed() const noexcept { return runs_.seed; }
   const Source& origin() const noexcept { return runs_.path.source(); }
+  const source_size<Source>& size() const noexcept { return size_; }
   runs_type& runs() noexcept { return runs_; }
   path_type& path() noexcept { return runs_.path; }
   const path_type& path() const noexcept { return runs_.path; }
@@ -95,11 +97,13 @@ class feed<pipeline<Source, S...>> {
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
   /// If that is what comes next anyway, nothing is lost.
+  /// Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
-    if (!started_ || next_out_.epoch != epoch || next_out_.number != number) {
+    if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
         drain(std::make_unique<stop_source>());
+        left_ = false;
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
@@ -110,6 +114,23 @@ class feed<pipeline<Source, S...>> {
     to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
     std::lock_guard lock(mutex_);
     open_more();
+  }
+
+  /// Whether seek() to there drops batches that are under way, and waits for those that have begun.
+  bool leaves_for(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && (left_ || !comes_next(epoch, number));
+  }
+  /// Begins to drop them, without waiting. Nothing is taken before the next seek().
+  void leave() noexcept {
+    left_ = true;
+    cancel();
+  }
+  /// Then seek() waits no more.
+  task<void> left_async() {
+    while (done_.taken() < opened_.load(std::memory_order_relaxed)) {
+      job_type* const job = co_await done_.next(on_);
+      drop(*job);
+    }
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -141,21 +162,11 @@ class feed<pipeline<Source, S...>> {
     return run_some();
   }
   /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
-  bool short_samples() const noexcept { return pace_.short_samples(); }
-
-  /// The stage for which a sample was put on the quarantine list; may be empty.
-  std::string known_stage_of(std::uint64_t index) const { return runs_.bad.stage_of(index); }
-  /// The key of a sample, for messages.
-  std::string key_at(std::uint64_t index) const {
-    try {
-      return printable(key_of(runs_.path.source(), index));
-    } catch (const std::exception&) {
-      return "sample " + std::to_string(index);
-    }
-  }
+  bool short_samples() const noexcept { return claimed_.pace().short_samples(); }
 
  private:
   friend class pump_crew<feed>;
+  friend class claimed_runs<runs_type, feed>;
   using pump = typename pump_crew<feed>::pump;
   struct cursor {
     std::uint64_t epoch = 0, number = 0;
@@ -178,6 +189,7 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t opened = opened_.load(std::memory_order_relaxed);
     const std::uint64_t end = done_.taken() + window();
     while (opened < end) {
+      if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
       if (!run_ahead_ && to_open_-- == 0) {
         to_open_ = 0;
         break;
@@ -235,7 +247,7 @@ class feed<pipeline<Source, S...>> {
     if (!crew_.may_start()) return;  // before anything that workers are writing is looked at
     const std::uint64_t left = work_left();
     if (left == 0 || !may_claim()) return;
-    if (crew_.consumer_helps() && pace_.not_worth_a_wake(left)) return;  // it takes them when it comes for them
+    if (crew_.consumer_helps() && claimed_.pace().not_worth_a_wake(left)) return;  // it takes them when it comes for them
     crew_.start();
   }
   /// True when the pump was put away; false when there is work for it after all.
@@ -246,30 +258,40 @@ class feed<pipeline<Source, S...>> {
     return true;
   }
 
+  bool comes_next(std::uint64_t epoch, std::uint64_t number) const noexcept {
+    return started_ && next_out_.epoch == epoch && next_out_.number == number;
+  }
+
   /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes afterwards is
   /// stopped by `next_stop`.
   void drain(std::unique_ptr<stop_source> next_stop) noexcept {
+    if (cancel()) {
+      while (done_.taken() < opened_.load(std::memory_order_relaxed)) drop(*done_.take());
+    }
+    if (next_stop == nullptr || !runs_.stop->stop_requested()) return;
+    // The callbacks and tokens of the old source are gone with the samples that had them.
+    std::lock_guard lock(mutex_);
+    runs_.stop = std::move(next_stop);
+  }
+  /// False when there are none.
+  bool cancel() noexcept {
     std::uint64_t opened;
     {
       std::lock_guard lock(mutex_);
       opened = opened_.load(std::memory_order_relaxed);
     }
-    if (done_.taken() == opened) return;
+    if (done_.taken() == opened) return false;
     runs_.stop->request_stop();
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
       job_type& j = ring_[s & mask_];
       j.cancelled.store(true, std::memory_order_relaxed);
       finish_some(j, j.claim_rest());
     }
-    while (done_.taken() < opened) {
-      job_type* const j = done_.take();
-      j->value.reset();
-      j->columns.drop();
-    }
-    // The callbacks and tokens of the old source are gone with the samples that had them.
-    if (next_stop == nullptr) return;
-    std::lock_guard lock(mutex_);
-    runs_.stop = std::move(next_stop);
+    return true;
+  }
+  static void drop(job_type& j) noexcept {
+    j.value.reset();
+    j.columns.drop();
   }
 
   // ---- workers --------------------------------------------------------------------------------------------------
@@ -295,12 +317,12 @@ class feed<pipeline<Source, S...>> {
   bool more_than_a_run() const noexcept {
     const std::uint64_t opened = opened_.load(std::memory_order_acquire);
     const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > pace_.run_length());
+    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > claimed_.pace().run_length());
   }
 
   /// Claims one run from the oldest batch that has any left, and runs it.
   bool run_some() noexcept {
-    const std::uint64_t most = take_tokens(pace_.run_length());
+    const std::uint64_t most = take_tokens(claimed_.pace().run_length());
     if (most == 0) return false;
     for (;;) {
       const std::uint64_t s = frontier_.load(std::memory_order_acquire);
@@ -310,148 +332,16 @@ class feed<pipeline<Source, S...>> {
         return false;
       }
       job_type& j = ring_[s & mask_];
-      const std::uint64_t at_end = types::samples_suspend ? most : pace_.run_length_at_end(s + 1 < opened);
+      const std::uint64_t at_end = types::samples_suspend ? most : claimed_.pace().run_length_at_end(s + 1 < opened);
       const auto claimed = j.claim(s, most, at_end);
       if (claimed.count != 0) {
         give_tokens(most - claimed.count);
-        run(j, claimed.from, claimed.count);
+        claimed_.run(j, claimed.from, claimed.count);
         return true;
       }
       std::uint64_t expected = s;
       frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
     }
-  }
-
-  void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
-    stage_clock* const clocks = runs_.path.clocks().mine();
-    const std::uint64_t begun = now_ticks();
-    const bool chooses = prefetching_source<Source> && !types::samples_suspend && !pace_.slow_samples();
-    const std::size_t depth = chooses ? depths_.next() : 0;
-    std::uint64_t print = 0;
-    const auto computed = [&](std::uint64_t first, const std::uint64_t* indexes, std::uint64_t n) {
-      if constexpr (batched) {
-        print += prints_of(first, indexes, n);
-        // A sample that may end while others are begun is counted before it is.
-        if constexpr (types::samples_suspend) j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
-      }
-    };
-    const auto for_each = [&](auto&& one) {
-      walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth], computed, one);
-    };
-    if constexpr (types::samples_suspend) {
-      for_each([&](std::uint64_t i, std::uint64_t index) {
-        const place where = runs_.place_of(j, from + i, index);
-        try {
-          resume(run_one(this, &j, from + i, where).handle);
-        } catch (...) {  // no memory for its frame: nothing of it has begun
-          lose(j, from + i, where);
-        }
-      });
-      pace_.learn(count, now_ticks() - begun);
-      clocks[order_row].ran(count);
-    } else {
-      // Clocks are read between stages for slow samples, and for a few of the fast ones.
-      const bool timed = pace_.slow_samples() || clocks[order_row].count() % (64 * count) < count;
-      context c = runs_.context_at({});
-      std::vector<failure> failed;
-      const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
-      if (timed) {
-        std::uint64_t ticks[path_type::rows] = {};
-        ticks[order_row] = now_ticks() - begun;
-        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<true>(j, from + i, index, bad, c, ticks, failed); });
-        path_type::write_down(clocks, types::order_end, count, ticks);
-        clocks[order_row].worked(count, ticks[order_row]);
-      } else {
-        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<false>(j, from + i, index, bad, c, nullptr, failed); });
-      }
-      c.give_back();
-      for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
-      for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
-      clocks[order_row].ran(count);
-      const std::uint64_t took = now_ticks() - begun;
-      pace_.learn(count, took);
-      if (chooses && !timed) depths_.learn(depth, count, took);
-      const std::uint64_t good = count - failed.size();
-      j.print.fetch_add(print, std::memory_order_relaxed);
-      if (!failed.empty()) settle_all(j, failed);
-      finish_some(j, good);
-    }
-  }
-
-  template <bool Timed>
-  void run_here(job_type& j, std::uint64_t slot, std::uint64_t index, const quarantine* bad, context& c,
-                std::uint64_t* ticks, std::vector<failure>& failed) noexcept {
-    c.move_to(runs_.place_of(j, slot, index));
-    try {
-      if (bad != nullptr && bad->has(index)) runs_.refuse(c);
-      runs_.template run<Timed>(j, slot, c, ticks);
-    } catch (...) {
-      add_failed(j, failed, slot, c);
-    }
-  }
-  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
-    failure f = runs_.failed(slot, c, std::current_exception());
-    try {
-      to.push_back(f);
-    } catch (...) {
-      j.lose(std::move(f));  // and with it the batch: this one counts as ended
-    }
-  }
-  [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
-    for (failure& f : failed) {
-      try {
-        resume(settle_one(this, &j, f).handle);
-      } catch (...) {
-        j.lose(std::move(f));
-        finish_some(j, 1);
-      }
-    }
-  }
-  /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
-  static detached settle_one(feed* self, job_type* j, failure f) {
-    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
-    try {
-      task<bool> settling = runs_type::settle(&self->runs_, j, &c, f);
-      co_await settling;
-    } catch (...) {
-      j->lose(std::move(f));
-    }
-    self->finish_some(*j, 1);
-  }
-  /// A sample for which there was no memory; called where that was caught.
-  [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
-    context c = runs_.context_at(where);
-    c.enter(static_cast<std::uint32_t>(types::order_end));
-    j.lose(runs_.failed(slot, c, std::current_exception()));
-    give_tokens(1);
-    finish_some(j, 1);
-  }
-
-  // ---- samples that suspend -------------------------------------------------------------------------------------
-
-  static detached run_one(feed* self, job_type* j, std::uint64_t slot, place where) {
-    context c = self->runs_.context_at(where);
-    failure f;
-    try {
-      task<void> running = runs_type::run_async(&self->runs_, j, slot, &c);
-      co_await running;
-    } catch (...) {
-      f = self->runs_.failed(slot, c, std::current_exception());
-    }
-    if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-    if (f.cause != nullptr) {
-      try {
-        task<bool> settling = runs_type::settle(&self->runs_, j, &c, f);
-        co_await settling;
-      } catch (...) {
-        j->lose(std::move(f));
-      }
-      // Where settling ended early it may have been anywhere.
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-    }
-    // Before the sample counts as finished: afterwards the loader may be gone.
-    self->give_tokens(1);
-    self->finish_some(*j, 1);
   }
 
   /// Up to `most` of the samples that may be under way.
@@ -475,6 +365,7 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
+  const source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;  // of samples that may be under way at a time
@@ -482,6 +373,7 @@ class feed<pipeline<Source, S...>> {
 
   // the consumer's
   bool started_ = false;
+  bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
   std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
   std::optional<std::uint64_t> moved_ =
@@ -496,8 +388,7 @@ class feed<pipeline<Source, S...>> {
 
   alignas(64) std::atomic<std::uint64_t> opened_{0};
   alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
-  alignas(64) pace pace_;
-  alignas(64) prefetch_choice depths_;
+  claimed_runs<runs_type, feed> claimed_;
 
   std::mutex mutex_;
   pump_crew<feed> crew_;

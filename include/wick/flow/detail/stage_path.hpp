@@ -43,7 +43,8 @@ class stage_path<pipeline<Source, S...>> {
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
 
   stage_path(pipeline<Source, S...> what, executor& on)
-      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on), books_(on, rows) {
+      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on),
+        books_(on, rows, types::batching, stages, types::samples_suspend) {
     static_assert(types::batching >= types::order_end);
     const auto attach = [&](auto& s) {
       if constexpr (requires { s.attach(on_); }) s.attach(on_);
@@ -126,10 +127,13 @@ class stage_path<pipeline<Source, S...>> {
 
   // ---- samples -----------------------------------------------------------------------------------------------------
 
-  /// Ticks of the stages from `first` up to batch, and of the phases.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].worked(count, ticks[s]);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(count, ticks[s]);
+  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times as many samples.
+  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks,
+                         std::uint64_t weight = 1) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
+      clocks[s].worked(weight * count, weight * ticks[s]);
+    }
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
   }
 
   /// Through the stages from I on, which don't suspend, into the slot.

@@ -1,0 +1,51 @@
+/// \file
+/// Tells two threads that use at the same time what is made for one.
+#pragma once
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+namespace wick::detail {
+
+inline constinit thread_local char thread_mark = 0;  // each thread's has another address
+
+/// What one user did is visible to the next, so taking turns is safe on any threads.
+class single_user {
+ public:
+  single_user() = default;
+  single_user(single_user&&) noexcept {}  // of what nobody uses at that moment
+
+  /// In use as long as this lives; may be kept over a suspension.
+  class hold {
+   public:
+    /// \throws std::logic_error when somebody else uses it at this moment
+    hold(single_user& of, const char* call) : of_(of) {
+      if (of.used_.exchange(true, std::memory_order_acquire)) refuse(call);
+      of.last_.store(nullptr, std::memory_order_relaxed);
+    }
+    hold(const hold&) = delete;
+    hold& operator=(const hold&) = delete;
+    /// The calling thread was looked at: it may go on with what it has got.
+    void remember_thread() noexcept { of_.last_.store(&thread_mark, std::memory_order_relaxed); }
+    ~hold() { of_.used_.store(false, std::memory_order_release); }
+
+   private:
+    [[noreturn, gnu::noinline]] static void refuse(const char* call) {
+      throw std::logic_error(
+          std::string("wick: ") + call +
+          ": two threads or coroutines use one loader at the same time; let one take the batches, or "
+          "give each a loader of its own (they may share an executor)");
+    }
+    single_user& of_;
+  };
+
+  /// Whether nobody else has used it since this thread was remembered.
+  bool still_this_thread() const noexcept { return last_.load(std::memory_order_relaxed) == &thread_mark; }
+
+ private:
+  std::atomic<bool> used_{false};
+  std::atomic<const void*> last_{nullptr};
+};
+
+}  // namespace wick::detail
