@@ -14,6 +14,7 @@
 #include <wick/image/codec.hpp>
 #include <wick/image/detail/bmp_gif_header.hpp>
 #include <wick/image/detail/jpeg_header.hpp>
+#include <wick/image/detail/jpeg_layout.hpp>
 #include <wick/image/detail/png_header.hpp>
 
 namespace wick {
@@ -26,6 +27,9 @@ namespace detail {
 /// of stb's memory is zero at first: what it leaves out is the same each time.
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
                        const char*& why, bool cleared = false) noexcept;
+/// The same of a JPEG whose components are `colors`, with libjpeg-turbo's upsampling.
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels, int& width,
+                            int& height, const char*& why, bool cleared) noexcept;
 
 /// Pillow's convert("L"): ITU-R 601-2 luma, rounded.
 inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size_t pixels) noexcept {
@@ -46,39 +50,56 @@ inline void stb_check_complete(std::span<const std::byte> encoded, const picture
   if (info.format == "GIF") check_gif_complete(encoded);
 }
 
+[[noreturn]] inline void throw_stb_refusal(const picture_info& info, std::string_view why) {
+  if (why == "outofmem") throw std::bad_alloc();
+  throw error("damaged " + std::string(info.format) + ", or of a kind that stb_image does not read (it says: " +
+              std::string(why) + "); write the file again, convert it" + or_leave_it_out);
+}
+
+inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  const bool cleared = !check_jpeg_tables(encoded);
+  const jpeg_layout layout(encoded);
+  bytes with_tables;
+  if (layout.wants_standard_tables()) {
+    with_tables = with_standard_tables(encoded);
+    encoded = with_tables.span();
+  }
+  int width = 0, height = 0;
+  const char* why = "";
+  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()), layout.colors(), channels,
+                                             width, height, why, cleared);
+  if (pixels == nullptr) throw_stb_refusal(info, why);
+  return image::adopt(pixels, width, height, channels);
+}
+
+inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  const bool to_grey = channels == 1;  // stb's weights are not Pillow's
+  int width = 0, height = 0;
+  const char* why = "";
+  std::uint8_t* const pixels =
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), to_grey ? 3 : channels, width, height, why);
+  if (pixels == nullptr) throw_stb_refusal(info, why);
+  image out = image::adopt(pixels, width, height, to_grey ? 3 : channels);
+  if (!to_grey) return out;
+  image grey(width, height, 1);
+  grey_from_rgb(out.data(), grey.data(), grey.pixels().size());
+  return grey;
+}
+
 inline decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
                                   const decode_request& request) {
   if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
-  const bool cleared = info.format == "JPEG" && !check_jpeg_tables(encoded);
-  // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
-  const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
-  const int channels = to_grey ? 3 : request.channels;
-  int width = 0, height = 0;
-  const char* why = "";
-  std::uint8_t* const pixels =
-      stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width, height, why, cleared);
-  if (pixels == nullptr) {
-    if (std::string_view(why) == "outofmem") throw std::bad_alloc();
-    std::string kind(info.format);
-    if (info.bits != 8) kind = std::to_string(info.bits) + "-bit " + kind;
-    throw error(
-        "damaged " + kind + ", or of a kind that stb_image does not read (it says: " + why +
-        "); write the file again, convert it" + or_leave_it_out);
-  }
   decoded_picture out;
-  out.pixels = image::adopt(pixels, width, height, channels);
+  out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
+                                     : stb_decode_bmp(encoded, info, request.channels);
+  const int width = out.pixels.width(), height = out.pixels.height();
   if (width != info.width || height != info.height) {
     throw error("damaged " + std::string(info.format) + ": the header says " +
                 size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
                 "; write the file again or remove it");
-  }
-  if (to_grey) {
-    image grey(width, height, 1);
-    grey_from_rgb(out.pixels.data(), grey.data(), grey.pixels().size());
-    out.pixels = std::move(grey);
   }
   return out;
 }

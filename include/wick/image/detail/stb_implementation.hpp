@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <wick/image/detail/block_cache.hpp>
+#include <wick/image/detail/jpeg_layout.hpp>
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -87,6 +88,8 @@ inline void* stb_memory(std::size_t size) noexcept {
 #undef STB_IMAGE_IMPLEMENTATION
 #undef STB_IMAGE_STATIC
 
+#include <wick/image/detail/stb_jpeg_implementation.hpp>
+
 namespace wick::detail {
 
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
@@ -99,6 +102,26 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
     const char* const reason = stbi_failure_reason();
     why = reason != nullptr ? reason : "no reason";
   }
+  return pixels;
+}
+
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels, int& width,
+                            int& height, const char*& why, bool cleared) noexcept {
+  stb_memory_is_cleared = cleared;
+  stbi__context context{};
+  stbi__start_mem(&context, reinterpret_cast<const stbi_uc*>(encoded), size);
+  auto* const jpeg = static_cast<stbi__jpeg*>(stb_memory(sizeof(stbi__jpeg)));
+  if (jpeg == nullptr) {
+    why = "outofmem";
+    return nullptr;
+  }
+  jpeg->s = &context;
+  stbi__setup_jpeg(jpeg);
+  std::uint8_t* const pixels = stb_jpeg_pixels(*jpeg, colors, channels, why);
+  stbi__cleanup_jpeg(jpeg);
+  release_block(jpeg);
+  width = static_cast<int>(context.img_x);
+  height = static_cast<int>(context.img_y);
   return pixels;
 }
 
