@@ -1,5 +1,5 @@
 /// \file
-/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is
+/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and stb_image's, is
 /// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <wick/image/detail/bmp_gif_header.hpp>
 #include <wick/image/detail/jpeg_header.hpp>
 #include <wick/image/detail/jpeg_layout.hpp>
+#include <wick/image/detail/palette.hpp>
 #include <wick/image/detail/png_header.hpp>
 
 namespace wick {
@@ -31,12 +32,12 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
 std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels, int& width,
                             int& height, const char*& why, bool cleared) noexcept;
 
-/// Pillow's convert("L"): ITU-R 601-2 luma, rounded.
-inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size_t pixels) noexcept {
-  for (std::size_t i = 0; i < pixels; ++i, rgb += 3) {
-    grey[i] = static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
-  }
-}
+// Defined in image/detail/png_implementation.hpp and gif_implementation.hpp, which are compiled with it.
+
+/// The rows of `part`, in full width. \throws wick::error when they are damaged
+image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes);
+wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, int channels);
+image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes);
 
 inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
@@ -82,7 +83,11 @@ inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_in
   image out = image::adopt(pixels, width, height, to_grey ? 3 : channels);
   if (!to_grey) return out;
   image grey(width, height, 1);
-  grey_from_rgb(out.data(), grey.data(), grey.pixels().size());
+  const std::uint8_t* rgb = out.data();
+  for (std::uint8_t& level : grey.pixels()) {
+    level = static_cast<std::uint8_t>(rounded_luma(rgb[0], rgb[1], rgb[2]));
+    rgb += 3;
+  }
   return grey;
 }
 
@@ -93,6 +98,15 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
   decoded_picture out;
+  if (info.format == "PNG") {
+    out.pixels = decode_png(encoded, request.wanted, request.channels, request.indexes);
+    out.top = request.wanted.y;
+    return out;
+  }
+  if (info.format == "GIF") {
+    out.pixels = decode_gif(encoded, info, request.channels, request.indexes);
+    return out;
+  }
   out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
                                      : stb_decode_bmp(encoded, info, request.channels);
   const int width = out.pixels.width(), height = out.pixels.height();
@@ -104,11 +118,15 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
   return out;
 }
 
+inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info&, const decode_request& request) {
+  return decode_wide_png(encoded, request.wanted, request.channels);
+}
+
 }  // namespace detail
 
-/// stb_image as a codec: decodes the whole picture at full size.
-inline constexpr codec stb_codec{"stb_image", &detail::stb_probe, &detail::stb_check_complete,
-                                 &detail::stb_decode};
+/// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
+inline constexpr codec stb_codec{"stb_image",         &detail::stb_probe, &detail::stb_check_complete,
+                                 &detail::stb_decode, nullptr,            &detail::stb_decode_wide};
 
 /// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the
 /// first loader starts.

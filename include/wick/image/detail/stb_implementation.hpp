@@ -51,9 +51,8 @@ inline void* stb_memory(std::size_t size) noexcept {
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_ONLY_JPEG
-#define STBI_ONLY_PNG
 #define STBI_ONLY_BMP
-#define STBI_ONLY_GIF
+#define STBI_NO_ZLIB
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
 #define STBI_ASSERT(x) ((void)0)  // damaged files reach them

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include <wick/image/detail/jpeg_layout.hpp>
+#include <wick/image/detail/palette.hpp>
 
 namespace wick::detail {
 
@@ -75,10 +76,6 @@ class jpeg_plane {
   std::uint8_t* (*both_)(std::uint8_t*, std::uint8_t*, std::uint8_t*, int, int);
 };
 
-inline std::uint8_t luma_of(unsigned r, unsigned g, unsigned b) noexcept {
-  return static_cast<std::uint8_t>((r * 19595u + g * 38470u + b * 7471u + 0x8000u) >> 16);
-}
-
 /// One row of pixels out of the components' rows; `line` has room for three levels a pixel.
 inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std::uint8_t* const* in,
                      std::uint8_t* out, int channels, std::uint8_t* line) noexcept {
@@ -111,7 +108,7 @@ inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std:
     if (channels >= 3) {
       for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
     } else {
-      out[0] = luma_of(rgb[0], rgb[1], rgb[2]);
+      out[0] = static_cast<std::uint8_t>(rounded_luma(rgb[0], rgb[1], rgb[2]));
     }
     if (alpha) out[channels - 1] = 255;
   }
