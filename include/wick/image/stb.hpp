@@ -3,8 +3,10 @@
 /// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <span>
@@ -73,22 +75,53 @@ inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_i
   return image::adopt(pixels, width, height, channels);
 }
 
+/// stb_image takes the palette of OS/2's short header, of three bytes a color, to be four colors shorter than it is: the same
+/// with a header of forty bytes.
+inline bytes bmp_with_long_header(std::span<const std::byte> encoded) {
+  const std::size_t bits = little16(encoded, 24), colors = std::size_t{1} << bits, start = 54 + 4 * colors;
+  const std::size_t offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
+  bytes out(start + encoded.size() - offset);
+  std::byte* const to = out.data();
+  std::memset(to, 0, start);
+  const auto put = [to](std::size_t at, std::size_t value, int count) {
+    for (int i = 0; i < count; ++i) to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
+  };
+  std::memcpy(to, encoded.data(), 2);
+  put(10, start, 4);
+  put(14, 40, 4);
+  put(18, little16(encoded, 18), 4);
+  put(22, little16(encoded, 20), 4);
+  put(26, 1, 2);
+  put(28, bits, 2);
+  for (std::size_t i = 0; i < colors && 26 + 3 * i + 3 <= offset; ++i) std::memcpy(to + 54 + 4 * i, encoded.data() + 26 + 3 * i, 3);
+  std::memcpy(to + start, encoded.data() + offset, encoded.size() - offset);
+  return out;
+}
+
 inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
-  const bool to_grey = channels == 1;  // stb's weights are not Pillow's
+  bytes with_header;
+  if (little32(encoded, 14) == 12 && little16(encoded, 24) <= 8) {
+    with_header = bmp_with_long_header(encoded);
+    encoded = with_header.span();
+  }
+  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of grey are not Pillow's.
+  const int stored = info.channels;
   int width = 0, height = 0;
   const char* why = "";
   std::uint8_t* const pixels =
-      stb_load(encoded.data(), static_cast<int>(encoded.size()), to_grey ? 3 : channels, width, height, why);
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), stored, width, height, why);
   if (pixels == nullptr) throw_stb_refusal(info, why);
-  image out = image::adopt(pixels, width, height, to_grey ? 3 : channels);
-  if (!to_grey) return out;
-  image grey(width, height, 1);
-  const std::uint8_t* rgb = out.data();
-  for (std::uint8_t& level : grey.pixels()) {
-    level = static_cast<std::uint8_t>(rounded_luma(rgb[0], rgb[1], rgb[2]));
-    rgb += 3;
+  image all = image::adopt(pixels, width, height, stored);
+  if (stored == channels) return all;
+  image out(width, height, channels);
+  const std::uint8_t* from = all.data();
+  std::uint8_t* to = out.data();
+  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0; --n, from += stored, to += channels) {
+    if (channels >= 3) std::memcpy(to, from, 3);
+    else to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
+    if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
   }
-  return grey;
+  return out;
 }
 
 inline decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
