@@ -140,7 +140,8 @@ std::vector<std::size_t> segments(const std::string& jpeg, unsigned char marker)
 std::string without_segments(std::string jpeg, unsigned char marker) {
   const auto found = segments(jpeg, marker);
   for (auto at = found.rbegin(); at != found.rend(); ++at) {
-    const auto high = static_cast<unsigned char>(jpeg[*at + 2]), low = static_cast<unsigned char>(jpeg[*at + 3]);
+    const auto high = static_cast<unsigned char>(jpeg[*at + 2]),
+               low = static_cast<unsigned char>(jpeg[*at + 3]);
     jpeg.erase(*at, 2 + (std::size_t{high} << 8 | low));
   }
   return jpeg;
@@ -164,7 +165,8 @@ TEST_CASE("whatever markers and component names a JPEG has, both decoders take i
   pillow with;
   std::vector<std::pair<std::string, std::string>> files;
   const auto add = [&](std::string name, std::string file) {
-    std::replace_if(name.begin(), name.end(), [](char c) { return c < 33; }, '_');
+    std::replace_if(
+        name.begin(), name.end(), [](char c) { return c < 33; }, '_');
     with.write(name, file);
     with.job("load " + with.path(name) + " " + with.path(name + "_pixels") + " RGB");
     files.emplace_back(std::move(name), std::move(file));
@@ -172,18 +174,22 @@ TEST_CASE("whatever markers and component names a JPEG has, both decoders take i
   const std::string jfif("JFIF\0\1\1\0\0\1\0\1\0\0", 14);
   for (const int components : {3, 4}) {
     const std::string bare = without_segments(
-        without_segments(encode_jpeg(photo(24, 17, components), {.across = {1, 1, 1, 1}, .down = {1, 1, 1, 1}}), 0xE0), 0xEE);
+        without_segments(
+            encode_jpeg(photo(24, 17, components), {.across = {1, 1, 1, 1}, .down = {1, 1, 1, 1}}), 0xE0),
+        0xEE);
     REQUIRE(segments(bare, 0xE0).empty());
     const std::string names[] = {"\1\2\3\4", std::string("\0\1\2\3", 4), "RGBA", "YCcK", "\3\2\1\7"};
     for (std::size_t n = 0; n < std::size(names); ++n) {
-      const std::string named = with_component_ids(bare, names[n].substr(0, static_cast<std::size_t>(components)));
+      const std::string named =
+          with_component_ids(bare, names[n].substr(0, static_cast<std::size_t>(components)));
       for (const bool has_jfif : {false, true}) {
         for (const int transform : {-1, 0, 1, 2, 7}) {
           std::string file = named;
           if (transform >= 0) file = with_jpeg_segment(file, 0xEE, adobe_marker(transform));
           if (has_jfif) file = with_jpeg_segment(file, 0xE0, jfif);
-          add("c" + std::to_string(components) + "_ids" + std::to_string(n) + "_jfif" + std::to_string(has_jfif) + "_adobe" +
-                  std::to_string(transform), file);
+          add("c" + std::to_string(components) + "_ids" + std::to_string(n) + "_jfif" +
+                  std::to_string(has_jfif) + "_adobe" + std::to_string(transform),
+              file);
         }
       }
     }
@@ -199,14 +205,16 @@ TEST_CASE("whatever markers and component names a JPEG has, both decoders take i
         with_jpeg_segment(with_jpeg_segment(bare, 0xEE, adobe_marker(2)), 0xEE, adobe_marker(0)));
     const std::size_t scan = segments(bare, 0xDA).at(0);
     add("adobe_after_frame" + std::to_string(components),
-        bare.substr(0, scan) + with_jpeg_segment("\xFF\xD8", 0xEE, adobe_marker(0)).substr(2) + bare.substr(scan));
+        bare.substr(0, scan) + with_jpeg_segment("\xFF\xD8", 0xEE, adobe_marker(0)).substr(2) +
+            bare.substr(scan));
   }
   const bool pillow_is_here = with.run();
   for (const auto& [name, file] : files) {
     CAPTURE(name);
     const image turbo = by(wick::turbojpeg_codec, file, 3).pixels();
     CHECK(compare(by(wick::stb_codec, file, 3).pixels(), turbo).greatest <= 3);
-    CHECK(compare(by(wick::stb_codec, file, 1).pixels(), by(wick::turbojpeg_codec, file, 1).pixels()).greatest <= 3);
+    CHECK(compare(by(wick::stb_codec, file, 1).pixels(), by(wick::turbojpeg_codec, file, 1).pixels())
+              .greatest <= 3);
     if (pillow_is_here) CHECK(compare(turbo, with.pixels(name + "_pixels", 24, 17, 3)).greatest <= 1);
   }
 }
@@ -218,8 +226,8 @@ TEST_CASE("tables that a JPEG leaves out are the standard's, as in frames of Mot
   for (const wick::codec* decoder : decoders) {
     CAPTURE(decoder->name);
     CHECK(by(*decoder, tables, 3).pixels() == by(*decoder, whole, 3).pixels());
-    CHECK(contains(message_of([&] { return by(*decoder, without_segments(whole, 0xDB), 3).pixels(); }), "JPEG",
-                   "uantization table"));
+    CHECK(contains(message_of([&] { return by(*decoder, without_segments(whole, 0xDB), 3).pixels(); }),
+                   "JPEG", "uantization table"));
     // Of the four tables the last is left: the other three are the standard's.
     const std::size_t last = segments(whole, 0xC4).back();
     const std::string one =
@@ -253,10 +261,11 @@ TEST_CASE("stb_image refuses a JPEG that it would read as other pixels than libj
   std::string again = changing.substr(table, 69);
   CHECK(refusal(changing.substr(0, second) + again + changing.substr(second)).empty());  // the same once more
   again[20] = static_cast<char>(again[20] + 1);
-  CHECK(contains(refusal(changing.substr(0, second) + again + changing.substr(second)), "quantization tables that change",
-                 "turbojpeg"));
+  CHECK(contains(refusal(changing.substr(0, second) + again + changing.substr(second)),
+                 "quantization tables that change", "turbojpeg"));
 
-  CHECK(contains(refusal(encode_jpeg(photo(16, 16), {.arithmetic = true})), "arithmetic coding", "turbojpeg"));
+  CHECK(
+      contains(refusal(encode_jpeg(photo(16, 16), {.arithmetic = true})), "arithmetic coding", "turbojpeg"));
 }
 
 TEST_CASE("a resized crop of every kind is Pillow's: exactly on request, nearly when the decoder scales") {

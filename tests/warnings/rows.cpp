@@ -29,8 +29,8 @@ int main(int argc, char** argv) {
     for (auto& batch : rows.epoch(epoch)) std::printf("%zu\n", sizeof batch);
   }
 
-  wick::loader files(wick::files({argv[1]}) | wick::read() | [](wick::bytes content) { return content.size(); } |
-                     wick::group(4));
+  wick::loader files(wick::files({argv[1]}) | wick::read() |
+                     [](wick::bytes content) { return content.size(); } | wick::group(4));
   while (auto samples = files.next()) std::printf("%zu\n", samples->size());
   return 0;
 }

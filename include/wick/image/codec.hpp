@@ -29,8 +29,8 @@ struct picture_info {
   std::int64_t width = 0, height = 0;
   int channels = 3;                ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
   int bits = 8;                    ///< a channel, as stored
-  bool palette = false;            ///< stored are numbers of colors, which decode_request::indexes asks for
   const codec* decoder = nullptr;  ///< the one that knew the format
+  bool palette = false;            ///< stored are numbers of colors, which decode_request::indexes asks for
 };
 
 /// What a decoder is asked for.
@@ -38,7 +38,8 @@ struct decode_request {
   rect wanted;       ///< the part that is needed, in pixels of the encoded picture
   double scale = 1;  ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
   int channels = 3;  ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
-  bool indexes = false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of grey
+  bool indexes =
+      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of grey
 };
 
 /// Rows of a picture at 16 bits a channel, in its full width.
@@ -82,8 +83,8 @@ struct codec {
   /// there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
   void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request,
                       row_sink& sink) = nullptr;
-  /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that has none.
-  /// \throws wick::error when the data is damaged
+  /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
+  /// has none. \throws wick::error when the data is damaged
   wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
                            const decode_request& request) = nullptr;
 };

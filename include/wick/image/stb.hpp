@@ -1,6 +1,7 @@
 /// \file
-/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and stb_image's, is
-/// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
+/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
+/// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
+/// included here.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +32,8 @@ namespace detail {
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
                        const char*& why, bool cleared = false) noexcept;
 /// The same of a JPEG whose components are `colors`, with libjpeg-turbo's upsampling.
-std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels, int& width,
-                            int& height, const char*& why, bool cleared) noexcept;
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
+                            int& width, int& height, const char*& why, bool cleared) noexcept;
 
 // Defined in image/detail/png_implementation.hpp and gif_implementation.hpp, which are compiled with it.
 
@@ -55,8 +56,9 @@ inline void stb_check_complete(std::span<const std::byte> encoded, const picture
 
 [[noreturn]] inline void throw_stb_refusal(const picture_info& info, std::string_view why) {
   if (why == "outofmem") throw std::bad_alloc();
-  throw error("damaged " + std::string(info.format) + ", or of a kind that stb_image does not read (it says: " +
-              std::string(why) + "); write the file again, convert it" + or_leave_it_out);
+  throw error("damaged " + std::string(info.format) +
+              ", or of a kind that stb_image does not read (it says: " + std::string(why) +
+              "); write the file again, convert it" + or_leave_it_out);
 }
 
 inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
@@ -69,14 +71,14 @@ inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_i
   }
   int width = 0, height = 0;
   const char* why = "";
-  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()), layout.colors(), channels,
-                                             width, height, why, cleared);
+  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()),
+                                             layout.colors(), channels, width, height, why, cleared);
   if (pixels == nullptr) throw_stb_refusal(info, why);
   return image::adopt(pixels, width, height, channels);
 }
 
-/// stb_image takes the palette of OS/2's short header, of three bytes a color, to be four colors shorter than it is: the same
-/// with a header of forty bytes.
+/// stb_image takes the palette of OS/2's short header, of three bytes a color, to be four colors shorter than
+/// it is: the same with a header of forty bytes.
 inline bytes bmp_with_long_header(std::span<const std::byte> encoded) {
   const std::size_t bits = little16(encoded, 24), colors = std::size_t{1} << bits, start = 54 + 4 * colors;
   const std::size_t offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
@@ -84,7 +86,8 @@ inline bytes bmp_with_long_header(std::span<const std::byte> encoded) {
   std::byte* const to = out.data();
   std::memset(to, 0, start);
   const auto put = [to](std::size_t at, std::size_t value, int count) {
-    for (int i = 0; i < count; ++i) to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
+    for (int i = 0; i < count; ++i)
+      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
   };
   std::memcpy(to, encoded.data(), 2);
   put(10, start, 4);
@@ -93,7 +96,8 @@ inline bytes bmp_with_long_header(std::span<const std::byte> encoded) {
   put(22, little16(encoded, 20), 4);
   put(26, 1, 2);
   put(28, bits, 2);
-  for (std::size_t i = 0; i < colors && 26 + 3 * i + 3 <= offset; ++i) std::memcpy(to + 54 + 4 * i, encoded.data() + 26 + 3 * i, 3);
+  for (std::size_t i = 0; i < colors && 26 + 3 * i + 3 <= offset; ++i)
+    std::memcpy(to + 54 + 4 * i, encoded.data() + 26 + 3 * i, 3);
   std::memcpy(to + start, encoded.data() + offset, encoded.size() - offset);
   return out;
 }
@@ -104,7 +108,8 @@ inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_in
     with_header = bmp_with_long_header(encoded);
     encoded = with_header.span();
   }
-  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of grey are not Pillow's.
+  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of grey are not
+  // Pillow's.
   const int stored = info.channels;
   int width = 0, height = 0;
   const char* why = "";
@@ -116,9 +121,12 @@ inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_in
   image out(width, height, channels);
   const std::uint8_t* from = all.data();
   std::uint8_t* to = out.data();
-  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0; --n, from += stored, to += channels) {
-    if (channels >= 3) std::memcpy(to, from, 3);
-    else to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
+  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0;
+       --n, from += stored, to += channels) {
+    if (channels >= 3)
+      std::memcpy(to, from, 3);
+    else
+      to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
     if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
   }
   return out;
@@ -151,15 +159,17 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
   return out;
 }
 
-inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info&, const decode_request& request) {
+inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info&,
+                                 const decode_request& request) {
   return decode_wide_png(encoded, request.wanted, request.channels);
 }
 
 }  // namespace detail
 
 /// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
-inline constexpr codec stb_codec{"stb_image",         &detail::stb_probe, &detail::stb_check_complete,
-                                 &detail::stb_decode, nullptr,            &detail::stb_decode_wide};
+inline constexpr codec stb_codec{
+    "stb_image", &detail::stb_probe,      &detail::stb_check_complete, &detail::stb_decode,
+    nullptr,     &detail::stb_decode_wide};
 
 /// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the
 /// first loader starts.

@@ -1,5 +1,6 @@
 /// \file
-/// Where the first frame of a GIF is, in the file and in the picture. CompuServe, "Graphics Interchange Format", 89a.
+/// Where the first frame of a GIF is, in the file and in the picture. CompuServe, "Graphics Interchange
+/// Format", 89a.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +15,10 @@ namespace wick::detail {
 struct gif_frame {
   int left = 0, top = 0, width = 0, height = 0;
   bool interlaced = false;
-  int transparent = -1;       // a number that no color stands for
-  std::size_t palette = 0;    // where it starts; 0: levels of grey
-  std::size_t colors = 0;     // in the palette
-  std::size_t codes = 0;      // where the length of the first codes is said
+  int transparent = -1;     // a number that no color stands for
+  std::size_t palette = 0;  // where it starts; 0: levels of grey
+  std::size_t colors = 0;   // in the palette
+  std::size_t codes = 0;    // where the length of the first codes is said
 };
 
 /// False when the file ends before it.
@@ -41,7 +42,8 @@ inline bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out) {
     }
     if (byte_at(encoded, at) != 0x21) return false;  // check_gif_complete says so
     const bool control = byte_at(encoded, at + 1) == 0xF9 && byte_at(encoded, at + 2) >= 4;
-    if (control && (byte_at(encoded, at + 3) & 1) != 0) out.transparent = static_cast<int>(byte_at(encoded, at + 6));
+    if (control && (byte_at(encoded, at + 3) & 1) != 0)
+      out.transparent = static_cast<int>(byte_at(encoded, at + 6));
     at += 2;
     while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
     ++at;

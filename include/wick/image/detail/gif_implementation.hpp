@@ -53,10 +53,13 @@ class gif_codes {
   int held_ = 0;
 };
 
-/// The frame's numbers, row by row as they come. \throws wick::error when they are not all there, or far too many
-inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> encoded, const gif_frame& frame) {
+/// The frame's numbers, row by row as they come. \throws wick::error when they are not all there, or far too
+/// many
+inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> encoded,
+                                                  const gif_frame& frame) {
   const auto first_bits = static_cast<int>(byte_at(encoded, frame.codes));
-  if (first_bits < 1 || first_bits > 11) throw_damaged_gif("codes of " + std::to_string(first_bits) + " bits");
+  if (first_bits < 1 || first_bits > 11)
+    throw_damaged_gif("codes of " + std::to_string(first_bits) + " bits");
   const std::size_t pixels = static_cast<std::size_t>(frame.width) * static_cast<std::size_t>(frame.height);
   std::vector<std::uint8_t> out(pixels);
   const int clear = 1 << first_bits, end = clear + 1;
@@ -78,7 +81,8 @@ inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> enc
       previous = -1;
       continue;
     }
-    if (code > next || (code == next && previous < 0) || (previous < 0 && code > end)) throw_damaged_gif("code " + std::to_string(code) + " stands for nothing yet");
+    if (code > next || (code == next && previous < 0) || (previous < 0 && code > end))
+      throw_damaged_gif("code " + std::to_string(code) + " stands for nothing yet");
     if (previous >= 0 && next < 4096) {
       const auto n = static_cast<std::size_t>(next), p = static_cast<std::size_t>(previous);
       before[n] = static_cast<std::uint16_t>(previous);
@@ -99,27 +103,32 @@ inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> enc
     }
     got += run;
     if (got > 2 * pixels + 65536) {
-      throw error("GIF whose codes stand for more pixels than its frame of " + size_text(frame.width, frame.height) +
+      throw error("GIF whose codes stand for more pixels than its frame of " +
+                  size_text(frame.width, frame.height) +
                   " px has (damaged or hostile?); write the file again" + or_leave_it_out);
     }
     previous = code;
   }
-  if (got < pixels) throw_damaged_gif("codes for " + std::to_string(got) + " of " + std::to_string(pixels) + " pixels");
+  if (got < pixels)
+    throw_damaged_gif("codes for " + std::to_string(got) + " of " + std::to_string(pixels) + " pixels");
   return out;
 }
 
-/// The first frame on its ground, which is the transparent color or color 0. As Pillow reads it: transparent pixels have
-/// the color that the palette gives their number. \throws wick::error when it is damaged
+/// The first frame on its ground, which is the transparent color or color 0. As Pillow reads it: transparent
+/// pixels have the color that the palette gives their number. \throws wick::error when it is damaged
 image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes) {
   gif_frame frame;
   if (!find_gif_frame(encoded, frame)) throw_truncated("GIF", encoded.size(), "before its first frame");
   const auto width = static_cast<int>(info.width), height = static_cast<int>(info.height);
-  if (frame.left + frame.width > width || frame.top + frame.height > height) throw_damaged_gif("a frame larger than the picture");
+  if (frame.left + frame.width > width || frame.top + frame.height > height)
+    throw_damaged_gif("a frame larger than the picture");
   palette_table colors;
   for (std::size_t i = 0; i < 256; ++i) {
     const std::size_t at = frame.palette + 3 * i;
     const auto level = [&](std::size_t c) {
-      return frame.palette == 0 ? static_cast<std::uint8_t>(i) : i < frame.colors ? static_cast<std::uint8_t>(byte_at(encoded, at + c)) : std::uint8_t{0};
+      return frame.palette == 0 ? static_cast<std::uint8_t>(i)
+             : i < frame.colors ? static_cast<std::uint8_t>(byte_at(encoded, at + c))
+                                : std::uint8_t{0};
     };
     colors.set(i, level(0), level(1), level(2), static_cast<int>(i) == frame.transparent ? 0 : 255);
   }
@@ -134,8 +143,10 @@ image decode_gif(std::span<const std::byte> encoded, const picture_info& info, i
   static constexpr int starts[] = {0, 4, 2, 1}, steps[] = {8, 8, 4, 2};
   const std::uint8_t* from = numbers.data();
   for (int pass = frame.interlaced ? 0 : 3; pass < 4; ++pass) {
-    for (int y = frame.interlaced ? starts[pass] : 0; y < frame.height; y += frame.interlaced ? steps[pass] : 1) {
-      levels.write(from, static_cast<std::size_t>(frame.width), out.row(frame.top + y) + frame.left * channels);
+    for (int y = frame.interlaced ? starts[pass] : 0; y < frame.height;
+         y += frame.interlaced ? steps[pass] : 1) {
+      levels.write(from, static_cast<std::size_t>(frame.width),
+                   out.row(frame.top + y) + frame.left * channels);
       from += frame.width;
     }
   }

@@ -33,9 +33,12 @@ class picked_levels {
     for (std::size_t i = 0; i < 256; ++i) {
       const auto& [r, g, b, a] = colors.rgba[i];
       const auto grey = static_cast<std::uint8_t>(rounded_luma(r, g, b));
-      if (indexes) levels_[i] = {static_cast<std::uint8_t>(i), 0, 0, 0};
-      else if (channels >= 3) levels_[i] = {r, g, b, a};
-      else levels_[i] = {grey, a, 0, 0};
+      if (indexes)
+        levels_[i] = {static_cast<std::uint8_t>(i), 0, 0, 0};
+      else if (channels >= 3)
+        levels_[i] = {r, g, b, a};
+      else
+        levels_[i] = {grey, a, 0, 0};
     }
   }
 

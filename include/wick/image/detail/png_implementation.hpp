@@ -1,9 +1,7 @@
 /// \file
-/// PNGs as they are stored: any depth, with or without a palette, 8 or 16 bits out. Included in exactly one file of a
-/// program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
+/// PNGs as they are stored: any depth, with or without a palette, 8 or 16 bits out. Included in exactly one
+/// file of a program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
 #pragma once
-
-#include <zlib.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +14,7 @@
 #include <string>
 #include <type_traits>
 #include <vector>
+#include <zlib.h>
 
 #include <wick/flow/error.hpp>
 #include <wick/image/codec.hpp>
@@ -47,8 +46,11 @@ struct png_head {
     const bool few = bits == 1 || bits == 2 || bits == 4;
     const bool known = color == grey      ? few || bits == 8 || bits == 16
                        : color == palette ? few || bits == 8
-                                          : (color == rgb || color == grey_alpha || color == rgba) && (bits == 8 || bits == 16);
-    if (!known) throw_damaged_png("no picture has color type " + std::to_string(color) + " with " + std::to_string(bits) + " bits");
+                                          : (color == rgb || color == grey_alpha || color == rgba) &&
+                                                (bits == 8 || bits == 16);
+    if (!known)
+      throw_damaged_png("no picture has color type " + std::to_string(color) + " with " +
+                        std::to_string(bits) + " bits");
     if (byte_at(encoded, 26) != 0 || byte_at(encoded, 27) != 0 || byte_at(encoded, 28) > 1) {
       throw_damaged_png("its compression, filter or interlace method is none of the standard's");
     }
@@ -63,11 +65,13 @@ struct png_head {
       if (type == chunk_type("tRNS")) transparent = encoded.subspan(at + 8, length);
       at += 12 + length;
     }
-    if (color == palette && colors.empty()) throw_damaged_png("it has a color's number for each pixel, and no palette");
+    if (color == palette && colors.empty())
+      throw_damaged_png("it has a color's number for each pixel, and no palette");
     keyed = (color == grey && transparent.size() >= 2) || (color == rgb && transparent.size() >= 6);
     // Of a color that shall be transparent only the bits of a sample count.
     for (int c = 0; keyed && c < samples; ++c) {
-      key[static_cast<std::size_t>(c)] = big16(transparent, 2 * static_cast<std::size_t>(c)) & ((1u << bits) - 1);
+      key[static_cast<std::size_t>(c)] =
+          big16(transparent, 2 * static_cast<std::size_t>(c)) & ((1u << bits) - 1);
     }
   }
 
@@ -86,12 +90,16 @@ struct png_head {
   std::array<std::uint32_t, 3> key{};
 };
 
-/// Some pixels of a PNG: every `across`th column and `down`th row from (left, top) on. One that is interlaced has seven
-/// such passes (Adam7), another one that is all of it.
+/// Some pixels of a PNG: every `across`th column and `down`th row from (left, top) on. One that is interlaced
+/// has seven such passes (Adam7), another one that is all of it.
 struct png_pass {
   int left = 0, top = 0, across = 1, down = 1;
-  int width(const png_head& of) const noexcept { return of.width > left ? (of.width - left + across - 1) / across : 0; }
-  int height(const png_head& of) const noexcept { return of.height > top ? (of.height - top + down - 1) / down : 0; }
+  int width(const png_head& of) const noexcept {
+    return of.width > left ? (of.width - left + across - 1) / across : 0;
+  }
+  int height(const png_head& of) const noexcept {
+    return of.height > top ? (of.height - top + down - 1) / down : 0;
+  }
 };
 
 inline std::span<const png_pass> png_passes(const png_head& head) noexcept {
@@ -129,7 +137,9 @@ class png_data {
     return got;
   }
   /// What zlib says of the damage that has ended the data; empty for none.
-  std::string damage() const { return stream_.msg != nullptr ? std::string(" (zlib says: ") + stream_.msg + ")" : std::string(); }
+  std::string damage() const {
+    return stream_.msg != nullptr ? std::string(" (zlib says: ") + stream_.msg + ")" : std::string();
+  }
 
  private:
   void next_chunk() noexcept {
@@ -151,7 +161,8 @@ class png_data {
 };
 
 /// Undoes a row's filter in place. `step` bytes are a pixel, at least one; `above` is the row before, undone.
-inline void unfilter_png_row(unsigned filter, std::uint8_t* row, const std::uint8_t* above, std::size_t size, std::size_t step) {
+inline void unfilter_png_row(unsigned filter, std::uint8_t* row, const std::uint8_t* above, std::size_t size,
+                             std::size_t step) {
   const auto add = [](std::uint8_t& to, int v) { to = static_cast<std::uint8_t>(to + v); };
   const std::size_t first = std::min(step, size);
   switch (filter) {
@@ -185,7 +196,10 @@ template <class Level>
 class png_pixels {
  public:
   png_pixels(const png_head& head, int channels, bool indexes)
-      : head_(head), channels_(channels), picked_(table(head), channels, indexes), numbers_(static_cast<std::size_t>(head.width)) {}
+      : head_(head),
+        channels_(channels),
+        picked_(table(head), channels, indexes),
+        numbers_(static_cast<std::size_t>(head.width)) {}
 
   /// `count` pixels of `row`, to every `step`th pixel from `out` on.
   void write(const std::uint8_t* row, int count, Level* out, int step) {
@@ -193,7 +207,8 @@ class png_pixels {
     if (step == 1) return numbers ? write_numbers(row, count, out) : write_samples(row, count, out);
     line_.resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(channels_));
     numbers ? write_numbers(row, count, line_.data()) : write_samples(row, count, line_.data());
-    for (int x = 0; x < count; ++x) std::copy_n(line_.data() + x * channels_, channels_, out + std::ptrdiff_t{x} * step * channels_);
+    for (int x = 0; x < count; ++x)
+      std::copy_n(line_.data() + x * channels_, channels_, out + std::ptrdiff_t{x} * step * channels_);
   }
 
  private:
@@ -203,13 +218,15 @@ class png_pixels {
       const std::size_t n = std::min<std::size_t>(head.colors.size() / 3, 256);
       for (std::size_t i = 0; i < n; ++i) {
         const auto level = [&](std::size_t c) { return static_cast<int>(byte_at(head.colors, 3 * i + c)); };
-        out.set(i, level(0), level(1), level(2), i < head.transparent.size() ? static_cast<int>(byte_at(head.transparent, i)) : 255);
+        out.set(i, level(0), level(1), level(2),
+                i < head.transparent.size() ? static_cast<int>(byte_at(head.transparent, i)) : 255);
       }
     } else if (head.color == png_head::grey && head.bits <= 8) {
       const int most = (1 << head.bits) - 1;
       for (int i = 0; i <= most; ++i) {
         const int level = i * (255 / most);
-        out.set(static_cast<std::size_t>(i), level, level, level, head.keyed && head.key[0] == static_cast<unsigned>(i) ? 0 : 255);
+        out.set(static_cast<std::size_t>(i), level, level, level,
+                head.keyed && head.key[0] == static_cast<unsigned>(i) ? 0 : 255);
       }
     }
     return out;
@@ -222,7 +239,8 @@ class png_pixels {
       const int bits = head_.bits, mask = (1 << bits) - 1;
       for (int x = 0; x < count; ++x) {
         const int at = x * bits;
-        numbers_[static_cast<std::size_t>(x)] = static_cast<std::uint8_t>(row[at / 8] >> (8 - bits - at % 8) & mask);
+        numbers_[static_cast<std::size_t>(x)] =
+            static_cast<std::uint8_t>(row[at / 8] >> (8 - bits - at % 8) & mask);
       }
       picked_.write(numbers_.data(), n, out);
     }
@@ -246,7 +264,9 @@ class png_pixels {
         stored[c] = Bytes == 1 ? row[c] : static_cast<std::uint32_t>(row[2 * c]) << 8 | row[2 * c + 1];
       }
       bool seen = true;
-      if (head_.keyed) seen = stored[0] != head_.key[0] || (colors && (stored[1] != head_.key[1] || stored[2] != head_.key[2]));
+      if (head_.keyed)
+        seen =
+            stored[0] != head_.key[0] || (colors && (stored[1] != head_.key[1] || stored[2] != head_.key[2]));
       std::uint32_t v[4];
       for (int c = 0; c < 4; ++c) v[c] = cut ? stored[c] >> 8 : stored[c];
       const auto a = static_cast<Level>(alpha ? v[samples - 1] : seen ? most : Level{0});
@@ -276,11 +296,12 @@ inline std::uint64_t png_size(const png_head& head) noexcept {
   return size;
 }
 
-/// Before any memory is taken. Deflate makes at most 1032 bytes of one; and of blocks that hold nothing there may be some.
-/// \throws wick::error when the compressed bytes can't be the picture's
+/// Before any memory is taken. Deflate makes at most 1032 bytes of one; and of blocks that hold nothing there
+/// may be some. \throws wick::error when the compressed bytes can't be the picture's
 inline void check_png_size(std::span<const std::byte> encoded, const png_head& head) {
   std::uint64_t compressed = 0;
-  for (std::size_t at = head.first_data; at + 12 <= encoded.size() && big32(encoded, at + 4) == chunk_type("IDAT");) {
+  for (std::size_t at = head.first_data;
+       at + 12 <= encoded.size() && big32(encoded, at + 4) == chunk_type("IDAT");) {
     const std::size_t length = big32(encoded, at);
     compressed += length;
     if (length > encoded.size() - at - 12) break;
@@ -288,22 +309,25 @@ inline void check_png_size(std::span<const std::byte> encoded, const png_head& h
   }
   const std::uint64_t needed = png_size(head);
   if (compressed * 1032 + 1032 < needed) {
-    throw_damaged_png(std::to_string(compressed) + " compressed bytes can't be " + size_text(head.width, head.height) + " px");
+    throw_damaged_png(std::to_string(compressed) + " compressed bytes can't be " +
+                      size_text(head.width, head.height) + " px");
   }
   if (compressed > 16 * needed + 65536) {
-    throw error("PNG of " + std::to_string(compressed) + " compressed bytes for the " + std::to_string(needed) +
-                " that its header, " + size_text(head.width, head.height) + " px, can need (damaged or hostile?); write the file again" + or_leave_it_out);
+    throw error("PNG of " + std::to_string(compressed) + " compressed bytes for the " +
+                std::to_string(needed) + " that its header, " + size_text(head.width, head.height) +
+                " px, can need (damaged or hostile?); write the file again" + or_leave_it_out);
   }
 }
 
 /// Rows [top, bottom) as pixels of `channels` levels.
 template <class Level>
-inline void read_png(std::span<const std::byte> encoded, const png_head& head, int channels, bool indexes, int top, int bottom,
-                     Level* out) {
+inline void read_png(std::span<const std::byte> encoded, const png_head& head, int channels, bool indexes,
+                     int top, int bottom, Level* out) {
   png_data data(encoded, head.first_data);
   png_pixels<Level> pixels(head, channels, indexes);
   const std::size_t most = head.row_bytes(head.width) + 1;
-  const std::size_t together = std::max<std::size_t>(1, (std::size_t{1} << 17) / most);  // rows inflated at once
+  const std::size_t together =
+      std::max<std::size_t>(1, (std::size_t{1} << 17) / most);  // rows inflated at once
   const auto step = static_cast<std::size_t>(std::max(1, head.pixel_bits() / 8));
   std::vector<std::uint8_t> rows(most * together), above(most);
   for (const png_pass& pass : png_passes(head)) {
@@ -320,9 +344,12 @@ inline void read_png(std::span<const std::byte> encoded, const png_head& head, i
         std::memcpy(above.data(), row, size - 1);
         const int at = pass.top + y * pass.down;
         if (at < top || at >= bottom) continue;
-        pixels.write(row, width, out + (std::ptrdiff_t{at - top} * head.width + pass.left) * channels, pass.across);
+        pixels.write(row, width, out + (std::ptrdiff_t{at - top} * head.width + pass.left) * channels,
+                     pass.across);
       }
-      if (got < n) throw_damaged_png("its pixels end in row " + std::to_string(y) + " of " + std::to_string(height) + data.damage());
+      if (got < n)
+        throw_damaged_png("its pixels end in row " + std::to_string(y) + " of " + std::to_string(height) +
+                          data.damage());
       if (y >= bottom && y < height && !head.interlaced) return;  // the others are not even inflated
     }
   }
@@ -331,8 +358,9 @@ inline void read_png(std::span<const std::byte> encoded, const png_head& head, i
   while (const std::size_t more = data.read(rows.data(), rows.size())) {
     excess += more;
     if (excess > 65536) {
-      throw error("PNG that inflates to more than the " + std::to_string(png_size(head)) + " bytes that its header, " +
-                  size_text(head.width, head.height) + " px, can need (damaged or hostile?); write the file again" + or_leave_it_out);
+      throw error("PNG that inflates to more than the " + std::to_string(png_size(head)) +
+                  " bytes that its header, " + size_text(head.width, head.height) +
+                  " px, can need (damaged or hostile?); write the file again" + or_leave_it_out);
     }
   }
 }

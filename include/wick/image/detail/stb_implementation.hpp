@@ -104,8 +104,8 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
   return pixels;
 }
 
-std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels, int& width,
-                            int& height, const char*& why, bool cleared) noexcept {
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
+                            int& width, int& height, const char*& why, bool cleared) noexcept {
   stb_memory_is_cleared = cleared;
   stbi__context context{};
   stbi__start_mem(&context, reinterpret_cast<const stbi_uc*>(encoded), size);
