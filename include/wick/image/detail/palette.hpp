@@ -43,13 +43,27 @@ class picked_levels {
   }
 
   void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto& color = levels_[numbers[i]];
-      for (int c = 0; c < channels_; ++c) *out++ = color[static_cast<std::size_t>(c)];
+    switch (channels_) {
+      case 1:
+        return write_each<1>(numbers, count, out);
+      case 2:
+        return write_each<2>(numbers, count, out);
+      case 3:
+        return write_each<3>(numbers, count, out);
+      default:
+        return write_each<4>(numbers, count, out);
     }
   }
 
  private:
+  template <std::size_t Channels>
+  void write_each(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    for (std::size_t i = 0; i < count; ++i, out += Channels) {
+      const auto& color = levels_[numbers[i]];
+      for (std::size_t c = 0; c < Channels; ++c) out[c] = color[c];
+    }
+  }
+
   int channels_;
   std::array<std::array<std::uint8_t, 4>, 256> levels_{};
 };

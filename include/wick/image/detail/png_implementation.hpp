@@ -160,35 +160,54 @@ class png_data {
   bool ended_ = false;
 };
 
+/// Undoes the filters that look at the pixel to the left, of Step bytes, which stay in registers so.
+template <unsigned filter, std::size_t Step>
+inline void unfilter_png_row(std::uint8_t* row, const std::uint8_t* above, std::size_t size) noexcept {
+  std::array<int, Step> left{}, corner{};  // a row is whole pixels
+  for (std::size_t i = 0; i + Step <= size; i += Step) {
+    for (std::size_t k = 0; k < Step; ++k) {
+      const int a = left[k], b = above[i + k], c = corner[k];
+      int guess = a;
+      if constexpr (filter == 3) guess = (a + b) / 2;
+      if constexpr (filter == 4) {
+        const int to_a = std::abs(b - c), to_b = std::abs(a - c), to_c = std::abs(a + b - 2 * c);
+        guess = to_b < to_a ? b : a;
+        if (to_c < std::min(to_a, to_b)) guess = c;
+      }
+      corner[k] = b;
+      left[k] = row[i + k] = static_cast<std::uint8_t>(row[i + k] + guess);
+    }
+  }
+}
+
 /// Undoes a row's filter in place. `step` bytes are a pixel, at least one; `above` is the row before, undone.
 inline void unfilter_png_row(unsigned filter, std::uint8_t* row, const std::uint8_t* above, std::size_t size,
                              std::size_t step) {
-  const auto add = [](std::uint8_t& to, int v) { to = static_cast<std::uint8_t>(to + v); };
-  const std::size_t first = std::min(step, size);
-  switch (filter) {
-    case 0:
-      return;
-    case 1:
-      for (std::size_t i = step; i < size; ++i) add(row[i], row[i - step]);
-      return;
-    case 2:
-      for (std::size_t i = 0; i < size; ++i) add(row[i], above[i]);
-      return;
-    case 3:
-      for (std::size_t i = 0; i < first; ++i) add(row[i], above[i] / 2);
-      for (std::size_t i = step; i < size; ++i) add(row[i], (row[i - step] + above[i]) / 2);
-      return;
-    case 4:
-      for (std::size_t i = 0; i < first; ++i) add(row[i], above[i]);
-      for (std::size_t i = step; i < size; ++i) {
-        const int a = row[i - step], b = above[i], c = above[i - step];
-        const int to_a = std::abs(b - c), to_b = std::abs(a - c), to_c = std::abs(a + b - 2 * c);
-        add(row[i], to_a <= to_b && to_a <= to_c ? a : to_b <= to_c ? b : c);
-      }
-      return;
-    default:
-      throw_damaged_png("a row has filter " + std::to_string(filter) + ", which there is not");
+  if (filter > 4) throw_damaged_png("a row has filter " + std::to_string(filter) + ", which there is not");
+  if (filter == 0) return;
+  if (filter == 2) {
+    for (std::size_t i = 0; i < size; ++i) row[i] = static_cast<std::uint8_t>(row[i] + above[i]);
+    return;
   }
+  const auto undo = [&]<unsigned Filter>(std::integral_constant<unsigned, Filter>) {
+    switch (step) {
+      case 1:
+        return unfilter_png_row<Filter, 1>(row, above, size);
+      case 2:
+        return unfilter_png_row<Filter, 2>(row, above, size);
+      case 3:
+        return unfilter_png_row<Filter, 3>(row, above, size);
+      case 4:
+        return unfilter_png_row<Filter, 4>(row, above, size);
+      case 6:
+        return unfilter_png_row<Filter, 6>(row, above, size);
+      default:
+        return unfilter_png_row<Filter, 8>(row, above, size);
+    }
+  };
+  if (filter == 1) undo(std::integral_constant<unsigned, 1>());
+  if (filter == 3) undo(std::integral_constant<unsigned, 3>());
+  if (filter == 4) undo(std::integral_constant<unsigned, 4>());
 }
 
 /// Rows as they are stored become pixels of 8 or 16 bits.
