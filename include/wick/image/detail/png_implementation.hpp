@@ -331,7 +331,7 @@ inline void check_png_size(std::span<const std::byte> encoded, const png_head& h
     throw_damaged_png(std::to_string(compressed) + " compressed bytes can't be " +
                       size_text(head.width, head.height) + " px");
   }
-  if (compressed > 16 * needed + 65536) {
+  if (compressed > 16 * needed + (std::uint64_t{1} << 19)) {
     throw error("PNG of " + std::to_string(compressed) + " compressed bytes for the " +
                 std::to_string(needed) + " that its header, " + size_text(head.width, head.height) +
                 " px, can need (damaged or hostile?); write the file again" + or_leave_it_out);
@@ -377,7 +377,7 @@ inline void read_png(std::span<const std::byte> encoded, const png_head& head, i
   while (const std::size_t more = data.read(rows.data(), rows.size())) {
     excess += more;
     if (excess > 65536) {
-      throw error("PNG that inflates to more than the " + std::to_string(png_size(head)) +
+      throw error("PNG inflates to more than the " + std::to_string(png_size(head)) +
                   " bytes that its header, " + size_text(head.width, head.height) +
                   " px, can need (damaged or hostile?); write the file again" + or_leave_it_out);
     }
