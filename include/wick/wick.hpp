@@ -13,6 +13,8 @@
 #include <wick/torch/transfer.hpp>
 
 #ifdef WICK_IMPLEMENTATION
+#include <wick/image/detail/gif_implementation.hpp>
+#include <wick/image/detail/png_implementation.hpp>
 #include <wick/image/detail/resample_kernels_implementation.hpp>
 #include <wick/image/detail/stb_implementation.hpp>
 #endif

@@ -7193,6 +7193,28 @@ told_failure tell(const failure& f, const Job& job, const std::vector<std::strin
   return out;
 }
 
+/// All that is told of a batch, or (without batch()) of a group of samples.
+template <bool Batched, class Job, class Source, class Plan>
+void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source, const quarantine& bad,
+              const Plan& plan, std::vector<told_failure>& to) {
+  const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
+  for (const failure& f : job.failures) add(f);
+  if (!job.unlisted) return;
+  if constexpr (Batched) {
+    add(*job.unlisted);
+  } else {  // all that are missing without a word
+    for (std::uint64_t slot = 0; slot < job.count; ++slot) {
+      failure f = *job.unlisted;
+      f.slot = slot;
+      f.position = job.first + slot;
+      f.index = plan.index(job.order, f.position);
+      const auto same = [&](const failure& other) { return other.slot == slot; };
+      const bool missing = !job.value || !(*job.value)[slot];
+      if (missing && std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
+    }
+  }
+}
+
 inline sample_error to_exception(const told_failure& f) {
   return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
 }
@@ -7452,15 +7474,15 @@ class prefetch_choice {
     const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
     std::uint64_t now = ticks * parts / count + 1;
     if (before != 0) {
-      if (now > 2 * before) now = 2 * before;  // interrupted
-      now = (7 * before + now) / 8;
+      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come to all of them.
+      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
     }
     each_[which].store(now, std::memory_order_relaxed);
     const std::size_t best = best_.load(std::memory_order_relaxed);
     for (std::size_t other = 0; other < all.size(); ++other) {
       const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
       // A little better is none: the numbers scatter.
-      if (there != 0 && there * 33 < each_[best].load(std::memory_order_relaxed) * 32)
+      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
         best_.store(other, std::memory_order_relaxed);
     }
   }
@@ -10692,25 +10714,7 @@ template <class Source, class... S>
 void loader<pipeline<Source, S...>>::describe(const job_type& job) {
   told_.clear();
   if (job.failures.empty() && !job.unlisted) return;
-  const std::vector<std::string> names = feed_->path().stage_names();
-  const auto add = [&](const detail::failure& f) {
-    told_.push_back(detail::tell(f, job, names, feed_->origin(), feed_->runs().bad));
-  };
-  for (const detail::failure& f : job.failures) add(f);
-  if (!job.unlisted) {
-  } else if constexpr (feed_type::batched) {
-    add(*job.unlisted);
-  } else {  // all that are missing without a word
-    for (std::uint64_t slot = 0; slot < job.count; ++slot) {
-      detail::failure f = *job.unlisted;
-      f.slot = slot;
-      f.position = job.first + slot;
-      f.index = feed_->plan().index(job.order, f.position);
-      const auto same = [&](const detail::failure& other) { return other.slot == slot; };
-      const bool missing = !job.value || !(*job.value)[slot];
-      if (missing && std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
-    }
-  }
+  detail::tell_all<feed_type::batched>(job, feed_->path().stage_names(), feed_->origin(), feed_->runs().bad, feed_->plan(), told_);
   std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
 }
 
@@ -11985,8 +11989,9 @@ struct picture_info {
   std::string_view format;  ///< "JPEG", "PNG", …
   std::int64_t width = 0, height = 0;
   int channels = 3;                ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
-  int bits = 8;                    ///< a channel
+  int bits = 8;                    ///< a channel, as stored
   const codec* decoder = nullptr;  ///< the one that knew the format
+  bool palette = false;            ///< stored are numbers of colors, which decode_request::indexes asks for
 };
 
 /// What a decoder is asked for.
@@ -11994,6 +11999,26 @@ struct decode_request {
   rect wanted;       ///< the part that is needed, in pixels of the encoded picture
   double scale = 1;  ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
   int channels = 3;  ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
+  bool indexes =
+      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of grey
+};
+
+/// Rows of a picture at 16 bits a channel, in its full width.
+struct wide_rows {
+  int width = 0, height = 0, channels = 0;
+  int top = 0;  ///< source row of the first
+  std::vector<std::uint16_t> levels{};
+
+  wide_rows() noexcept = default;
+  wide_rows(int w, int h, int c, int first)
+      : width(w),
+        height(h),
+        channels(c),
+        top(first),
+        levels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h) * static_cast<std::size_t>(c)) {}
+  const std::uint16_t* row(int y) const noexcept {
+    return levels.data() + std::ptrdiff_t{y - top} * width * channels;
+  }
 };
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
@@ -12019,6 +12044,10 @@ struct codec {
   /// there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
   void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request,
                       row_sink& sink) = nullptr;
+  /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
+  /// has none. \throws wick::error when the data is damaged
+  wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
+                           const decode_request& request) = nullptr;
   /// What the report should say about this decoder, empty when there is nothing; may be null.
   std::string (*note)() = nullptr;
 };
@@ -12094,193 +12123,10 @@ inline void check_size(const picture_info& info, std::int64_t max_pixels) {
 
 }  // namespace wick
 
-// ==== wick/image/pixel_ops.hpp
+// ==== wick/image/detail/wide_resample.hpp
 /// \file
-/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
-/// with mean and deviation taken out. The last things done to a picture before it is batched.
-
-namespace wick {
-
-/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
-/// is.
-struct pixel_op {
-  enum class kind : std::uint8_t {
-    brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
-    contrast,    ///< blend with the mean of the grey picture; value ≥ 0
-    saturation,  ///< blend with the grey picture; value ≥ 0
-    hue,         ///< turn the colour circle; value in [-0.5, 0.5] of a turn
-    grey,        ///< all three colours become the grey picture
-  };
-  kind what = kind::brightness;
-  float value = 1;
-
-  /// Whether a pixel's result depends on that pixel alone.
-  bool pointwise() const noexcept { return what != kind::contrast; }
-};
-
-namespace detail {
-
-/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
-inline std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
-  return static_cast<std::uint8_t>(0.2989f * static_cast<float>(r) + 0.587f * static_cast<float>(g) +
-                                   0.114f * static_cast<float>(b));
-}
-
-/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
-inline std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
-  return static_cast<std::uint8_t>(
-      std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
-}
-
-template <class F>
-inline void for_each_pixel(const picture_target& p, F f) {
-  for (int y = 0; y < p.height; ++y) {
-    std::uint8_t* pixel = p.data + y * p.row;
-    for (int x = 0; x < p.width; ++x, pixel += p.step) f(pixel);
-  }
-}
-
-inline void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
-  if (p.channels >= 3) {
-    for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = level[v[0]];
-      v[p.plane] = level[v[p.plane]];
-      v[2 * p.plane] = level[v[2 * p.plane]];
-    });
-  } else {
-    for_each_pixel(p, [&](std::uint8_t* v) { v[0] = level[v[0]]; });
-  }
-}
-
-inline float mean_luma(const picture_target& p) {
-  std::uint64_t sum = 0;
-  if (p.channels >= 3) {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma(v[0], v[p.plane], v[2 * p.plane]); });
-  } else {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += v[0]; });
-  }
-  return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
-}
-
-/// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
-/// that one division a pixel is left.
-inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8,
-                                            float turn) noexcept {
-  const int high8 = std::max({r8, g8, b8}), low8 = std::min({r8, g8, b8});
-  if (high8 == low8) return {r8, g8, b8};
-  const auto high = static_cast<float>(high8), range = static_cast<float>(high8 - low8);
-  const float sextant = high8 == r8   ? static_cast<float>(g8 - b8) / range
-                        : high8 == g8 ? static_cast<float>(b8 - r8) / range + 2.0f
-                                      : static_cast<float>(r8 - g8) / range + 4.0f;
-  const float hue = sextant + 6.0f * turn + 12.0f;  // above 0, so that a cast cuts off downwards
-  const int whole = static_cast<int>(hue);
-  const float part = hue - static_cast<float>(whole);
-  constexpr float to_level =
-      (255.0f + 1.0f - 1e-3f) / 255.0f;  // convert_image_dtype's rule for whole numbers
-  const auto top = static_cast<std::uint8_t>(high * to_level),
-             bottom = static_cast<std::uint8_t>(static_cast<float>(low8) * to_level);
-  const auto falling = static_cast<std::uint8_t>((high - range * part) * to_level);
-  const auto rising = static_cast<std::uint8_t>((high - range * (1.0f - part)) * to_level);
-  switch (whole % 6) {
-    case 0:
-      return {top, rising, bottom};
-    case 1:
-      return {falling, top, bottom};
-    case 2:
-      return {bottom, top, rising};
-    case 3:
-      return {bottom, falling, top};
-    case 4:
-      return {rising, bottom, top};
-    default:
-      return {top, bottom, falling};
-  }
-}
-
-}  // namespace detail
-
-/// Carries out one operation on the pixels at `p`.
-inline void apply(const pixel_op& op, const picture_target& p) {
-  using kind = pixel_op::kind;
-  const float value = op.value;
-  const std::ptrdiff_t plane = p.plane;
-  if (op.what == kind::brightness || op.what == kind::contrast) {
-    const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
-    std::array<std::uint8_t, 256> level;
-    for (std::size_t i = 0; i < level.size(); ++i)
-      level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
-    return detail::map_levels(p, level);
-  }
-  if (p.channels < 3) return;  // grey has neither saturation nor hue
-  if (op.what == kind::hue) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
-      v[0] = turned[0];
-      v[plane] = turned[1];
-      v[2 * plane] = turned[2];
-    });
-  } else if (op.what == kind::saturation) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const float grey = detail::luma(v[0], v[plane], v[2 * plane]);
-      v[0] = detail::blend(value, v[0], grey);
-      v[plane] = detail::blend(value, v[plane], grey);
-      v[2 * plane] = detail::blend(value, v[2 * plane], grey);
-    });
-  } else {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = v[plane] = v[2 * plane] = detail::luma(v[0], v[plane], v[2 * plane]);
-    });
-  }
-}
-
-/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
-/// normalisation.
-struct normalization {
-  std::array<float, 4> mean{}, deviation{};
-  int count = 0;
-};
-
-/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
-/// the number of channels is another one
-inline void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
-  const int channels = from.channels();
-  if (by.count != 1 && by.count != channels) {
-    throw error("normalize has " + std::to_string(by.count) + " means, the picture has " +
-                std::to_string(channels) +
-                " channels; give one mean and deviation for each channel, or one for all");
-  }
-  std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
-  for (int c = 0; c < channels; ++c) {
-    const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
-    for (std::size_t i = 0; i < 256; ++i) {
-      level[static_cast<std::size_t>(c)][i] = (static_cast<float>(i) / 255.0f - by.mean[k]) / by.deviation[k];
-    }
-  }
-  float* const out = reinterpret_cast<float*>(to);
-  const std::span<const std::uint8_t> in = from.pixels();
-  const std::size_t n = static_cast<std::size_t>(channels), pixels = in.size() / n;
-  for (std::size_t c = 0; c < n; ++c) {
-    const auto& table = level[c];
-    if (planar) {
-      for (std::size_t i = 0; i < pixels; ++i) out[c * pixels + i] = table[in[i * n + c]];
-    } else {
-      for (std::size_t i = 0; i < pixels; ++i) out[i * n + c] = table[in[i * n + c]];
-    }
-  }
-}
-
-}  // namespace wick
-
-// ==== wick/image/resample.hpp
-/// \file
-/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
-/// straight into the place where they will stay. Its inner loops are compiled once, with the decoder, for
-/// every instruction set, and chosen when the program runs; all give the same bytes.
-
-// ==== wick/image/detail/row_resampler.hpp
-/// \file
-/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
-/// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
+/// Geometry of pictures of 16 bits a channel, by the same tables as that of 8 bits, and how levels are
+/// written as numbers.
 
 // ==== wick/image/detail/axis.hpp
 /// \file
@@ -12513,6 +12359,11 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
 }
 
 }  // namespace wick::detail
+
+// ==== wick/image/detail/row_resampler.hpp
+/// \file
+/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
+/// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
 
 namespace wick::detail {
 
@@ -12766,6 +12617,267 @@ class row_resampler final : public row_sink {
 
 }  // namespace wick::detail
 
+// ==== wick/image/pixel_ops.hpp
+/// \file
+/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
+/// with mean and deviation taken out. The last things done to a picture before it is batched.
+
+namespace wick {
+
+/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
+/// is.
+struct pixel_op {
+  enum class kind : std::uint8_t {
+    brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
+    contrast,    ///< blend with the mean of the grey picture; value ≥ 0
+    saturation,  ///< blend with the grey picture; value ≥ 0
+    hue,         ///< turn the colour circle; value in [-0.5, 0.5] of a turn
+    grey,        ///< all three colours become the grey picture
+  };
+  kind what = kind::brightness;
+  float value = 1;
+
+  /// Whether a pixel's result depends on that pixel alone.
+  bool pointwise() const noexcept { return what != kind::contrast; }
+};
+
+namespace detail {
+
+/// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
+inline std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
+  return static_cast<std::uint8_t>(0.2989f * static_cast<float>(r) + 0.587f * static_cast<float>(g) +
+                                   0.114f * static_cast<float>(b));
+}
+
+/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
+inline std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
+  return static_cast<std::uint8_t>(
+      std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
+}
+
+template <class F>
+inline void for_each_pixel(const picture_target& p, F f) {
+  for (int y = 0; y < p.height; ++y) {
+    std::uint8_t* pixel = p.data + y * p.row;
+    for (int x = 0; x < p.width; ++x, pixel += p.step) f(pixel);
+  }
+}
+
+inline void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
+  if (p.channels >= 3) {
+    for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = level[v[0]];
+      v[p.plane] = level[v[p.plane]];
+      v[2 * p.plane] = level[v[2 * p.plane]];
+    });
+  } else {
+    for_each_pixel(p, [&](std::uint8_t* v) { v[0] = level[v[0]]; });
+  }
+}
+
+inline float mean_luma(const picture_target& p) {
+  std::uint64_t sum = 0;
+  if (p.channels >= 3) {
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma(v[0], v[p.plane], v[2 * p.plane]); });
+  } else {
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += v[0]; });
+  }
+  return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
+}
+
+/// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
+/// that one division a pixel is left.
+inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8,
+                                            float turn) noexcept {
+  const int high8 = std::max({r8, g8, b8}), low8 = std::min({r8, g8, b8});
+  if (high8 == low8) return {r8, g8, b8};
+  const auto high = static_cast<float>(high8), range = static_cast<float>(high8 - low8);
+  const float sextant = high8 == r8   ? static_cast<float>(g8 - b8) / range
+                        : high8 == g8 ? static_cast<float>(b8 - r8) / range + 2.0f
+                                      : static_cast<float>(r8 - g8) / range + 4.0f;
+  const float hue = sextant + 6.0f * turn + 12.0f;  // above 0, so that a cast cuts off downwards
+  const int whole = static_cast<int>(hue);
+  const float part = hue - static_cast<float>(whole);
+  constexpr float to_level =
+      (255.0f + 1.0f - 1e-3f) / 255.0f;  // convert_image_dtype's rule for whole numbers
+  const auto top = static_cast<std::uint8_t>(high * to_level),
+             bottom = static_cast<std::uint8_t>(static_cast<float>(low8) * to_level);
+  const auto falling = static_cast<std::uint8_t>((high - range * part) * to_level);
+  const auto rising = static_cast<std::uint8_t>((high - range * (1.0f - part)) * to_level);
+  switch (whole % 6) {
+    case 0:
+      return {top, rising, bottom};
+    case 1:
+      return {falling, top, bottom};
+    case 2:
+      return {bottom, top, rising};
+    case 3:
+      return {bottom, falling, top};
+    case 4:
+      return {rising, bottom, top};
+    default:
+      return {top, bottom, falling};
+  }
+}
+
+}  // namespace detail
+
+/// Carries out one operation on the pixels at `p`.
+inline void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  const float value = op.value;
+  const std::ptrdiff_t plane = p.plane;
+  if (op.what == kind::brightness || op.what == kind::contrast) {
+    const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
+    std::array<std::uint8_t, 256> level;
+    for (std::size_t i = 0; i < level.size(); ++i)
+      level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
+    return detail::map_levels(p, level);
+  }
+  if (p.channels < 3) return;  // grey has neither saturation nor hue
+  if (op.what == kind::hue) {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
+      v[0] = turned[0];
+      v[plane] = turned[1];
+      v[2 * plane] = turned[2];
+    });
+  } else if (op.what == kind::saturation) {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      const float grey = detail::luma(v[0], v[plane], v[2 * plane]);
+      v[0] = detail::blend(value, v[0], grey);
+      v[plane] = detail::blend(value, v[plane], grey);
+      v[2 * plane] = detail::blend(value, v[2 * plane], grey);
+    });
+  } else {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = v[plane] = v[2 * plane] = detail::luma(v[0], v[plane], v[2 * plane]);
+    });
+  }
+}
+
+/// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
+/// normalisation.
+struct normalization {
+  std::array<float, 4> mean{}, deviation{};
+  int count = 0;
+};
+
+namespace detail {
+
+/// \throws wick::error unless there is one mean, or one for each channel
+inline void require_channels(const normalization& by, int channels) {
+  if (by.count == 1 || by.count == channels) return;
+  throw error("normalize has " + std::to_string(by.count) + " means, the picture has " +
+              std::to_string(channels) +
+              " channels; give one mean and deviation for each channel, or one for all");
+}
+
+}  // namespace detail
+
+/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
+/// the number of channels is another one
+inline void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
+  const int channels = from.channels();
+  detail::require_channels(by, channels);
+  std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
+  for (int c = 0; c < channels; ++c) {
+    const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
+    for (std::size_t i = 0; i < 256; ++i) {
+      level[static_cast<std::size_t>(c)][i] = (static_cast<float>(i) / 255.0f - by.mean[k]) / by.deviation[k];
+    }
+  }
+  float* const out = reinterpret_cast<float*>(to);
+  const std::span<const std::uint8_t> in = from.pixels();
+  const std::size_t n = static_cast<std::size_t>(channels), pixels = in.size() / n;
+  for (std::size_t c = 0; c < n; ++c) {
+    const auto& table = level[c];
+    if (planar) {
+      for (std::size_t i = 0; i < pixels; ++i) out[c * pixels + i] = table[in[i * n + c]];
+    } else {
+      for (std::size_t i = 0; i < pixels; ++i) out[i * n + c] = table[in[i * n + c]];
+    }
+  }
+}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Carries out the axis tables in `scratch`. The sums are exact, and rounded once: at most 2 levels from what
+/// weights without a fixed point would give.
+inline wide_rows resample_wide(const wide_rows& from, const resample_scratch& scratch) {
+  const axis &columns = scratch.columns, &rows = scratch.rows;
+  const int n = from.channels;
+  wide_rows out(columns.size(), rows.size(), n, 0);
+  std::uint16_t* to = out.levels.data();
+  if (columns.copies() && rows.copies()) {
+    for (int y = 0; y < rows.size(); ++y) {
+      const std::uint16_t* const in = from.row(rows.first(y));
+      for (int x = 0; x < columns.size(); ++x, to += n)
+        std::copy_n(in + std::ptrdiff_t{columns.first(x)} * n, n, to);
+    }
+    return out;
+  }
+  // 16 bits of level and 14 of each weight; bicubic ones sum up to less than 1.5, without their signs to less
+  // than 2.
+  const std::size_t begin = static_cast<std::size_t>(columns.low()) * static_cast<std::size_t>(n),
+                    end = static_cast<std::size_t>(columns.high()) * static_cast<std::size_t>(n);
+  std::vector<std::int32_t> line(end - begin);
+  for (int y = 0; y < rows.size(); ++y) {
+    std::fill(line.begin(), line.end(), 0);
+    for (int k = 0; k < rows.count(y); ++k) {
+      const std::uint16_t* const in = from.row(rows.first(y) + k) + begin;
+      const std::int32_t weight = rows.weights(y)[k];
+      for (std::size_t i = 0; i < line.size(); ++i) line[i] += in[i] * weight;
+    }
+    for (int x = 0; x < columns.size(); ++x) {
+      const std::int16_t* const weights = columns.weights(x);
+      const std::int32_t* const in =
+          line.data() + static_cast<std::size_t>(columns.first(x)) * static_cast<std::size_t>(n) - begin;
+      for (int c = 0; c < n; ++c) {
+        std::int64_t sum = std::int64_t{1} << (2 * weight_bits - 1);
+        for (int k = 0; k < columns.count(x); ++k) sum += std::int64_t{in[k * n + c]} * weights[k];
+        *to++ = static_cast<std::uint16_t>(std::clamp<std::int64_t>(sum >> (2 * weight_bits), 0, 65535));
+      }
+    }
+  }
+  return out;
+}
+
+/// Levels, up to `most`, as int32 as they are, or as float32 in [0, 1] and then normalized. Planar or
+/// interleaved. \throws wick::error when there are not as many means as channels
+template <class Level>
+inline void write_numbers(const Level* levels, std::size_t pixels, int channels, float most, dtype type,
+                          const normalization& by, const slot& to) {
+  if (by.count > 1) require_channels(by, channels);
+  const auto n = static_cast<std::size_t>(channels);
+  for (std::size_t c = 0; c < n; ++c) {
+    const std::size_t k = by.count > 1 ? c : 0;
+    const float mean = by.count != 0 ? by.mean[k] : 0.0f, deviation = by.count != 0 ? by.deviation[k] : 1.0f;
+    const std::size_t step = to.planar ? 1 : n;
+    std::byte* out = to.data + 4 * (to.planar ? c * pixels : c);
+    for (std::size_t i = 0; i < pixels; ++i, out += 4 * step) {
+      const Level level = levels[i * n + c];
+      if (type == dtype::int32) {
+        const std::int32_t number = level;
+        std::memcpy(out, &number, 4);
+      } else {
+        const float number = (static_cast<float>(level) / most - mean) / deviation;
+        std::memcpy(out, &number, 4);
+      }
+    }
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/resample.hpp
+/// \file
+/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
+/// straight into the place where they will stay. Its inner loops are compiled once, with the decoder, for
+/// every instruction set, and chosen when the program runs; all give the same bytes.
+
 namespace wick {
 
 /// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
@@ -12792,6 +12904,13 @@ inline image resample(const picture_view& from, const plan& p) {
 
 namespace wick {
 
+/// In what numbers a picture comes out.
+struct pixel_numbers {
+  dtype type = dtype::uint8;  ///< int32: levels as they are; float32: in [0, 1]
+  bool wide = false;          ///< levels of 16 bits, which the decoder must have
+  bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
+};
+
 /// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are
 /// called in, the pixels are those of doing each at once: what does not commute is carried out first.
 class lazy_image {
@@ -12801,10 +12920,12 @@ class lazy_image {
   lazy_image() noexcept = default;
   /// An encoded picture whose header was read; it will come out with `channels` channels. When it
   /// is `exact`, the decoder may not deliver it smaller than it is.
-  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false) noexcept
+  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
+             const pixel_numbers& as = {}) noexcept
       : encoded_(std::move(encoded)),
         info_(info),
         exact_(exact),
+        as_(as),
         channels_(channels),
         out_channels_(channels),
         plan_(plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
@@ -12825,11 +12946,17 @@ class lazy_image {
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const rect& part) {
-    if (!pointwise()) materialise();
+    if (!pointwise_) materialise();
     compose_crop(plan_, part);
   }
-  /// \throws wick::error when a side is less than 1
+  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear) {
+    if (as_.indexes && filter != interpolation::nearest &&
+        (width != this->width() || height != this->height())) {
+      throw error(
+          "a resize that blends would make numbers of classes which the mask does not have; give it "
+          ".filter = wick::interpolation::nearest");
+    }
     if (op_count_ != 0 && (width != this->width() || height != this->height())) materialise();
     if (compose_resize(plan_, width, height, filter)) return;
     materialise();
@@ -12841,11 +12968,14 @@ class lazy_image {
   /// Adds a colour operation. \throws wick::error after normalize
   void apply(const pixel_op& op) {
     refuse_normalized("colour operations");
+    refuse_numbers("colour operations");
     if (op_count_ == ops_.size() || out_channels_ != channels_) materialise();
     ops_[op_count_++] = op;
+    pointwise_ = pointwise_ && op.pointwise();
   }
   /// Grey, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
   void make_grey(int channels) {
+    refuse_numbers("grayscale");
     if (out_channels_ >= 3) apply({pixel_op::kind::grey});
     out_channels_ = channels;
   }
@@ -12853,17 +12983,25 @@ class lazy_image {
   /// \throws wick::error when that was said already
   void normalize(const normalization& by) {
     refuse_normalized("a second normalize");
+    if (as_.indexes || as_.type == dtype::int32) {
+      throw error("normalize gives float32, and the picture is to be " + std::string(name_of(as_.type)) +
+                  (as_.indexes
+                       ? " numbers of classes; leave normalize out"
+                       : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
+    }
     normal_ = by;
   }
 
-  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised:
-  /// float32 has no place in an image
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised or of
+  /// 16 bits: neither has a place in an image
   image pixels() const& {
     refuse_normalized("pixels as wick::image");
+    refuse_wide("pixels as wick::image");
     return render();
   }
   image pixels() && {
     refuse_normalized("pixels as wick::image");
+    refuse_wide("pixels as wick::image");
     if (untouched()) return std::move(decoded_);
     image out = render();
     encoded_ = {};  // not needed any more
@@ -12871,17 +13009,38 @@ class lazy_image {
   }
   /// What this stands for: a pipeline that ends without batch(), and group(), give that.
   using materialized_type = image;
-  image materialize() && { return std::move(*this).pixels(); }
+  image materialize() && {
+    if (as_.type != dtype::uint8) {
+      throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
+                  std::string(name_of(as_.type)) +
+                  ": that goes with batch() alone; leave .type out, or write batch()");
+    }
+    return std::move(*this).pixels();
+  }
   /// So that a user's stage may simply take a wick::image.
-  operator image() && { return std::move(*this).pixels(); }
+  operator image() && { return std::move(*this).materialize(); }
+  /// Other pixels in place of these, which come out in the same numbers.
+  void replace_pixels(image pixels) {
+    const pixel_numbers as = as_;
+    *this = lazy_image(std::move(pixels));
+    as_ = as;
+  }
 
   /// [H, W, C].
   wick::shape extents() const { return {height(), width(), channels()}; }
-  dtype type() const noexcept { return normalized() ? dtype::float32 : dtype::uint8; }
+  dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
   /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for
   /// damaged data
   void write_to(slot to) const {
-    if (normalized()) {
+    if (as_.wide) {
+      const wide_rows out = render_wide();
+      detail::write_numbers(out.levels.data(), out.levels.size() / static_cast<std::size_t>(channels_),
+                            channels_, 65535.0f, type(), normal_, to);
+    } else if (as_.type != dtype::uint8 && !normalized()) {
+      const image out = render();
+      detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
+                            out.channels(), 255.0f, type(), normal_, to);
+    } else if (normalized()) {
       write_normalized(render(), normal_, to.data, to.planar);
     } else if (out_channels_ != channels_) {
       render().write_to(to);
@@ -12896,11 +13055,18 @@ class lazy_image {
     return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
            plan_ == plan::whole(decoded_.width(), decoded_.height());
   }
-  bool pointwise() const noexcept {
-    for (std::size_t i = 0; i < op_count_; ++i) {
-      if (!ops_[i].pointwise()) return false;
+  void refuse_wide(const char* what) const {
+    if (as_.wide) {
+      throw error(std::string(what) +
+                  " of a picture of 16 bits a channel, which goes with crop, resize, flip and batch() "
+                  "alone; write wick::decode({.reduce_16_bits = true}) and no .type for 8 bits");
     }
-    return true;
+  }
+  void refuse_numbers(const char* what) const {
+    refuse_wide(what);
+    if (as_.indexes)
+      throw error(std::string(what) +
+                  " on numbers of classes, which are no levels; leave them out for masks");
   }
   void refuse_normalized(const char* what) const {
     if (normalized()) {
@@ -12927,7 +13093,7 @@ class lazy_image {
       part.width = right - part.x;
       part.height = bottom - part.y;
     }
-    return {part, scale, channels_};
+    return {part, scale, channels_, as_.indexes};
   }
   /// Geometry and colour, in the channels the decoder gives.
   void render_to(const picture_target& to) const {
@@ -12980,7 +13146,8 @@ class lazy_image {
     detail::resample(got.pixels.view(), 0, 0, scratch, to);
   }
   decoded_picture decode(const rect& part, double scale) const {
-    decoded_picture got = info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_});
+    decoded_picture got =
+        info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_, as_.indexes});
     const image& p = got.pixels;
     const auto covers = [&](int from, int size, int start, int extent) {
       return start <= from && start + extent / got.scale > from + size - 0.5;
@@ -12991,6 +13158,30 @@ class lazy_image {
                   " gave less of the picture than it was asked for; report it to the codec's author");
     }
     return got;
+  }
+  /// The geometry of a picture of 16 bits.
+  wide_rows render_wide() const {
+    phase_timer timer(phase::resize);
+    detail::resample_lease lease;
+    detail::resample_scratch& scratch = *lease;
+    detail::build_axes(plan_, 1.0, 0, 0, scratch);
+    if (encoded_.empty()) return detail::resample_wide(wide_, scratch);
+    timer.next(phase::decode);
+    const int low = scratch.rows.low(), high = scratch.rows.high();
+    wide_rows got;
+    try {
+      got = info_.decoder->decode_wide(encoded_.span(), info_,
+                                       {{0, low, static_cast<int>(info_.width), high - low}, 1.0, channels_});
+    } catch (const error& e) {
+      throw late_error("decode", e.what());
+    }
+    if (got.channels != channels_ || got.width != info_.width || got.top > low ||
+        got.top + got.height < high) {
+      throw error(std::string(info_.decoder->name) +
+                  " gave less of the picture than it was asked for; report it to the codec's author");
+    }
+    timer.next(phase::resize);
+    return detail::resample_wide(got, scratch);
   }
   /// All of it but the normalisation.
   image render() const {
@@ -13008,22 +13199,33 @@ class lazy_image {
     return changed;
   }
   void materialise() {
+    if (as_.wide) {
+      wide_ = render_wide();
+      encoded_ = {};
+      plan_ = plan::whole(wide_.width, wide_.height);
+      return;
+    }
     decoded_ = render();
     encoded_ = {};
     op_count_ = 0;
+    pointwise_ = true;
     channels_ = out_channels_;
     plan_ = plan::whole(decoded_.width(), decoded_.height());
   }
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
+  wide_rows wide_;  // in place of decoded_ when that is what they are
   picture_info info_;
   bool exact_ = false;
+  pixel_numbers as_;
   int channels_ = 0;      // while geometry and colour are worked on
   int out_channels_ = 0;  // when all is done
   plan plan_;
   std::array<pixel_op, 6> ops_{};
   std::size_t op_count_ = 0;
+  bool pointwise_ =
+      true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
   normalization normal_;
 };
 
@@ -13264,7 +13466,8 @@ class pad_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
-    return pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode);
+    picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode));
+    return picture;
   }
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.mode);
@@ -13347,7 +13550,7 @@ class random_crop_stage {
       if (down > 0) around.top += down, around.bottom += down;
     }
     if (!around.empty())
-      picture = pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode);
+      picture.replace_pixels(pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode));
     rect part{0, 0, width_, height_};
     if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
@@ -13602,6 +13805,8 @@ class jpeg_markers {
   std::size_t payload_size() const noexcept { return length_ - 2; }
   /// Whether the file ended within a marker's parameters.
   bool ended_inside() const noexcept { return inside_; }
+  /// How many restart markers the last scan had; known when its next marker is.
+  std::uint64_t restarts() const noexcept { return restarts_; }
 
  private:
   unsigned stop() noexcept {
@@ -13609,18 +13814,22 @@ class jpeg_markers {
     return marker_ = none;
   }
   void skip_scan() noexcept {
+    restarts_ = 0;
     while (at_ < data_.size()) {
       const void* const found = std::memchr(data_.data() + at_, 0xFF, data_.size() - at_);
       at_ = found == nullptr ? data_.size()
                              : static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
       const std::uint32_t code = byte_at(data_, at_ + 1);
-      if (code != 0 && !(code >= 0xD0 && code <= 0xD7)) return;
-      at_ += 2;
+      const bool restart = code >= 0xD0 && code <= 0xD7, fill = code == 0xFF;
+      if (code != 0 && !restart && !fill) return;
+      restarts_ += restart ? 1 : 0;
+      at_ += fill ? 1 : 2;
     }
   }
 
   std::span<const std::byte> data_;
   std::size_t at_ = 0, payload_ = 0, length_ = 2;
+  std::uint64_t restarts_ = 0;
   unsigned marker_ = none;
   bool inside_ = false;
 };
@@ -13789,12 +13998,62 @@ inline image transposed(const image& from) {
 
 // ==== wick/image/stb.hpp
 /// \file
-/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is
-/// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
+/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
+/// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
+/// included here.
 
 // ==== wick/image/detail/bmp_gif_header.hpp
 /// \file
 /// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
+
+// ==== wick/image/detail/gif_frame.hpp
+/// \file
+/// Where the first frame of a GIF is, in the file and in the picture. CompuServe, "Graphics Interchange
+/// Format", 89a.
+
+namespace wick::detail {
+
+/// Where the first frame lies in the file, and in the picture.
+struct gif_frame {
+  int left = 0, top = 0, width = 0, height = 0;
+  bool interlaced = false;
+  int transparent = -1;     // a number that no color stands for
+  std::size_t palette = 0;  // where it starts; 0: levels of grey
+  std::size_t colors = 0;   // in the palette
+  std::size_t codes = 0;    // where the length of the first codes is said
+};
+
+/// False when the file ends before it.
+inline bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out) {
+  const auto table = [&](std::uint32_t flags, std::size_t at) {
+    const std::size_t colors = (flags & 0x80) != 0 ? std::size_t{2} << (flags & 7) : 0;
+    if (colors != 0) out.palette = at, out.colors = colors;
+    return 3 * colors;
+  };
+  std::size_t at = 13 + table(byte_at(encoded, 10), 13);
+  while (at < encoded.size()) {
+    if (byte_at(encoded, at) == 0x2C) {
+      out.left = static_cast<int>(little16(encoded, at + 1));
+      out.top = static_cast<int>(little16(encoded, at + 3));
+      out.width = static_cast<int>(little16(encoded, at + 5));
+      out.height = static_cast<int>(little16(encoded, at + 7));
+      const std::uint32_t flags = byte_at(encoded, at + 9);
+      out.interlaced = (flags & 0x40) != 0;
+      out.codes = at + 10 + table(flags, at + 10);
+      return out.codes < encoded.size();
+    }
+    if (byte_at(encoded, at) != 0x21) return false;  // check_gif_complete says so
+    const bool control = byte_at(encoded, at + 1) == 0xF9 && byte_at(encoded, at + 2) >= 4;
+    if (control && (byte_at(encoded, at + 3) & 1) != 0)
+      out.transparent = static_cast<int>(byte_at(encoded, at + 6));
+    at += 2;
+    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
+    ++at;
+  }
+  return false;
+}
+
+}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -13847,6 +14106,12 @@ inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
   info.width = little16(encoded, 6);
   info.height = little16(encoded, 8);
   info.channels = 3;
+  info.palette = true;
+  gif_frame first;  // a picture that is too small for it is taken to be larger, as Pillow does it
+  if (find_gif_frame(encoded, first)) {
+    info.width = std::max<std::int64_t>(info.width, first.left + first.width);
+    info.height = std::max<std::int64_t>(info.height, first.top + first.height);
+  }
   return true;
 }
 
@@ -13879,167 +14144,322 @@ inline void check_gif_complete(std::span<const std::byte> encoded) {
 
 // ==== wick/image/detail/decode_limits.hpp
 /// \file
-/// What a header lets the decoding of its picture take. stb_image itself goes on for as long as the data
-/// does: inflates gigabytes for 8 x 8 pixels, or writes a pixel of a GIF a billion times.
+/// What a header lets stb_image take for the decoding of its picture.
 
 namespace wick::detail {
 
 /// The most bytes that stb_image gets in one piece. Beyond that it is told that there is no memory.
-struct stb_limits {
-  static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-  enum class part : std::uint8_t { none, pixels, compressed, inflated };
-
-  std::uint64_t pixels = unlimited;      ///< and tables
-  std::uint64_t compressed = unlimited;  ///< a PNG's IDAT chunks, put together
-  std::uint64_t inflated = unlimited;    ///< what comes out of them
-  part exceeded = part::none;            ///< set when something was refused
+struct stb_limit {
+  std::uint64_t bytes = 0;
+  bool exceeded = false;  ///< set when something was refused
 };
 
-/// Bytes that a PNG's scanlines are after inflation: each begins with the number of its filter, and of an
-/// interlaced picture there are seven smaller ones. ISO/IEC 15948, 7.2 and 8.2.
-inline std::uint64_t png_scanline_bytes(std::span<const std::byte> encoded) noexcept {
-  const std::uint64_t width = big32(encoded, 16), height = big32(encoded, 20);
-  const std::uint32_t color = byte_at(encoded, 25);
-  const std::uint64_t samples = color == 2 ? 3 : color == 4 ? 2 : color == 6 ? 4 : 1;
-  const std::uint64_t pixel_bits = samples * byte_at(encoded, 24);
-  const auto bytes = [&](std::uint64_t w, std::uint64_t h) {
-    return w == 0 ? 0 : h * ((w * pixel_bits + 7) / 8 + 1);
-  };
-  if (byte_at(encoded, 28) == 0) return bytes(width, height);
-  struct pass {
-    std::uint64_t x, y, across, down;
-  };
-  constexpr pass adam7[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
-                            {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
-  std::uint64_t sum = 0;
-  for (const pass& p : adam7) {
-    sum += bytes((width + p.across - 1 - p.x) / p.across, (height + p.down - 1 - p.y) / p.down);
-  }
-  return sum;
-}
-
-/// Deflate needs fewer bytes than there are, or a few more; an encoder that flushes at each row of one pixel
-/// needs five times as many. stb_image doubles what it has, up to twice what it needs.
-inline stb_limits limits_of(std::span<const std::byte> encoded, const picture_info& info) noexcept {
-  constexpr std::uint64_t slack = std::uint64_t{1} << 16;
-  stb_limits out;
-  // Whole units of a JPEG, at most 32 pixels a side; 16-bit samples or coefficients of at most four channels.
+/// Whole units of a JPEG, at most 32 pixels a side; 16-bit samples or coefficients of at most four channels;
+/// and tables.
+inline stb_limit limit_of(const picture_info& info) noexcept {
   const auto width = static_cast<std::uint64_t>(info.width), height = static_cast<std::uint64_t>(info.height);
-  out.pixels = (width + 31) * (height + 31) * 8 + (slack << 4);
-  if (info.format == "PNG") {
-    const std::uint64_t needed = png_scanline_bytes(encoded);
-    out.inflated = std::max(2 * needed, slack);
-    out.compressed = 2 * (16 * needed + slack);
-  }
-  return out;
+  return {(width + 31) * (height + 31) * 8 + (std::uint64_t{1} << 20)};
 }
 
-[[noreturn]] inline void throw_over_limit(std::span<const std::byte> encoded, const picture_info& info,
-                                          const stb_limits& limits) {
-  const std::string size = size_text(info.width, info.height) + " px";
-  std::string what;
-  switch (limits.exceeded) {
-    case stb_limits::part::inflated:
-      what = " inflates to more than twice the " + std::to_string(png_scanline_bytes(encoded)) +
-             " bytes that its header can need (" + size + ")";
-      break;
-    case stb_limits::part::compressed:
-      what = " has over " + std::to_string(limits.compressed / 2) + " compressed bytes, and its header (" +
-             size + ") can need no more than " + std::to_string(png_scanline_bytes(encoded)) +
-             " inflated ones";
-      break;
-    default:
-      what = " of " + size + " wants more than " + std::to_string(limits.pixels) +
-             " bytes of memory in one piece";
-  }
-  throw error(std::string(info.format) + what + "; the file is damaged or hostile: write it again" +
+[[noreturn]] inline void throw_over_limit(const picture_info& info, const stb_limit& limit) {
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px wants more than " + std::to_string(limit.bytes) +
+              " bytes of memory in one piece; the file is damaged or hostile: write it again" +
               or_leave_it_out);
 }
 
-/// How many pixels the codes of a GIF's first frame stand for. Each is written, or found to lie outside of
-/// the frame, by its own walk through the table: twelve bits may be a walk of 4,000 steps. Here a code is one
-/// step.
-class gif_frame_codes {
+}  // namespace wick::detail
+
+// ==== wick/image/detail/jpeg_layout.hpp
+/// \file
+/// What a JPEG's markers say about its colors and tables, by libjpeg's rules: for stb_image, which has
+/// others, and takes tables that are missing for zeros.
+
+namespace wick::detail {
+
+/// What the components of a JPEG are. CMYK's are stored inverted, as Adobe does it.
+enum class jpeg_color_model : std::uint8_t { grey, ycc, rgb, cmyk, ycck };
+
+/// The tables and scans of a JPEG that stb_image is to read: whether it would find all that the scans name.
+class jpeg_layout {
  public:
-  explicit gif_frame_codes(std::span<const std::byte> encoded) : data_(encoded) {
-    at_ = 13 + table_bytes(byte_at(data_, 10));
-    while (byte_at(data_, at_) == 0x21) {
-      at_ += 2;
-      while (byte_at(data_, at_) != 0) at_ += 1 + byte_at(data_, at_);
-      ++at_;
+  /// Goes through all markers. \throws wick::error for what stb_image does not read, or would read as other
+  /// pixels
+  explicit jpeg_layout(std::span<const std::byte> encoded) : data_(encoded) {
+    jpeg_markers markers(encoded);
+    for (unsigned marker = markers.next();
+         marker != jpeg_markers::none && marker != jpeg_markers::end_of_image; marker = markers.next()) {
+      if (in_scan_) end_scan(markers);
+      const std::size_t at = markers.payload(), size = markers.payload_size();
+      if (marker == 0xC0 || marker == 0xC1 || marker == 0xC2) frame(marker == 0xC2, at);
+      if (marker == 0xC9 || marker == 0xCA) unsupported("arithmetic coding");
+      if (marker == 0xC4) huffman_tables(at, size);
+      if (marker == 0xDB) quantization_tables(at, size);
+      if (marker == 0xDD) restart_interval_ = big16(data_, at);
+      if (marker == 0xE0 || marker == 0xEE) application(marker, at, size);
+      if (marker == jpeg_markers::start_of_scan) scan(at);
     }
-    if (byte_at(data_, at_) != 0x2C) return;
-    width = little16(data_, at_ + 5);
-    height = little16(data_, at_ + 7);
-    at_ += 10 + table_bytes(byte_at(data_, at_ + 9));
-    count();
+    if (in_scan_) end_scan(markers);
+    for (std::uint32_t c = 0; c < components_; ++c) {
+      if (!component_[c].begun) damaged("no pixels of component " + std::to_string(c + 1));
+    }
   }
 
-  std::uint64_t width = 0, height = 0;  ///< of the frame
-  std::uint64_t pixels = 0;
+  jpeg_color_model colors() const noexcept { return colors_; }
+  /// The file leaves out Huffman tables, as frames of Motion JPEG do, and means those of the standard.
+  bool wants_standard_tables() const noexcept { return wants_standard_tables_; }
 
  private:
-  static constexpr unsigned most_codes = 8192;  // of stb_image's table; others end at 4096
+  struct component {
+    std::uint32_t id = 0, across = 1, down = 1, table = 0;
+    bool begun = false;
+  };
 
-  static std::size_t table_bytes(std::uint32_t flags) noexcept {
-    return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;
+  [[noreturn]] static void unsupported(const std::string& what) {
+    throw error(
+        "JPEG with " + what +
+        ", which stb_image does not read; build with libjpeg-turbo (the feature turbojpeg), or convert it" +
+        or_leave_it_out);
   }
-  /// As stb_image reads them: what it ends at, or refuses, ends this.
-  void count() {
-    const unsigned first_bits = byte_at(data_, at_++);
-    if (first_bits > 12) return;
-    std::array<std::uint16_t, most_codes> length{};
-    const unsigned clear = 1u << first_bits;
-    std::fill_n(length.begin(), clear, std::uint16_t{1});
-    unsigned bits = first_bits + 1, next = clear + 2, previous = most_codes;
-    for (unsigned code = read(bits); code != no_code && code != clear + 1; code = read(bits)) {
-      if (code == clear) {
-        bits = first_bits + 1;
-        next = clear + 2;
-        previous = most_codes;
-        continue;
-      }
-      if (code > next || (code == next && previous == most_codes)) return;
-      if (previous != most_codes) {
-        if (next == most_codes) return;
-        length[next++] = static_cast<std::uint16_t>(length[previous] + 1);
-      }
-      pixels += length[code];
-      if ((next & ((1u << bits) - 1)) == 0 && next < 4096) ++bits;
-      previous = code;
+  [[noreturn]] static void damaged(const std::string& what) {
+    throw error("damaged JPEG: " + what + "; write the file again" + or_leave_it_out);
+  }
+
+  void frame(bool progressive, std::size_t at) {
+    progressive_ = progressive;
+    if (byte_at(data_, at) != 8) {
+      unsupported(std::to_string(byte_at(data_, at)) + " bits a channel");
+    }
+    height_ = big16(data_, at + 1);
+    width_ = big16(data_, at + 3);
+    components_ = std::min(byte_at(data_, at + 5), 4u);
+    if (components_ == 2) unsupported("2 components");
+    for (std::uint32_t c = 0; c < components_; ++c) {
+      const std::size_t k = at + 6 + std::size_t{3} * c;
+      component_[c] = {byte_at(data_, k), std::max(1u, byte_at(data_, k + 1) >> 4),
+                       std::max(1u, byte_at(data_, k + 1) & 15u), byte_at(data_, k + 2) & 3u, false};
     }
   }
-  static constexpr unsigned no_code = most_codes * 2;
-  unsigned read(unsigned bits) noexcept {
-    while (have_ < bits) {
-      if (block_ == 0) block_ = byte_at(data_, at_++);
-      if (block_ == 0) return no_code;
-      --block_;
-      buffer_ |= byte_at(data_, at_++) << have_;
-      have_ += 8;
+  void huffman_tables(std::size_t at, std::size_t size) {
+    for (const std::size_t end = at + size; at < end;) {
+      const std::uint32_t name = byte_at(data_, at);
+      huffman_[name >> 4 & 1] |= 1u << (name & 3);
+      std::size_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(data_, at + i);
+      at += 17 + codes;
     }
-    const unsigned code = buffer_ & ((1u << bits) - 1);
-    buffer_ >>= bits;
-    have_ -= bits;
-    return code;
+  }
+  void quantization_tables(std::size_t at, std::size_t size) {
+    for (const std::size_t end = at + size; at < end;) {
+      const std::uint32_t name = byte_at(data_, at) & 3u;
+      const std::size_t length = byte_at(data_, at) >> 4 != 0 ? 129 : 65;
+      if (end - at < length) return;  // stb_image says so
+      const std::span<const std::byte> now = data_.subspan(at, length);
+      // libjpeg keeps the table that was there when a component's first scan began, stb_image takes the last
+      // one.
+      if (progressive_ && !quantization_[name].empty() && begun(name) &&
+          (now.size() != quantization_[name].size() ||
+           std::memcmp(now.data(), quantization_[name].data(), length) != 0)) {
+        unsupported("quantization tables that change between scans");
+      }
+      quantization_[name] = now;
+      at += length;
+    }
+  }
+  bool begun(std::uint32_t table) const noexcept {
+    for (std::uint32_t c = 0; c < components_; ++c) {
+      if (component_[c].table == table && component_[c].begun) return true;
+    }
+    return false;
+  }
+  void application(unsigned marker, std::size_t at, std::size_t size) noexcept {
+    if (scans_ != 0) return;
+    if (marker == 0xE0 && size >= 14 && starts_with(data_, std::string_view("JFIF\0", 5), at)) jfif_ = true;
+    if (marker == 0xEE && size >= 12 && starts_with(data_, "Adobe", at)) {
+      adobe_ = true;
+      transform_ = byte_at(data_, at + 11);
+    }
+  }
+
+  void scan(std::size_t at) {
+    if (scans_++ == 0) colors_ = choose_colors();
+    in_scan_ = true;
+    const std::uint32_t count = byte_at(data_, at);
+    const std::size_t more = at + 1 + std::size_t{2} * count;
+    const bool first_bits = byte_at(data_, more + 2) >> 4 == 0, levels = byte_at(data_, more) == 0;
+    std::uint64_t units = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t id = byte_at(data_, at + 1 + std::size_t{2} * i),
+                          tables = byte_at(data_, at + 2 + std::size_t{2} * i);
+      std::uint32_t c = 0;
+      while (c < components_ && component_[c].id != id) ++c;
+      if (c == components_)
+        damaged("a scan of a component " + std::to_string(id) + ", which its header does not have");
+      if (quantization_[component_[c].table].empty()) {
+        damaged("no quantization table " + std::to_string(component_[c].table));
+      }
+      component_[c].begun = true;
+      if (!progressive_ || (levels && first_bits)) want_table(0, tables >> 4);
+      if (!progressive_ || !levels) want_table(1, tables & 15u);
+      if (count == 1) units = blocks(component_[c]);
+    }
+    if (count != 1)
+      units = std::uint64_t{ceiling(width_, 8 * greatest(&component::across))} *
+              ceiling(height_, 8 * greatest(&component::down));
+    restarts_ = restart_interval_ == 0 || units == 0 ? 0 : (units - 1) / restart_interval_;
+  }
+  void want_table(std::size_t kind, std::uint32_t name) {
+    if (name < 4 && (huffman_[kind] >> name & 1) != 0) return;
+    if (name > 1 || progressive_) damaged("no Huffman table " + std::to_string(name));
+    wants_standard_tables_ = true;
+  }
+  void end_scan(const jpeg_markers& markers) {
+    in_scan_ = false;
+    if (markers.restarts() < restarts_) {
+      damaged(std::to_string(markers.restarts()) + " restart markers where " + std::to_string(restarts_) +
+              " should be, and stb_image can't go on behind the first that is missing");
+    }
+  }
+
+  std::uint32_t greatest(std::uint32_t component::*factor) const noexcept {
+    std::uint32_t most = 1;
+    for (std::uint32_t c = 0; c < components_; ++c) most = std::max(most, component_[c].*factor);
+    return most;
+  }
+  static std::uint32_t ceiling(std::uint32_t a, std::uint32_t b) noexcept { return (a + b - 1) / b; }
+  std::uint64_t blocks(const component& c) const noexcept {
+    return std::uint64_t{ceiling(ceiling(width_ * c.across, greatest(&component::across)), 8)} *
+           ceiling(ceiling(height_ * c.down, greatest(&component::down)), 8);
+  }
+
+  /// libjpeg's default_decompress_parms (jdapimin.c).
+  jpeg_color_model choose_colors() const noexcept {
+    if (components_ == 1) return jpeg_color_model::grey;
+    if (components_ == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;
+    if (jfif_) return jpeg_color_model::ycc;
+    if (adobe_) return transform_ == 0 ? jpeg_color_model::rgb : jpeg_color_model::ycc;
+    const bool rgb = component_[0].id == 'R' && component_[1].id == 'G' && component_[2].id == 'B';
+    return rgb ? jpeg_color_model::rgb : jpeg_color_model::ycc;
   }
 
   std::span<const std::byte> data_;
-  std::size_t at_ = 0;
-  std::uint32_t buffer_ = 0, have_ = 0, block_ = 0;
+  std::array<component, 4> component_{};
+  std::array<std::span<const std::byte>, 4> quantization_{};
+  std::array<unsigned, 2> huffman_{};  // a bit for each table, of DC and of AC
+  std::uint32_t width_ = 0, height_ = 0, components_ = 0, restart_interval_ = 0, transform_ = 0;
+  std::uint64_t restarts_ = 0;
+  int scans_ = 0;
+  bool progressive_ = false, jfif_ = false, adobe_ = false, in_scan_ = false, wants_standard_tables_ = false;
+  jpeg_color_model colors_ = jpeg_color_model::ycc;
 };
 
-/// \throws wick::error when they are more than twice as many as the frame has
-inline void check_gif_codes(std::span<const std::byte> encoded) {
-  const gif_frame_codes codes(encoded);
-  const std::uint64_t has = codes.width * codes.height;
-  if (codes.pixels <= 2 * has + (1u << 16)) return;
-  throw error("GIF whose first frame is " +
-              size_text(static_cast<std::int64_t>(codes.width), static_cast<std::int64_t>(codes.height)) +
-              " px and has codes for " + std::to_string(codes.pixels) +
-              ", more pixels than it can need; the file is damaged or hostile: write it again" +
-              or_leave_it_out);
+/// ITU-T T.81, K.3 to K.6: tables 0 for brightness, 1 for colors, as a marker segment.
+inline constexpr unsigned char standard_huffman_tables[] = {
+    0xFF, 0xC4, 0x01, 0xA2, 0x00, 0x00, 0x01, 0x05, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x10,
+    0x00, 0x02, 0x01, 0x03, 0x03, 0x02, 0x04, 0x03, 0x05, 0x05, 0x04, 0x04, 0x00, 0x00, 0x01, 0x7D, 0x01,
+    0x02, 0x03, 0x00, 0x04, 0x11, 0x05, 0x12, 0x21, 0x31, 0x41, 0x06, 0x13, 0x51, 0x61, 0x07, 0x22, 0x71,
+    0x14, 0x32, 0x81, 0x91, 0xA1, 0x08, 0x23, 0x42, 0xB1, 0xC1, 0x15, 0x52, 0xD1, 0xF0, 0x24, 0x33, 0x62,
+    0x72, 0x82, 0x09, 0x0A, 0x16, 0x17, 0x18, 0x19, 0x1A, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2A, 0x34, 0x35,
+    0x36, 0x37, 0x38, 0x39, 0x3A, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49, 0x4A, 0x53, 0x54, 0x55, 0x56,
+    0x57, 0x58, 0x59, 0x5A, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6A, 0x73, 0x74, 0x75, 0x76, 0x77,
+    0x78, 0x79, 0x7A, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97,
+    0x98, 0x99, 0x9A, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xAA, 0xB2, 0xB3, 0xB4, 0xB5, 0xB6,
+    0xB7, 0xB8, 0xB9, 0xBA, 0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xCA, 0xD2, 0xD3, 0xD4, 0xD5,
+    0xD6, 0xD7, 0xD8, 0xD9, 0xDA, 0xE1, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7, 0xE8, 0xE9, 0xEA, 0xF1, 0xF2,
+    0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0xFA, 0x01, 0x00, 0x03, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01,
+    0x01, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
+    0x09, 0x0A, 0x0B, 0x11, 0x00, 0x02, 0x01, 0x02, 0x04, 0x04, 0x03, 0x04, 0x07, 0x05, 0x04, 0x04, 0x00,
+    0x01, 0x02, 0x77, 0x00, 0x01, 0x02, 0x03, 0x11, 0x04, 0x05, 0x21, 0x31, 0x06, 0x12, 0x41, 0x51, 0x07,
+    0x61, 0x71, 0x13, 0x22, 0x32, 0x81, 0x08, 0x14, 0x42, 0x91, 0xA1, 0xB1, 0xC1, 0x09, 0x23, 0x33, 0x52,
+    0xF0, 0x15, 0x62, 0x72, 0xD1, 0x0A, 0x16, 0x24, 0x34, 0xE1, 0x25, 0xF1, 0x17, 0x18, 0x19, 0x1A, 0x26,
+    0x27, 0x28, 0x29, 0x2A, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3A, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49,
+    0x4A, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58, 0x59, 0x5A, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6A,
+    0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7A, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A,
+    0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99, 0x9A, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9,
+    0xAA, 0xB2, 0xB3, 0xB4, 0xB5, 0xB6, 0xB7, 0xB8, 0xB9, 0xBA, 0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8,
+    0xC9, 0xCA, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8, 0xD9, 0xDA, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7,
+    0xE8, 0xE9, 0xEA, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0xFA,
+};
+
+/// The file with the standard's tables in front; those that it brings count all the same, since they come
+/// later.
+inline bytes with_standard_tables(std::span<const std::byte> encoded) {
+  constexpr std::size_t more = sizeof standard_huffman_tables;
+  bytes out(encoded.size() + more);
+  std::memcpy(out.data(), encoded.data(), 2);
+  std::memcpy(out.data() + 2, standard_huffman_tables, more);
+  std::memcpy(out.data() + 2 + more, encoded.data() + 2, encoded.size() - 2);
+  return out;
 }
+
+}  // namespace wick::detail
+
+// ==== wick/image/detail/palette.hpp
+/// \file
+/// Numbers that stand for colors: what a palette, or a scale of grey of few bits, gives for each.
+
+namespace wick::detail {
+
+/// Pillow's convert("L"): ITU-R 601-2 luma, rounded. Of 16 bits as well.
+constexpr std::uint32_t rounded_luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) noexcept {
+  return (r * 19595u + g * 38470u + b * 7471u + 0x8000u) >> 16;
+}
+
+struct palette_table {
+  /// Those that are not set are black.
+  std::array<std::array<std::uint8_t, 4>, 256> rgba{};
+
+  palette_table() noexcept {
+    for (auto& c : rgba) c[3] = 255;
+  }
+  void set(std::size_t i, int r, int g, int b, int a) noexcept {
+    rgba[i] = {static_cast<std::uint8_t>(r), static_cast<std::uint8_t>(g), static_cast<std::uint8_t>(b),
+               static_cast<std::uint8_t>(a)};
+  }
+};
+
+/// What each number becomes in a picture of 1 to 4 channels: the channels of its color, or the number itself.
+class picked_levels {
+ public:
+  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept : channels_(channels) {
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto& [r, g, b, a] = colors.rgba[i];
+      const auto grey = static_cast<std::uint8_t>(rounded_luma(r, g, b));
+      if (indexes)
+        levels_[i] = {static_cast<std::uint8_t>(i), 0, 0, 0};
+      else if (channels >= 3)
+        levels_[i] = {r, g, b, a};
+      else
+        levels_[i] = {grey, a, 0, 0};
+    }
+  }
+
+  void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    switch (channels_) {
+      case 1:
+        return write_each<1>(numbers, count, out);
+      case 2:
+        return write_each<2>(numbers, count, out);
+      case 3:
+        return write_each<3>(numbers, count, out);
+      default:
+        return write_each<4>(numbers, count, out);
+    }
+  }
+
+ private:
+  template <std::size_t Channels>
+  void write_each(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    for (std::size_t i = 0; i < count; ++i, out += Channels) {
+      const auto& color = levels_[numbers[i]];
+      for (std::size_t c = 0; c < Channels; ++c) out[c] = color[c];
+    }
+  }
+
+  int channels_;
+  std::array<std::array<std::uint8_t, 4>, 256> levels_{};
+};
 
 }  // namespace wick::detail
 
@@ -14098,6 +14518,7 @@ inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
   info.bits = static_cast<int>(byte_at(encoded, 24));
   const std::uint32_t colour = byte_at(encoded, 25);
   info.channels = colour == 0 ? 1 : colour == 4 ? 2 : colour == 6 ? 4 : 3;
+  info.palette = colour == 3;
   if (info.channels == 2 || info.channels == 4) return true;
   // A tRNS chunk before the pixels makes one colour, or palette entries, transparent.
   for (std::uint64_t at = 33; at + 8 <= encoded.size();) {
@@ -14146,14 +14567,18 @@ namespace detail {
 /// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
 /// it gets no more than those.
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, bool cleared = false, stb_limits* limits = nullptr) noexcept;
+                       const char*& why, stb_limit& limit, bool cleared = false) noexcept;
+/// The same of a JPEG whose components are `colors`, with libjpeg-turbo's upsampling.
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
+                            int& width, int& height, const char*& why, stb_limit& limit,
+                            bool cleared) noexcept;
 
-/// Pillow's convert("L"): ITU-R 601-2 luma, rounded.
-inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size_t pixels) noexcept {
-  for (std::size_t i = 0; i < pixels; ++i, rgb += 3) {
-    grey[i] = static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
-  }
-}
+// Defined in image/detail/png_implementation.hpp and gif_implementation.hpp, which are compiled with it.
+
+/// The rows of `part`, in full width. \throws wick::error when they are damaged
+image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes);
+wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, int channels);
+image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes);
 
 inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
@@ -14167,51 +14592,126 @@ inline void stb_check_complete(std::span<const std::byte> encoded, const picture
   if (info.format == "GIF") check_gif_complete(encoded);
 }
 
+[[noreturn]] inline void throw_stb_refusal(const picture_info& info, std::string_view why,
+                                           const stb_limit& limit) {
+  if (limit.exceeded) throw_over_limit(info, limit);
+  if (why == "outofmem") throw std::bad_alloc();
+  throw error("damaged " + std::string(info.format) +
+              ", or of a kind that stb_image does not read (it says: " + std::string(why) +
+              "); write the file again, convert it" + or_leave_it_out);
+}
+
+inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  const bool cleared = !check_jpeg_tables(encoded);
+  const jpeg_layout layout(encoded);
+  bytes with_tables;
+  if (layout.wants_standard_tables()) {
+    with_tables = with_standard_tables(encoded);
+    encoded = with_tables.span();
+  }
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()),
+                                             layout.colors(), channels, width, height, why, limit, cleared);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  return image::adopt(pixels, width, height, channels);
+}
+
+/// stb_image takes the palette of OS/2's short header, of three bytes a color, to be four colors shorter than
+/// it is: the same with a header of forty bytes.
+inline bytes bmp_with_long_header(std::span<const std::byte> encoded) {
+  const std::size_t bits = little16(encoded, 24), colors = std::size_t{1} << bits, start = 54 + 4 * colors;
+  const std::size_t offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
+  bytes out(start + encoded.size() - offset);
+  std::byte* const to = out.data();
+  std::memset(to, 0, start);
+  const auto put = [to](std::size_t at, std::size_t value, int count) {
+    for (int i = 0; i < count; ++i)
+      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
+  };
+  std::memcpy(to, encoded.data(), 2);
+  put(10, start, 4);
+  put(14, 40, 4);
+  put(18, little16(encoded, 18), 4);
+  put(22, little16(encoded, 20), 4);
+  put(26, 1, 2);
+  put(28, bits, 2);
+  for (std::size_t i = 0; i < colors && 26 + 3 * i + 3 <= offset; ++i)
+    std::memcpy(to + 54 + 4 * i, encoded.data() + 26 + 3 * i, 3);
+  std::memcpy(to + start, encoded.data() + offset, encoded.size() - offset);
+  return out;
+}
+
+inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  bytes with_header;
+  if (little32(encoded, 14) == 12 && little16(encoded, 24) <= 8) {
+    with_header = bmp_with_long_header(encoded);
+    encoded = with_header.span();
+  }
+  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of grey are not
+  // Pillow's.
+  const int stored = info.channels;
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels =
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), stored, width, height, why, limit);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  image all = image::adopt(pixels, width, height, stored);
+  if (stored == channels) return all;
+  image out(width, height, channels);
+  const std::uint8_t* from = all.data();
+  std::uint8_t* to = out.data();
+  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0;
+       --n, from += stored, to += channels) {
+    if (channels >= 3)
+      std::memcpy(to, from, 3);
+    else
+      to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
+    if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
+  }
+  return out;
+}
+
 inline decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
                                   const decode_request& request) {
   if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
-  if (info.format == "GIF") check_gif_codes(encoded);
-  const bool cleared = info.format == "JPEG" && !check_jpeg_tables(encoded);
-  // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
-  const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
-  const int channels = to_grey ? 3 : request.channels;
-  int width = 0, height = 0;
-  const char* why = "";
-  stb_limits limits = limits_of(encoded, info);
-  std::uint8_t* const pixels = stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width,
-                                        height, why, cleared, &limits);
-  if (pixels == nullptr) {
-    if (limits.exceeded != stb_limits::part::none) throw_over_limit(encoded, info, limits);
-    if (std::string_view(why) == "outofmem") throw std::bad_alloc();
-    std::string kind(info.format);
-    if (info.bits != 8) kind = std::to_string(info.bits) + "-bit " + kind;
-    throw error(
-        "damaged " + kind + ", or of a kind that stb_image does not read (it says: " + why +
-        "); write the file again, convert it" + or_leave_it_out);
-  }
   decoded_picture out;
-  out.pixels = image::adopt(pixels, width, height, channels);
+  if (info.format == "PNG") {
+    out.pixels = decode_png(encoded, request.wanted, request.channels, request.indexes);
+    out.top = request.wanted.y;
+    return out;
+  }
+  if (info.format == "GIF") {
+    out.pixels = decode_gif(encoded, info, request.channels, request.indexes);
+    return out;
+  }
+  out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
+                                     : stb_decode_bmp(encoded, info, request.channels);
+  const int width = out.pixels.width(), height = out.pixels.height();
   if (width != info.width || height != info.height) {
     throw error("damaged " + std::string(info.format) + ": the header says " +
                 size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
                 "; write the file again or remove it");
   }
-  if (to_grey) {
-    image grey(width, height, 1);
-    grey_from_rgb(out.pixels.data(), grey.data(), grey.pixels().size());
-    out.pixels = std::move(grey);
-  }
   return out;
+}
+
+inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info&,
+                                 const decode_request& request) {
+  return decode_wide_png(encoded, request.wanted, request.channels);
 }
 
 }  // namespace detail
 
-/// stb_image as a codec: decodes the whole picture at full size.
-inline constexpr codec stb_codec{"stb_image", &detail::stb_probe, &detail::stb_check_complete,
-                                 &detail::stb_decode};
+/// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
+inline constexpr codec stb_codec{
+    "stb_image", &detail::stb_probe,      &detail::stb_check_complete, &detail::stb_decode,
+    nullptr,     &detail::stb_decode_wide};
 
 /// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the
 /// first loader starts.
@@ -14226,10 +14726,24 @@ namespace wick {
 
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
 /// not blended.
-enum class color : std::uint8_t { unchanged, grey, rgb, rgba };
+enum class color : std::uint8_t {
+  unchanged,
+  grey,
+  rgb,
+  rgba,
+  /// One channel of the numbers that are stored, for masks: those of a palette's colors (PNG, GIF), or a grey
+  /// PNG's levels, of few bits too, as they are. They are never blended: a resize must be `nearest`.
+  index,
+};
 
 struct decode_options {
   color mode = color::rgb;
+  /// uint8: levels of 8 bits, and a PNG of 16 bits is an error. int32: levels as they are, 0 to 65535 of 16
+  /// bits, 0 to 255 of
+  /// 8. float32: levels divided by 65535 or 255. The two are written by batch(); of 16 bits they go with
+  /// crops, resizes and flips.
+  dtype type = dtype::uint8;
+  bool reduce_16_bits = false;  ///< take the upper 8 bits of PNGs of 16, in place of the error
   std::int64_t max_pixels =
       178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit. Decoding takes
                     ///< up to 16 bytes a pixel while it lasts (24 for a 16-bit PNG), whatever the file holds
@@ -14251,6 +14765,18 @@ class decode_stage {
       throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
                   " refuses every picture; give at least 1");
     }
+    if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
+      throw error("decode: .type = " + std::string(name_of(options.type)) + "; give uint8, int32 or float32");
+    }
+    if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
+      throw error(
+          "decode: color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
+          "uint8, or int32 for more than 256");
+    }
+    if (options.reduce_16_bits && options.type != dtype::uint8) {
+      throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(name_of(options.type)) +
+                  "; leave one of them out");
+    }
   }
 
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
@@ -14258,6 +14784,7 @@ class decode_stage {
     const picture_info info = codecs().probe(encoded.span());
     seen_.saw(info);
     check_size(info, options_.max_pixels);
+    const pixel_numbers as = numbers(info);
     if (info.decoder->check_complete != nullptr) {
       try {
         info.decoder->check_complete(encoded.span(), info);
@@ -14267,12 +14794,12 @@ class decode_stage {
       }
     }
     const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
-    lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
+    lazy_image picture(std::move(encoded), info, channels(info), options_.exact, as);
     return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
   }
-  /// Not of max_pixels and allow_truncated: a training may go on with those that let it.
+  /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient);
+    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient, options_.type);
   }
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
   std::string note() const {
@@ -14303,9 +14830,30 @@ class decode_stage {
     if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
     return picture;
   }
+  /// What the picture can't be had in is an error, here rather than in wrong numbers.
+  pixel_numbers numbers(const picture_info& info) const {
+    const bool indexes = options_.mode == color::index;
+    const std::string what(info.format);
+    if (indexes && !info.palette && (info.channels > 2 || info.format == "JPEG")) {
+      throw error(what + " of " + (info.channels <= 2 ? "grey levels" : "colors") +
+                  ", which stores no numbers of classes: color::index is for PNGs and GIFs with a palette "
+                  "and for grey PNGs; "
+                  "convert the masks to such PNGs");
+    }
+    const bool wide = info.bits == 16 && info.decoder->decode_wide != nullptr;
+    if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
+      throw error(
+          what +
+          " of 16 bits a channel, of which decode() would lose 8; write wick::decode({.type = "
+          "wick::dtype::int32}) for its values as they are, wick::dtype::float32 for values in [0, 1]" +
+          (indexes ? "" : ", or wick::decode({.reduce_16_bits = true}) for the upper 8 bits"));
+    }
+    return {options_.type, wide && options_.type != dtype::uint8, indexes};
+  }
   int channels(const picture_info& info) const noexcept {
     switch (options_.mode) {
       case color::grey:
+      case color::index:
         return 1;
       case color::rgb:
         return 3;
@@ -14320,7 +14868,8 @@ class decode_stage {
 };
 static_assert(stage_of<decode_stage, on_data>);
 
-/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents, 8 bits a channel.
+/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
+/// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
 inline decode_stage decode(const decode_options& options = {}) { return decode_stage(options); }
@@ -19354,6 +19903,528 @@ inline transfer_stage transfer(c10::Device to) { return transfer_stage(to); }
 }  // namespace wick
 
 #ifdef WICK_IMPLEMENTATION
+// ==== wick/image/detail/gif_implementation.hpp
+/// \file
+/// The first frame of a GIF. Included in exactly one file of a program, with stb_image.
+
+namespace wick::detail {
+
+[[noreturn]] inline void throw_damaged_gif(const std::string& what) {
+  throw error("damaged GIF: " + what + "; write the file again" + or_leave_it_out);
+}
+
+/// The codes of a frame (LZW of up to 12 bits), from the blocks that hold them.
+class gif_codes {
+ public:
+  gif_codes(std::span<const std::byte> encoded, std::size_t at) noexcept : data_(encoded), at_(at) {}
+  /// -1 when the file ends first.
+  int next(int bits) noexcept {
+    while (held_ < bits) {
+      if (left_ == 0) {
+        left_ = byte_at(data_, at_++);
+        if (left_ == 0 || at_ > data_.size()) return -1;
+      }
+      buffer_ |= byte_at(data_, at_++) << held_;
+      held_ += 8;
+      --left_;
+    }
+    const int code = static_cast<int>(buffer_ & ((1u << bits) - 1));
+    buffer_ >>= bits;
+    held_ -= bits;
+    return code;
+  }
+
+ private:
+  std::span<const std::byte> data_;
+  std::size_t at_;
+  std::uint32_t left_ = 0, buffer_ = 0;
+  int held_ = 0;
+};
+
+/// The frame's numbers, row by row as they come. \throws wick::error when they are not all there, or far too
+/// many
+inline std::vector<std::uint8_t> read_gif_numbers(std::span<const std::byte> encoded,
+                                                  const gif_frame& frame) {
+  const auto first_bits = static_cast<int>(byte_at(encoded, frame.codes));
+  if (first_bits < 1 || first_bits > 11)
+    throw_damaged_gif("codes of " + std::to_string(first_bits) + " bits");
+  const std::size_t pixels = static_cast<std::size_t>(frame.width) * static_cast<std::size_t>(frame.height);
+  std::vector<std::uint8_t> out(pixels);
+  const int clear = 1 << first_bits, end = clear + 1;
+  std::array<std::uint16_t, 4096> before{}, length{};
+  std::array<std::uint8_t, 4096> last{}, first{};
+  for (int c = 0; c < clear; ++c) {
+    length[static_cast<std::size_t>(c)] = 1;
+    last[static_cast<std::size_t>(c)] = first[static_cast<std::size_t>(c)] = static_cast<std::uint8_t>(c);
+  }
+  gif_codes codes(encoded, frame.codes + 1);
+  std::size_t got = 0;  // whether there is room for them or not
+  int bits = first_bits + 1, next = end + 1, previous = -1;
+  for (;;) {
+    const int code = codes.next(bits);
+    if (code < 0 || code == end) break;
+    if (code == clear) {
+      bits = first_bits + 1;
+      next = end + 1;
+      previous = -1;
+      continue;
+    }
+    if (code > next || (code == next && previous < 0) || (previous < 0 && code > end))
+      throw_damaged_gif("code " + std::to_string(code) + " stands for nothing yet");
+    if (previous >= 0 && next < 4096) {
+      const auto n = static_cast<std::size_t>(next), p = static_cast<std::size_t>(previous);
+      before[n] = static_cast<std::uint16_t>(previous);
+      length[n] = static_cast<std::uint16_t>(length[p] + 1);
+      first[n] = first[p];
+      last[n] = first[code == next ? p : static_cast<std::size_t>(code)];
+      if (++next == 1 << bits && bits < 12) ++bits;
+    } else if (code >= next) {
+      throw_damaged_gif("code " + std::to_string(code) + " stands for nothing");
+    }
+    // Written from its end on; what lies behind the frame is left out.
+    auto c = static_cast<std::size_t>(code);
+    const std::size_t run = length[c];
+    if (got < pixels) {
+      for (std::size_t k = run; k-- > 0; c = before[c]) {
+        if (got + k < pixels) out[got + k] = last[c];
+      }
+    }
+    got += run;
+    if (got > 2 * pixels + 65536) {
+      throw error("GIF whose codes stand for more pixels than its frame of " +
+                  size_text(frame.width, frame.height) +
+                  " px has (damaged or hostile?); write the file again" + or_leave_it_out);
+    }
+    previous = code;
+  }
+  if (got < pixels)
+    throw_damaged_gif("codes for " + std::to_string(got) + " of " + std::to_string(pixels) + " pixels");
+  return out;
+}
+
+/// The first frame on its ground, which is the transparent color or color 0. As Pillow reads it: transparent
+/// pixels have the color that the palette gives their number. \throws wick::error when it is damaged
+image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes) {
+  gif_frame frame;
+  if (!find_gif_frame(encoded, frame)) throw_truncated("GIF", encoded.size(), "before its first frame");
+  const auto width = static_cast<int>(info.width), height = static_cast<int>(info.height);
+  if (frame.left + frame.width > width || frame.top + frame.height > height)
+    throw_damaged_gif("a frame larger than the picture");
+  palette_table colors;
+  for (std::size_t i = 0; i < 256; ++i) {
+    const std::size_t at = frame.palette + 3 * i;
+    const auto level = [&](std::size_t c) {
+      return frame.palette == 0 ? static_cast<std::uint8_t>(i)
+             : i < frame.colors ? static_cast<std::uint8_t>(byte_at(encoded, at + c))
+                                : std::uint8_t{0};
+    };
+    colors.set(i, level(0), level(1), level(2), static_cast<int>(i) == frame.transparent ? 0 : 255);
+  }
+  if (frame.width == 0 || frame.height == 0) throw_damaged_gif("a frame without pixels");
+  const std::vector<std::uint8_t> numbers = read_gif_numbers(encoded, frame);
+  const picked_levels levels(colors, channels, indexes);
+  image out(width, height, channels);
+  const auto ground = static_cast<std::uint8_t>(std::max(frame.transparent, 0));
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(width), ground);
+  const bool fills = frame.width == width && frame.height == height;
+  for (int y = 0; y < height && !fills; ++y) levels.write(row.data(), row.size(), out.row(y));
+  static constexpr int starts[] = {0, 4, 2, 1}, steps[] = {8, 8, 4, 2};
+  const std::uint8_t* from = numbers.data();
+  for (int pass = frame.interlaced ? 0 : 3; pass < 4; ++pass) {
+    for (int y = frame.interlaced ? starts[pass] : 0; y < frame.height;
+         y += frame.interlaced ? steps[pass] : 1) {
+      levels.write(from, static_cast<std::size_t>(frame.width),
+                   out.row(frame.top + y) + frame.left * channels);
+      from += frame.width;
+    }
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/detail/png_implementation.hpp
+/// \file
+/// PNGs as they are stored: any depth, with or without a palette, 8 or 16 bits out. Included in exactly one
+/// file of a program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
+
+namespace wick::detail {
+
+[[noreturn]] inline void throw_damaged_png(const std::string& what) {
+  throw error("damaged PNG: " + what + "; write the file again" + or_leave_it_out);
+}
+
+/// What stands before the pixels.
+struct png_head {
+  enum kind : std::uint32_t { grey = 0, rgb = 2, palette = 3, grey_alpha = 4, rgba = 6 };
+
+  /// \throws wick::error for what no PNG has
+  explicit png_head(std::span<const std::byte> encoded) {
+    width = static_cast<int>(big32(encoded, 16));
+    height = static_cast<int>(big32(encoded, 20));
+    bits = static_cast<int>(byte_at(encoded, 24));
+    color = byte_at(encoded, 25);
+    interlaced = byte_at(encoded, 28) == 1;
+    samples = color == rgb ? 3 : color == grey_alpha ? 2 : color == rgba ? 4 : 1;
+    const bool few = bits == 1 || bits == 2 || bits == 4;
+    const bool known = color == grey      ? few || bits == 8 || bits == 16
+                       : color == palette ? few || bits == 8
+                                          : (color == rgb || color == grey_alpha || color == rgba) &&
+                                                (bits == 8 || bits == 16);
+    if (!known)
+      throw_damaged_png("no picture has color type " + std::to_string(color) + " with " +
+                        std::to_string(bits) + " bits");
+    if (byte_at(encoded, 26) != 0 || byte_at(encoded, 27) != 0 || byte_at(encoded, 28) > 1) {
+      throw_damaged_png("its compression, filter or interlace method is none of the standard's");
+    }
+    for (std::size_t at = 33; at + 12 <= encoded.size();) {
+      const std::size_t length = big32(encoded, at);
+      const std::uint32_t type = big32(encoded, at + 4);
+      if (type == chunk_type("IDAT") || length > encoded.size() - at - 12) {
+        first_data = at;
+        break;
+      }
+      if (type == chunk_type("PLTE")) colors = encoded.subspan(at + 8, length);
+      if (type == chunk_type("tRNS")) transparent = encoded.subspan(at + 8, length);
+      at += 12 + length;
+    }
+    if (color == palette && colors.empty())
+      throw_damaged_png("it has a color's number for each pixel, and no palette");
+    keyed = (color == grey && transparent.size() >= 2) || (color == rgb && transparent.size() >= 6);
+    // Of a color that shall be transparent only the bits of a sample count.
+    for (int c = 0; keyed && c < samples; ++c) {
+      key[static_cast<std::size_t>(c)] =
+          big16(transparent, 2 * static_cast<std::size_t>(c)) & ((1u << bits) - 1);
+    }
+  }
+
+  int pixel_bits() const noexcept { return samples * bits; }
+  /// Without the byte that names the filter.
+  std::size_t row_bytes(int pixels) const noexcept {
+    return (static_cast<std::size_t>(pixels) * static_cast<std::size_t>(pixel_bits()) + 7) / 8;
+  }
+
+  int width = 0, height = 0, bits = 0, samples = 0;
+  std::uint32_t color = grey;
+  bool interlaced = false;
+  std::size_t first_data = 0;
+  std::span<const std::byte> colors, transparent;
+  bool keyed = false;  // one color is transparent: `key`
+  std::array<std::uint32_t, 3> key{};
+};
+
+/// Some pixels of a PNG: every `across`th column and `down`th row from (left, top) on. One that is interlaced
+/// has seven such passes (Adam7), another one that is all of it.
+struct png_pass {
+  int left = 0, top = 0, across = 1, down = 1;
+  int width(const png_head& of) const noexcept {
+    return of.width > left ? (of.width - left + across - 1) / across : 0;
+  }
+  int height(const png_head& of) const noexcept {
+    return of.height > top ? (of.height - top + down - 1) / down : 0;
+  }
+};
+
+inline std::span<const png_pass> png_passes(const png_head& head) noexcept {
+  static constexpr png_pass whole{};
+  static constexpr png_pass adam7[] = {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4},
+                                       {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}};
+  return head.interlaced ? std::span<const png_pass>(adam7) : std::span<const png_pass>(&whole, 1);
+}
+
+/// The inflated bytes of all IDAT chunks. Never more of them are made than were asked for.
+class png_data {
+ public:
+  png_data(std::span<const std::byte> encoded, std::size_t first) : data_(encoded), chunk_(first) {
+    const int status = inflateInit(&stream_);
+    if (status == Z_MEM_ERROR) throw std::bad_alloc();
+    if (status != Z_OK) throw error("zlib can't be used: it is of another version than its header");
+  }
+  png_data(const png_data&) = delete;
+  png_data& operator=(const png_data&) = delete;
+  ~png_data() { inflateEnd(&stream_); }
+
+  /// How many bytes came: fewer than `size` when there are no more, or when they are damaged.
+  std::size_t read(std::uint8_t* to, std::size_t size) {
+    std::size_t got = 0;
+    while (got < size && !ended_) {
+      if (stream_.avail_in == 0) next_chunk();  // without one zlib may still hold something
+      const auto room = static_cast<uInt>(std::min<std::size_t>(size - got, 1u << 30));
+      stream_.next_out = to + got;
+      stream_.avail_out = room;
+      const int status = inflate(&stream_, Z_NO_FLUSH);
+      if (status == Z_MEM_ERROR) throw std::bad_alloc();
+      got += room - stream_.avail_out;
+      ended_ = status != Z_OK;
+    }
+    return got;
+  }
+  /// What zlib says of the damage that has ended the data; empty for none.
+  std::string damage() const {
+    return stream_.msg != nullptr ? std::string(" (zlib says: ") + stream_.msg + ")" : std::string();
+  }
+
+ private:
+  void next_chunk() noexcept {
+    while (chunk_ + 12 <= data_.size()) {
+      const std::size_t length = big32(data_, chunk_), at = chunk_ + 8;
+      if (big32(data_, chunk_ + 4) != chunk_type("IDAT") || length > data_.size() - at) return;
+      chunk_ = at + length + 4;
+      if (length == 0) continue;
+      stream_.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(data_.data() + at));
+      stream_.avail_in = static_cast<uInt>(length);
+      return;
+    }
+  }
+
+  std::span<const std::byte> data_;
+  std::size_t chunk_;
+  z_stream stream_{};
+  bool ended_ = false;
+};
+
+/// Undoes the filters that look at the pixel to the left, of Step bytes, which stay in registers so.
+template <unsigned filter, std::size_t Step>
+inline void unfilter_png_row(std::uint8_t* row, const std::uint8_t* above, std::size_t size) noexcept {
+  std::array<int, Step> left{}, corner{};  // a row is whole pixels
+  for (std::size_t i = 0; i + Step <= size; i += Step) {
+    for (std::size_t k = 0; k < Step; ++k) {
+      const int a = left[k], b = above[i + k], c = corner[k];
+      int guess = a;
+      if constexpr (filter == 3) guess = (a + b) / 2;
+      if constexpr (filter == 4) {
+        const int to_a = std::abs(b - c), to_b = std::abs(a - c), to_c = std::abs(a + b - 2 * c);
+        guess = to_b < to_a ? b : a;
+        if (to_c < std::min(to_a, to_b)) guess = c;
+      }
+      corner[k] = b;
+      left[k] = row[i + k] = static_cast<std::uint8_t>(row[i + k] + guess);
+    }
+  }
+}
+
+/// Undoes a row's filter in place. `step` bytes are a pixel, at least one; `above` is the row before, undone.
+inline void unfilter_png_row(unsigned filter, std::uint8_t* row, const std::uint8_t* above, std::size_t size,
+                             std::size_t step) {
+  if (filter > 4) throw_damaged_png("a row has filter " + std::to_string(filter) + ", which there is not");
+  if (filter == 0) return;
+  if (filter == 2) {
+    for (std::size_t i = 0; i < size; ++i) row[i] = static_cast<std::uint8_t>(row[i] + above[i]);
+    return;
+  }
+  const auto undo = [&]<unsigned Filter>(std::integral_constant<unsigned, Filter>) {
+    switch (step) {
+      case 1:
+        return unfilter_png_row<Filter, 1>(row, above, size);
+      case 2:
+        return unfilter_png_row<Filter, 2>(row, above, size);
+      case 3:
+        return unfilter_png_row<Filter, 3>(row, above, size);
+      case 4:
+        return unfilter_png_row<Filter, 4>(row, above, size);
+      case 6:
+        return unfilter_png_row<Filter, 6>(row, above, size);
+      default:
+        return unfilter_png_row<Filter, 8>(row, above, size);
+    }
+  };
+  if (filter == 1) undo(std::integral_constant<unsigned, 1>());
+  if (filter == 3) undo(std::integral_constant<unsigned, 3>());
+  if (filter == 4) undo(std::integral_constant<unsigned, 4>());
+}
+
+/// Rows as they are stored become pixels of 8 or 16 bits.
+template <class Level>
+class png_pixels {
+ public:
+  png_pixels(const png_head& head, int channels, bool indexes)
+      : head_(head),
+        channels_(channels),
+        picked_(table(head), channels, indexes),
+        numbers_(static_cast<std::size_t>(head.width)) {}
+
+  /// `count` pixels of `row`, to every `step`th pixel from `out` on.
+  void write(const std::uint8_t* row, int count, Level* out, int step) {
+    const bool numbers = head_.bits < 16 && head_.samples == 1;
+    if (step == 1) return numbers ? write_numbers(row, count, out) : write_samples(row, count, out);
+    line_.resize(static_cast<std::size_t>(count) * static_cast<std::size_t>(channels_));
+    numbers ? write_numbers(row, count, line_.data()) : write_samples(row, count, line_.data());
+    for (int x = 0; x < count; ++x)
+      std::copy_n(line_.data() + x * channels_, channels_, out + std::ptrdiff_t{x} * step * channels_);
+  }
+
+ private:
+  static palette_table table(const png_head& head) {
+    palette_table out;
+    if (head.color == png_head::palette) {
+      const std::size_t n = std::min<std::size_t>(head.colors.size() / 3, 256);
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto level = [&](std::size_t c) { return static_cast<int>(byte_at(head.colors, 3 * i + c)); };
+        out.set(i, level(0), level(1), level(2),
+                i < head.transparent.size() ? static_cast<int>(byte_at(head.transparent, i)) : 255);
+      }
+    } else if (head.color == png_head::grey && head.bits <= 8) {
+      const int most = (1 << head.bits) - 1;
+      for (int i = 0; i <= most; ++i) {
+        const int level = i * (255 / most);
+        out.set(static_cast<std::size_t>(i), level, level, level,
+                head.keyed && head.key[0] == static_cast<unsigned>(i) ? 0 : 255);
+      }
+    }
+    return out;
+  }
+
+  void write_numbers(const std::uint8_t* row, int count, Level* out) {
+    if constexpr (sizeof(Level) == 1) {
+      const auto n = static_cast<std::size_t>(count);
+      if (head_.bits == 8) return picked_.write(row, n, out);
+      const int bits = head_.bits, mask = (1 << bits) - 1;
+      for (int x = 0; x < count; ++x) {
+        const int at = x * bits;
+        numbers_[static_cast<std::size_t>(x)] =
+            static_cast<std::uint8_t>(row[at / 8] >> (8 - bits - at % 8) & mask);
+      }
+      picked_.write(numbers_.data(), n, out);
+    }
+  }
+  void write_samples(const std::uint8_t* row, int count, Level* out) const {
+    if (head_.bits == 8 && sizeof(Level) == 1 && channels_ == head_.samples) {
+      std::memcpy(out, row, static_cast<std::size_t>(count) * static_cast<std::size_t>(channels_));
+      return;
+    }
+    head_.bits == 8 ? convert<1>(row, count, out) : convert<2>(row, count, out);
+  }
+  template <int Bytes>
+  void convert(const std::uint8_t* row, int count, Level* out) const {
+    constexpr bool cut = Bytes > sizeof(Level);
+    constexpr auto most = static_cast<Level>(~Level{0});
+    const int samples = head_.samples;
+    const bool colors = samples >= 3, alpha = samples % 2 == 0;
+    for (int x = 0; x < count; ++x, row += samples * Bytes, out += channels_) {
+      std::uint32_t stored[4] = {};
+      for (int c = 0; c < samples; ++c) {
+        stored[c] = Bytes == 1 ? row[c] : static_cast<std::uint32_t>(row[2 * c]) << 8 | row[2 * c + 1];
+      }
+      bool seen = true;
+      if (head_.keyed)
+        seen =
+            stored[0] != head_.key[0] || (colors && (stored[1] != head_.key[1] || stored[2] != head_.key[2]));
+      std::uint32_t v[4];
+      for (int c = 0; c < 4; ++c) v[c] = cut ? stored[c] >> 8 : stored[c];
+      const auto a = static_cast<Level>(alpha ? v[samples - 1] : seen ? most : Level{0});
+      if (channels_ >= 3) {
+        for (int c = 0; c < 3; ++c) out[c] = static_cast<Level>(colors ? v[c] : v[0]);
+      } else {
+        out[0] = static_cast<Level>(colors ? rounded_luma(v[0], v[1], v[2]) : v[0]);
+      }
+      if (channels_ % 2 == 0) out[channels_ - 1] = a;
+    }
+  }
+
+  const png_head& head_;
+  int channels_;
+  picked_levels picked_;
+  std::vector<std::uint8_t> numbers_;
+  std::vector<Level> line_;
+};
+
+/// How many bytes the rows are, with their filters' names.
+inline std::uint64_t png_size(const png_head& head) noexcept {
+  std::uint64_t size = 0;
+  for (const png_pass& pass : png_passes(head)) {
+    const int width = pass.width(head), height = pass.height(head);
+    if (width != 0) size += (head.row_bytes(width) + 1) * static_cast<std::uint64_t>(height);
+  }
+  return size;
+}
+
+/// Before any memory is taken. Deflate makes at most 1032 bytes of one; and of blocks that hold nothing there
+/// may be some. \throws wick::error when the compressed bytes can't be the picture's
+inline void check_png_size(std::span<const std::byte> encoded, const png_head& head) {
+  std::uint64_t compressed = 0;
+  for (std::size_t at = head.first_data;
+       at + 12 <= encoded.size() && big32(encoded, at + 4) == chunk_type("IDAT");) {
+    const std::size_t length = big32(encoded, at);
+    compressed += length;
+    if (length > encoded.size() - at - 12) break;
+    at += 12 + length;
+  }
+  const std::uint64_t needed = png_size(head);
+  if (compressed * 1032 + 1032 < needed) {
+    throw_damaged_png(std::to_string(compressed) + " compressed bytes can't be " +
+                      size_text(head.width, head.height) + " px");
+  }
+  if (compressed > 16 * needed + (std::uint64_t{1} << 19)) {
+    throw error("PNG of " + std::to_string(compressed) + " compressed bytes for the " +
+                std::to_string(needed) + " that its header, " + size_text(head.width, head.height) +
+                " px, can need (damaged or hostile?); write the file again" + or_leave_it_out);
+  }
+}
+
+/// Rows [top, bottom) as pixels of `channels` levels.
+template <class Level>
+inline void read_png(std::span<const std::byte> encoded, const png_head& head, int channels, bool indexes,
+                     int top, int bottom, Level* out) {
+  png_data data(encoded, head.first_data);
+  png_pixels<Level> pixels(head, channels, indexes);
+  const std::size_t most = head.row_bytes(head.width) + 1;
+  const std::size_t together =
+      std::max<std::size_t>(1, (std::size_t{1} << 17) / most);  // rows inflated at once
+  const auto step = static_cast<std::size_t>(std::max(1, head.pixel_bits() / 8));
+  std::vector<std::uint8_t> rows(most * together), above(most);
+  for (const png_pass& pass : png_passes(head)) {
+    const int width = pass.width(head), height = pass.height(head);
+    if (width == 0 || height == 0) continue;
+    const std::size_t size = head.row_bytes(width) + 1;
+    std::fill(above.begin(), above.end(), std::uint8_t{0});
+    for (int y = 0; y < height;) {
+      const auto n = std::min(together, static_cast<std::size_t>(height - y));
+      const std::size_t got = data.read(rows.data(), n * size) / size;
+      for (std::size_t i = 0; i < got; ++i, ++y) {
+        std::uint8_t* const row = rows.data() + i * size + 1;
+        unfilter_png_row(row[-1], row, above.data(), size - 1, step);
+        std::memcpy(above.data(), row, size - 1);
+        const int at = pass.top + y * pass.down;
+        if (at < top || at >= bottom) continue;
+        pixels.write(row, width, out + (std::ptrdiff_t{at - top} * head.width + pass.left) * channels,
+                     pass.across);
+      }
+      if (got < n)
+        throw_damaged_png("its pixels end in row " + std::to_string(y) + " of " + std::to_string(height) +
+                          data.damage());
+      if (y >= bottom && y < height && !head.interlaced) return;  // the others are not even inflated
+    }
+  }
+  // Some writers leave a few bytes too many, which no reader minds.
+  std::size_t excess = 0;
+  while (const std::size_t more = data.read(rows.data(), rows.size())) {
+    excess += more;
+    if (excess > 65536) {
+      throw error("PNG inflates to more than the " + std::to_string(png_size(head)) +
+                  " bytes that its header, " + size_text(head.width, head.height) +
+                  " px, can need (damaged or hostile?); write the file again" + or_leave_it_out);
+    }
+  }
+}
+
+image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes) {
+  const png_head head(encoded);
+  check_png_size(encoded, head);
+  image out(head.width, part.height, channels);
+  read_png(encoded, head, channels, indexes, part.y, part.y + part.height, out.data());
+  return out;
+}
+
+wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, int channels) {
+  const png_head head(encoded);
+  check_png_size(encoded, head);
+  wide_rows out(head.width, part.height, channels, part.y);
+  read_png(encoded, head, channels, false, part.y, part.y + part.height, out.levels.data());
+  return out;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/image/detail/resample_kernels_implementation.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
@@ -19808,38 +20879,24 @@ const resample_kernels& best_kernels() noexcept {
 namespace wick::detail {
 
 inline thread_local bool stb_memory_is_cleared = false;
-inline thread_local stb_limits* stb_limited_by = nullptr;
-inline thread_local void* stb_compressed = nullptr;  // where a PNG's IDAT chunks are put together
+inline thread_local stb_limit* stb_limited_by = nullptr;
 
-inline bool stb_may_have(std::size_t size, stb_limits::part part, std::uint64_t stb_limits::*most) noexcept {
-  if (stb_limited_by == nullptr || size <= stb_limited_by->*most) return true;
-  stb_limited_by->exceeded = part;
+inline bool stb_may_have(std::size_t size) noexcept {
+  if (stb_limited_by == nullptr || size <= stb_limited_by->bytes) return true;
+  stb_limited_by->exceeded = true;
   return false;
 }
 
 /// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
 inline void* stb_memory(std::size_t size) noexcept {
-  if (!stb_may_have(size, stb_limits::part::pixels, &stb_limits::pixels)) return nullptr;
+  if (!stb_may_have(size)) return nullptr;
   void* const out = allocate_block(size);
   if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
   return out;
 }
 
-/// Only PNGs are read into memory that grows: their IDAT chunks into some that begins with nothing, what
-/// these inflate to into some that is as large as the picture needs.
-inline void* stb_grown(void* data, std::size_t size) noexcept {
-  const bool compressed = data == nullptr || data == stb_compressed;
-  if (compressed ? !stb_may_have(size, stb_limits::part::compressed, &stb_limits::compressed)
-                 : !stb_may_have(size, stb_limits::part::inflated, &stb_limits::inflated))
-    return nullptr;
-  void* const out = resize_block(data, size);
-  if (compressed && out != nullptr) stb_compressed = out;
-  return out;
-}
-
-inline void stb_free(void* data) noexcept {
-  if (data == stb_compressed) stb_compressed = nullptr;
-  release_block(data);
+inline void* stb_resized(void* data, std::size_t size) noexcept {
+  return stb_may_have(size) ? resize_block(data, size) : nullptr;
 }
 
 }  // namespace wick::detail
@@ -19847,15 +20904,14 @@ inline void stb_free(void* data) noexcept {
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_ONLY_JPEG
-#define STBI_ONLY_PNG
 #define STBI_ONLY_BMP
-#define STBI_ONLY_GIF
+#define STBI_NO_ZLIB
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
 #define STBI_ASSERT(x) ((void)0)  // damaged files reach them
 #define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
-#define STBI_REALLOC(data, size) ::wick::detail::stb_grown(data, size)
-#define STBI_FREE(data) ::wick::detail::stb_free(data)
+#define STBI_REALLOC(data, size) ::wick::detail::stb_resized(data, size)
+#define STBI_FREE(data) ::wick::detail::release_block(data)
 #if defined(__ARM_NEON) || defined(__aarch64__)
 #define STBI_NEON
 #endif
@@ -19884,13 +20940,159 @@ inline void stb_free(void* data) noexcept {
 #undef STB_IMAGE_IMPLEMENTATION
 #undef STB_IMAGE_STATIC
 
+// ==== wick/image/detail/stb_jpeg_implementation.hpp
+/// \file
+/// The second half of a JPEG's way through stb_image. stb_image decodes the components; how they are brought
+/// to one size and what colors they are is decided here, by libjpeg-turbo's rules. Included behind
+/// stb_image's code, by stb_implementation.hpp alone.
+
+namespace wick::detail {
+
+/// A component's samples, of which `across` x `down` become as many pixels.
+class jpeg_plane {
+ public:
+  jpeg_plane(const stbi__jpeg& from, int component, std::uint8_t* line) noexcept
+      : data_(from.img_comp[component].data),
+        stride_(from.img_comp[component].w2),
+        height_(from.img_comp[component].y),
+        across_(from.img_h_max / from.img_comp[component].h),
+        down_(from.img_v_max / from.img_comp[component].v),
+        line_(line) {
+    const int width = static_cast<int>(from.s->img_x);
+    width_ = (width + across_ - 1) / across_;
+    both_ = from.resample_row_hv_2_kernel;
+  }
+
+  /// Row y of the picture. Halves are filled in smoothly, weighed 3 to 1, but not across two samples or less;
+  /// all else is repeated: jdsample.c.
+  const std::uint8_t* row(int y) const noexcept {
+    const int near = y / down_;
+    std::uint8_t* const in = at(near);
+    const bool smooth_across = across_ == 2 && width_ > 2;
+    if (down_ == 2 && (smooth_across || across_ == 1)) {
+      const bool upper = y % 2 == 0;
+      std::uint8_t* const far = at(upper ? std::max(near - 1, 0) : std::min(near + 1, height_ - 1));
+      if (smooth_across) return both_(line_, in, far, width_, 2);
+      for (int x = 0; x < width_; ++x)
+        line_[x] = static_cast<std::uint8_t>((3 * in[x] + far[x] + (upper ? 1 : 2)) >> 2);
+      return line_;
+    }
+    if (across_ == 1) return in;
+    if (smooth_across && down_ == 1) return widened(in);
+    std::uint8_t* out = line_;
+    for (int x = 0; x < width_; ++x) {
+      for (int k = 0; k < across_; ++k) *out++ = in[x];
+    }
+    return line_;
+  }
+  /// What a line may take.
+  static std::size_t line_size(const stbi__jpeg& from) noexcept { return std::size_t{from.s->img_x} + 64; }
+
+ private:
+  std::uint8_t* at(int y) const noexcept { return data_ + std::ptrdiff_t{y} * stride_; }
+  const std::uint8_t* widened(const std::uint8_t* in) const noexcept {
+    const int last = width_ - 1;
+    line_[0] = in[0];
+    line_[1] = static_cast<std::uint8_t>((3 * in[0] + in[1] + 2) >> 2);
+    for (int x = 1; x < last; ++x) {
+      line_[2 * x] = static_cast<std::uint8_t>((3 * in[x] + in[x - 1] + 1) >> 2);
+      line_[2 * x + 1] = static_cast<std::uint8_t>((3 * in[x] + in[x + 1] + 2) >> 2);
+    }
+    line_[2 * last] = static_cast<std::uint8_t>((3 * in[last] + in[last - 1] + 1) >> 2);
+    line_[2 * last + 1] = in[last];
+    return line_;
+  }
+
+  std::uint8_t* data_;
+  std::ptrdiff_t stride_;
+  int width_ = 0, height_, across_, down_;
+  std::uint8_t* line_;
+  std::uint8_t* (*both_)(std::uint8_t*, std::uint8_t*, std::uint8_t*, int, int);
+};
+
+/// One row of pixels out of the components' rows; `line` has room for three levels a pixel.
+inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std::uint8_t* const* in,
+                     std::uint8_t* out, int channels, std::uint8_t* line) noexcept {
+  const int width = static_cast<int>(from.s->img_x);
+  const bool alpha = channels == 2 || channels == 4;
+  const auto ycc = [&](std::uint8_t* to, int step) {
+    from.YCbCr_to_RGB_kernel(to, in[0], in[1], in[2], width, step);
+  };
+  if (colors == jpeg_color_model::grey || (colors == jpeg_color_model::ycc && channels <= 2)) {
+    if (channels == 1) {
+      std::memcpy(out, in[0], static_cast<std::size_t>(width));
+      return;
+    }
+    for (int x = 0; x < width; ++x, out += channels) {
+      for (int c = 0; c < channels; ++c) out[c] = alpha && c == channels - 1 ? std::uint8_t{255} : in[0][x];
+    }
+    return;
+  }
+  if (colors == jpeg_color_model::ycc) return ycc(out, channels);
+  if (colors == jpeg_color_model::ycck) ycc(line, 3);  // the complement of what Adobe stores
+  for (int x = 0; x < width; ++x, out += channels) {
+    unsigned rgb[3];
+    for (int c = 0; c < 3; ++c) {
+      rgb[c] = colors == jpeg_color_model::ycck ? 255u - line[3 * x + c] : in[c][x];
+      if (colors == jpeg_color_model::rgb) continue;
+      const unsigned key = in[3][x], product = (255u - rgb[c]) * key + 128u,
+                     ink = ((product >> 8) + product) >> 8;
+      rgb[c] = key > ink ? key - ink : 0u;  // as Pillow converts CMYK
+    }
+    if (channels >= 3) {
+      for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
+    } else {
+      out[0] = static_cast<std::uint8_t>(rounded_luma(rgb[0], rgb[1], rgb[2]));
+    }
+    if (alpha) out[channels - 1] = 255;
+  }
+}
+
+/// Pixels from allocate_block, null on failure, with the reason in `why`.
+inline std::uint8_t* stb_jpeg_pixels(stbi__jpeg& from, jpeg_color_model colors, int channels,
+                                     const char*& why) noexcept {
+  const auto failed = [&why](const char* reason) -> std::uint8_t* {
+    why = reason;
+    return nullptr;
+  };
+  if (!stbi__decode_jpeg_image(&from)) return failed(stbi__g_failure_reason);
+  const int components = from.s->img_n;
+  const int wanted = colors == jpeg_color_model::grey                                     ? 1
+                     : colors == jpeg_color_model::ycc || colors == jpeg_color_model::rgb ? 3
+                                                                                          : 4;
+  if (components != wanted) return failed("two frame headers");
+  const std::size_t width = from.s->img_x, height = from.s->img_y, line = jpeg_plane::line_size(from);
+  auto* const out = static_cast<std::uint8_t*>(stbi__malloc_mad3(channels, from.s->img_x, from.s->img_y, 1));
+  auto* const lines = static_cast<std::uint8_t*>(stb_memory(line * 7));
+  if (out == nullptr || lines == nullptr) {
+    release_block(out);
+    release_block(lines);
+    return failed("outofmem");
+  }
+  const jpeg_plane planes[4] = {{from, 0, lines},
+                                {from, components > 1 ? 1 : 0, lines + line},
+                                {from, components > 1 ? 2 : 0, lines + 2 * line},
+                                {from, components > 3 ? 3 : 0, lines + 3 * line}};
+  const int needed = colors == jpeg_color_model::ycc && channels <= 2 ? 1 : components;
+  for (std::size_t y = 0; y < height; ++y) {
+    const std::uint8_t* rows[4] = {};
+    for (int c = 0; c < needed; ++c) rows[c] = planes[c].row(static_cast<int>(y));
+    jpeg_row(from, colors, rows, out + y * width * static_cast<std::size_t>(channels), channels,
+             lines + 4 * line);
+  }
+  release_block(lines);
+  return out;
+}
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, bool cleared, stb_limits* limits) noexcept {
+                       const char*& why, stb_limit& limit, bool cleared) noexcept {
   int stored = 0;
   stb_memory_is_cleared = cleared;
-  stb_limited_by = limits;
+  stb_limited_by = &limit;
   stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
                                                 &height, &stored, channels);
   stb_limited_by = nullptr;
@@ -19898,6 +21100,29 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
     const char* const reason = stbi_failure_reason();
     why = reason != nullptr ? reason : "no reason";
   }
+  return pixels;
+}
+
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
+                            int& width, int& height, const char*& why, stb_limit& limit, bool cleared) noexcept {
+  stb_memory_is_cleared = cleared;
+  stb_limited_by = &limit;
+  stbi__context context{};
+  stbi__start_mem(&context, reinterpret_cast<const stbi_uc*>(encoded), size);
+  auto* const jpeg = static_cast<stbi__jpeg*>(stb_memory(sizeof(stbi__jpeg)));
+  if (jpeg == nullptr) {
+    stb_limited_by = nullptr;
+    why = "outofmem";
+    return nullptr;
+  }
+  jpeg->s = &context;
+  stbi__setup_jpeg(jpeg);
+  std::uint8_t* const pixels = stb_jpeg_pixels(*jpeg, colors, channels, why);
+  stbi__cleanup_jpeg(jpeg);
+  stb_limited_by = nullptr;
+  release_block(jpeg);
+  width = static_cast<int>(context.img_x);
+  height = static_cast<int>(context.img_y);
   return pixels;
 }
 
@@ -21060,6 +22285,7 @@ constinit const codec turbojpeg_codec{"libjpeg-turbo",
                                       &detail::turbojpeg_check_complete,
                                       &detail::turbojpeg_decode<true>,
                                       &detail::turbojpeg_decode_rows<true>,
+                                      nullptr,
                                       [] { return detail::jpeg_self_test::here().note(); }};
 constinit const codec turbojpeg_api_codec{"libjpeg-turbo, by its interface alone", &detail::turbojpeg_probe,
                                           &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<false>,

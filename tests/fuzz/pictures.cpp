@@ -112,7 +112,13 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
   if (!file.empty()) std::memcpy(encoded.data(), file.data(), file.size());
   if ((flags & 2) != 0) mend_checksums({encoded.data(), encoded.size()});
 
-  const wick::decode_stage decode({.mode = static_cast<wick::color>(chosen(1) % 4),
+  const auto mode = static_cast<wick::color>(chosen(1) % 8 % 5);
+  constexpr wick::dtype types[] = {wick::dtype::uint8, wick::dtype::int32, wick::dtype::float32, wick::dtype::uint8};
+  const wick::dtype type = mode == wick::color::index ? types[chosen(1) / 8 % 2] : types[chosen(1) / 8 % 4];
+  const bool reduce = type == wick::dtype::uint8 && mode != wick::color::index && (chosen(1) & 32) == 0;
+  const wick::decode_stage decode({.mode = mode,
+                                   .type = type,
+                                   .reduce_16_bits = reduce,
                                    .max_pixels = most_pixels,
                                    .allow_truncated = (flags & 4) != 0,
                                    .exact = (flags & 8) != 0,

@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../support/doctest.hpp"
@@ -9,7 +12,10 @@
 #include "../support/picture.hpp"
 #include <wick/flow/batch.hpp>
 #include <wick/flow/loader.hpp>
+#include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>
+#include <wick/image/flip.hpp>
+#include <wick/image/pad.hpp>
 #include <wick/read/memory.hpp>
 
 using namespace wick_test;
@@ -21,6 +27,13 @@ wick::lazy_image run(const wick::decode_stage& stage, const std::string& encoded
   wick::context ctx = context_at(0);
   return stage(as_bytes(encoded), ctx);
 }
+
+/// A source of these files.
+struct encoded_pictures {
+  std::uint64_t size() const { return files.size(); }
+  wick::sample<wick::bytes> at(std::uint64_t i) const { return {as_bytes(files[i]), 0}; }
+  std::vector<std::string> files;
+};
 
 }  // namespace
 
@@ -79,6 +92,7 @@ TEST_CASE("what a decoder has to say is in the report") {
                                   nullptr,
                                   nullptr,
                                   nullptr,
+                                  nullptr,
                                   [] { return std::string(talks ? "this library is the wrong one" : ""); }};
   wick::codecs().add(talker);
   const std::vector<std::string> files{encode_png(photo(8, 8))};
@@ -102,4 +116,56 @@ TEST_CASE("the note for the report names the decoder of each format, and the fas
   const std::string by(wick::codecs().probe(as_bytes(encode_jpeg(photo(8, 8))).span()).decoder->name);
   CHECK(contains(stage.note(), "decode: PNG by stb_image, JPEG by " + by));
   CHECK(contains(stage.note(), "libjpeg-turbo is about three times as fast") == (by == "stb_image"));
+}
+
+TEST_CASE(
+    "depth maps and masks are batches of numbers: int32, float32 and classes, cut and flipped on the way") {
+  png_parts parts{.width = 4, .height = 2, .bits = 16, .color_type = 0};
+  for (int i = 0; i < 8; ++i) {
+    parts.rows.push_back(static_cast<std::uint8_t>(i * 31));
+    parts.rows.push_back(static_cast<std::uint8_t>(i));
+  }
+  const std::string depth = make_png(parts);
+  parts = {.width = 4, .height = 2, .bits = 4, .color_type = 3};
+  parts.palette.assign(48, 200);
+  parts.rows = {0x01, 0x23, 0x45, 0x67};
+  const std::string mask = make_png(parts);
+  const auto batch_of = [](const std::string& file, const wick::decode_options& options) {
+    wick::loader loader(encoded_pictures{{file, file}} | wick::decode(options) | wick::center_crop(2) |
+                            wick::horizontal_flip() | wick::array_batch(2),
+                        {.workers = 1});
+    return loader.next()->data;
+  };
+  const auto numbers = batch_of(depth, {.mode = wick::color::grey, .type = wick::dtype::int32});
+  CHECK(numbers.type() == wick::dtype::int32);
+  CHECK(numbers.extents() == wick::shape{2, 1, 2, 2});
+  const std::int32_t expected[] = {2 * 31 * 256 + 2, 1 * 31 * 256 + 1, 6 * 31 * 256 + 6, 5 * 31 * 256 + 5};
+  CHECK(std::memcmp(numbers.data(), expected, sizeof expected) == 0);
+  CHECK(std::memcmp(numbers.data() + sizeof expected, expected, sizeof expected) == 0);
+  const auto scaled = batch_of(depth, {.mode = wick::color::grey, .type = wick::dtype::float32});
+  CHECK(scaled.type() == wick::dtype::float32);
+  float first = 0;
+  std::memcpy(&first, scaled.data(), sizeof first);
+  CHECK(first == static_cast<float>(expected[0]) / 65535.0f);
+  const auto classes = batch_of(mask, {.mode = wick::color::index});
+  CHECK(classes.type() == wick::dtype::uint8);
+  const std::uint8_t wanted[] = {2, 1, 6, 5};
+  CHECK(std::memcmp(classes.data(), wanted, 4) == 0);
+}
+
+TEST_CASE("padding keeps a mask a mask") {
+  png_parts parts{.width = 2, .height = 2, .bits = 8, .color_type = 3};
+  parts.palette.assign(9, 100);
+  parts.rows = {0, 1, 2, 1};
+  wick::context context = context_at(0);
+  wick::lazy_image mask =
+      run(wick::decode({.mode = wick::color::index, .type = wick::dtype::int32}), make_png(parts));
+  mask = wick::pad(1, {.fill = 255})(std::move(mask), context);
+  CHECK(mask.type() == wick::dtype::int32);
+  CHECK(contains(message_of([&] { return mask.resize(8, 8), 0; }), "nearest"));
+  std::int32_t out[16] = {};
+  mask.write_to({reinterpret_cast<std::byte*>(out), false});
+  CHECK(out[0] == 255);
+  CHECK(out[5] == 0);
+  CHECK(out[10] == 1);
 }

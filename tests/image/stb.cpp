@@ -140,7 +140,49 @@ TEST_CASE("the header tells format, size and channels before any pixel is decode
   CHECK(info(std::string(progressive, sizeof progressive - 1)).width == 24);
 }
 
-TEST_CASE("16-bit PNGs keep their high byte") {
+TEST_CASE("a BMP of OS/2 has all of its palette's colors, and a fourth byte without a name is no alpha") {
+  const auto little32 = [](int v) {
+    std::string out;
+    for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(v >> shift & 255);
+    return out;
+  };
+  for (const int bits : {1, 4, 8}) {
+    CAPTURE(bits);
+    const int colors = 1 << bits, start = 26 + 3 * colors;
+    for (const int stored : {colors, (colors + 1) / 2}) {  // the short palette of some writers, too
+      const int at = start - 3 * (colors - stored);
+      std::string file = "BM" + little32(0) + little32(0) + little32(at) + little32(12);
+      file += std::string("\x08\0\x02\0\x01\0", 6) + static_cast<char>(bits) + '\0';
+      for (int i = 0; i < stored; ++i)
+        file += {static_cast<char>(i), static_cast<char>(255 - i), static_cast<char>(7 * i)};
+      for (int row = 0; row < 2; ++row) {
+        std::string line;
+        for (int x = 0; x < 8; ++x) {  // the last colors
+          const unsigned n = static_cast<unsigned>(std::max(stored - 1 - x, 0));
+          if (x * bits % 8 == 0) line += '\0';
+          line.back() =
+              static_cast<char>(static_cast<unsigned char>(line.back()) | n << (8 - bits - x * bits % 8));
+        }
+        file += line + std::string((4 - line.size() % 4) % 4, '\0');
+      }
+      const image got = decoded(file, 3);
+      for (int x = 0; x < 8; ++x) {
+        const int n = std::max(stored - 1 - x, 0);
+        CHECK(got.row(0)[3 * x] == (7 * n & 255));
+        CHECK(got.row(0)[3 * x + 1] == 255 - n);
+        CHECK(got.row(1)[3 * x + 2] == n);
+      }
+    }
+  }
+  std::string file =
+      "BM" + little32(0) + little32(0) + little32(54) + little32(40) + little32(1) + little32(1);
+  file += std::string("\x01\0\x20\0", 4) + std::string(24, '\0') + "\x01\x02\x03\x40";
+  const image got = decoded(file, 4);
+  CHECK(got.data()[0] == 3);
+  CHECK(got.data()[3] == 255);
+}
+
+TEST_CASE("16-bit PNGs keep their high byte, where a decoder is asked for 8") {
   png_parts parts{.width = 2, .height = 1, .bits = 16, .color_type = 2};
   parts.rows = {0x12, 0xFF, 0x80, 0x00, 0xFF, 0xFF, 0x00, 0xFF, 0x7F, 0x10, 0x01, 0x00};
   const image p = decoded(make_png(parts), 3);
@@ -246,7 +288,7 @@ TEST_CASE("a BMP or GIF cut anywhere is an error") {
 
 TEST_CASE("damaged pixels are an error with stb's reason, on whichever thread") {
   std::string bad = encode_jpeg(photo(64, 48));
-  bad[bad.find("\xFF\xDB") + 4] = 9;  // a tenth quantisation table
+  bad[bad.find("\xFF\xDA") + 11] = 1;  // a baseline scan without the lowest frequency
   std::vector<std::string> texts(4);
   std::vector<std::thread> threads;
   for (std::string& text : texts) {

@@ -103,12 +103,13 @@ TEST_CASE("each parameter that changes pixels changes its stage's fingerprint") 
   CHECK(all_differ(wick::grayscale(), wick::grayscale(3)));
   CHECK(all_differ(wick::random_grayscale(), wick::random_grayscale(0.2)));
   CHECK(all_differ(wick::decode(), wick::decode({.mode = color::grey}), wick::decode({.exact = true}),
-                   wick::decode({.orient = true})));
+                   wick::decode({.orient = true}), wick::decode({.type = wick::dtype::int32}),
+                   wick::decode({.mode = color::index})));
   CHECK(wick::random_resized_crop(4).fingerprint() == wick::random_resized_crop(4, 4).fingerprint());
   CHECK(wick::normalize(0.5, 0.5).fingerprint() == wick::normalize({0.5}, {0.5}).fingerprint());
   // A broken picture may be the reason why the training stopped: it goes on with a decode() that takes it.
   CHECK(wick::decode().fingerprint() ==
-        wick::decode({.max_pixels = 10, .allow_truncated = true}).fingerprint());
+        wick::decode({.reduce_16_bits = true, .max_pixels = 10, .allow_truncated = true}).fingerprint());
 }
 
 TEST_CASE("a state of a training with another crop is refused, and the stage is named") {

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <wick/flow/error.hpp>
 #include <wick/image/detail/signature.hpp>
@@ -27,8 +28,9 @@ struct picture_info {
   std::string_view format;  ///< "JPEG", "PNG", …
   std::int64_t width = 0, height = 0;
   int channels = 3;                ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
-  int bits = 8;                    ///< a channel
+  int bits = 8;                    ///< a channel, as stored
   const codec* decoder = nullptr;  ///< the one that knew the format
+  bool palette = false;            ///< stored are numbers of colors, which decode_request::indexes asks for
 };
 
 /// What a decoder is asked for.
@@ -36,6 +38,26 @@ struct decode_request {
   rect wanted;       ///< the part that is needed, in pixels of the encoded picture
   double scale = 1;  ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
   int channels = 3;  ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
+  bool indexes =
+      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of grey
+};
+
+/// Rows of a picture at 16 bits a channel, in its full width.
+struct wide_rows {
+  int width = 0, height = 0, channels = 0;
+  int top = 0;  ///< source row of the first
+  std::vector<std::uint16_t> levels{};
+
+  wide_rows() noexcept = default;
+  wide_rows(int w, int h, int c, int first)
+      : width(w),
+        height(h),
+        channels(c),
+        top(first),
+        levels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h) * static_cast<std::size_t>(c)) {}
+  const std::uint16_t* row(int y) const noexcept {
+    return levels.data() + std::ptrdiff_t{y - top} * width * channels;
+  }
 };
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
@@ -61,6 +83,10 @@ struct codec {
   /// there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
   void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request,
                       row_sink& sink) = nullptr;
+  /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
+  /// has none. \throws wick::error when the data is damaged
+  wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
+                           const decode_request& request) = nullptr;
   /// What the report should say about this decoder, empty when there is nothing; may be null.
   std::string (*note)() = nullptr;
 };

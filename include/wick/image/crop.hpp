@@ -82,7 +82,7 @@ class random_crop_stage {
       if (down > 0) around.top += down, around.bottom += down;
     }
     if (!around.empty())
-      picture = pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode);
+      picture.replace_pixels(pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode));
     rect part{0, 0, width_, height_};
     if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);

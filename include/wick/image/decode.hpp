@@ -14,6 +14,7 @@
 #include <wick/flow/error.hpp>
 #include <wick/flow/fingerprint.hpp>
 #include <wick/flow/sample.hpp>
+#include <wick/flow/shape.hpp>
 #include <wick/flow/stage.hpp>
 #include <wick/image/detail/decoders_seen.hpp>
 #include <wick/image/detail/exif.hpp>
@@ -24,10 +25,24 @@ namespace wick {
 
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
 /// not blended.
-enum class color : std::uint8_t { unchanged, grey, rgb, rgba };
+enum class color : std::uint8_t {
+  unchanged,
+  grey,
+  rgb,
+  rgba,
+  /// One channel of the numbers that are stored, for masks: those of a palette's colors (PNG, GIF), or a grey
+  /// PNG's levels, of few bits too, as they are. They are never blended: a resize must be `nearest`.
+  index,
+};
 
 struct decode_options {
   color mode = color::rgb;
+  /// uint8: levels of 8 bits, and a PNG of 16 bits is an error. int32: levels as they are, 0 to 65535 of 16
+  /// bits, 0 to 255 of
+  /// 8. float32: levels divided by 65535 or 255. The two are written by batch(); of 16 bits they go with
+  /// crops, resizes and flips.
+  dtype type = dtype::uint8;
+  bool reduce_16_bits = false;  ///< take the upper 8 bits of PNGs of 16, in place of the error
   std::int64_t max_pixels =
       178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit. Decoding takes
                     ///< up to 16 bytes a pixel while it lasts (24 for a 16-bit PNG), whatever the file holds
@@ -49,6 +64,18 @@ class decode_stage {
       throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
                   " refuses every picture; give at least 1");
     }
+    if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
+      throw error("decode: .type = " + std::string(name_of(options.type)) + "; give uint8, int32 or float32");
+    }
+    if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
+      throw error(
+          "decode: color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
+          "uint8, or int32 for more than 256");
+    }
+    if (options.reduce_16_bits && options.type != dtype::uint8) {
+      throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(name_of(options.type)) +
+                  "; leave one of them out");
+    }
   }
 
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
@@ -56,6 +83,7 @@ class decode_stage {
     const picture_info info = codecs().probe(encoded.span());
     seen_.saw(info);
     check_size(info, options_.max_pixels);
+    const pixel_numbers as = numbers(info);
     if (info.decoder->check_complete != nullptr) {
       try {
         info.decoder->check_complete(encoded.span(), info);
@@ -65,12 +93,12 @@ class decode_stage {
       }
     }
     const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
-    lazy_image picture(std::move(encoded), info, channels(info), options_.exact);
+    lazy_image picture(std::move(encoded), info, channels(info), options_.exact, as);
     return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
   }
-  /// Not of max_pixels and allow_truncated: a training may go on with those that let it.
+  /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient);
+    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient, options_.type);
   }
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
   std::string note() const {
@@ -101,9 +129,30 @@ class decode_stage {
     if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
     return picture;
   }
+  /// What the picture can't be had in is an error, here rather than in wrong numbers.
+  pixel_numbers numbers(const picture_info& info) const {
+    const bool indexes = options_.mode == color::index;
+    const std::string what(info.format);
+    if (indexes && !info.palette && (info.channels > 2 || info.format == "JPEG")) {
+      throw error(what + " of " + (info.channels <= 2 ? "grey levels" : "colors") +
+                  ", which stores no numbers of classes: color::index is for PNGs and GIFs with a palette "
+                  "and for grey PNGs; "
+                  "convert the masks to such PNGs");
+    }
+    const bool wide = info.bits == 16 && info.decoder->decode_wide != nullptr;
+    if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
+      throw error(
+          what +
+          " of 16 bits a channel, of which decode() would lose 8; write wick::decode({.type = "
+          "wick::dtype::int32}) for its values as they are, wick::dtype::float32 for values in [0, 1]" +
+          (indexes ? "" : ", or wick::decode({.reduce_16_bits = true}) for the upper 8 bits"));
+    }
+    return {options_.type, wide && options_.type != dtype::uint8, indexes};
+  }
   int channels(const picture_info& info) const noexcept {
     switch (options_.mode) {
       case color::grey:
+      case color::index:
         return 1;
       case color::rgb:
         return 3;
@@ -118,7 +167,8 @@ class decode_stage {
 };
 static_assert(stage_of<decode_stage, on_data>);
 
-/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents, 8 bits a channel.
+/// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
+/// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
 inline decode_stage decode(const decode_options& options = {}) { return decode_stage(options); }

@@ -13,6 +13,7 @@
 #include <wick/flow/sample.hpp>
 #include <wick/flow/shape.hpp>
 #include <wick/image/codec.hpp>
+#include <wick/image/detail/wide_resample.hpp>
 #include <wick/image/geometry.hpp>
 #include <wick/image/image.hpp>
 #include <wick/image/pixel_ops.hpp>
@@ -20,6 +21,13 @@
 #include <wick/observe/phases.hpp>
 
 namespace wick {
+
+/// In what numbers a picture comes out.
+struct pixel_numbers {
+  dtype type = dtype::uint8;  ///< int32: levels as they are; float32: in [0, 1]
+  bool wide = false;          ///< levels of 16 bits, which the decoder must have
+  bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
+};
 
 /// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are
 /// called in, the pixels are those of doing each at once: what does not commute is carried out first.
@@ -30,10 +38,12 @@ class lazy_image {
   lazy_image() noexcept = default;
   /// An encoded picture whose header was read; it will come out with `channels` channels. When it
   /// is `exact`, the decoder may not deliver it smaller than it is.
-  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false) noexcept
+  lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
+             const pixel_numbers& as = {}) noexcept
       : encoded_(std::move(encoded)),
         info_(info),
         exact_(exact),
+        as_(as),
         channels_(channels),
         out_channels_(channels),
         plan_(plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
@@ -54,11 +64,17 @@ class lazy_image {
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const rect& part) {
-    if (!pointwise()) materialise();
+    if (!pointwise_) materialise();
     compose_crop(plan_, part);
   }
-  /// \throws wick::error when a side is less than 1
+  /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear) {
+    if (as_.indexes && filter != interpolation::nearest &&
+        (width != this->width() || height != this->height())) {
+      throw error(
+          "a resize that blends would make numbers of classes which the mask does not have; give it "
+          ".filter = wick::interpolation::nearest");
+    }
     if (op_count_ != 0 && (width != this->width() || height != this->height())) materialise();
     if (compose_resize(plan_, width, height, filter)) return;
     materialise();
@@ -70,11 +86,14 @@ class lazy_image {
   /// Adds a colour operation. \throws wick::error after normalize
   void apply(const pixel_op& op) {
     refuse_normalized("colour operations");
+    refuse_numbers("colour operations");
     if (op_count_ == ops_.size() || out_channels_ != channels_) materialise();
     ops_[op_count_++] = op;
+    pointwise_ = pointwise_ && op.pointwise();
   }
   /// Grey, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
   void make_grey(int channels) {
+    refuse_numbers("grayscale");
     if (out_channels_ >= 3) apply({pixel_op::kind::grey});
     out_channels_ = channels;
   }
@@ -82,17 +101,25 @@ class lazy_image {
   /// \throws wick::error when that was said already
   void normalize(const normalization& by) {
     refuse_normalized("a second normalize");
+    if (as_.indexes || as_.type == dtype::int32) {
+      throw error("normalize gives float32, and the picture is to be " + std::string(name_of(as_.type)) +
+                  (as_.indexes
+                       ? " numbers of classes; leave normalize out"
+                       : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
+    }
     normal_ = by;
   }
 
-  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised:
-  /// float32 has no place in an image
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised or of
+  /// 16 bits: neither has a place in an image
   image pixels() const& {
     refuse_normalized("pixels as wick::image");
+    refuse_wide("pixels as wick::image");
     return render();
   }
   image pixels() && {
     refuse_normalized("pixels as wick::image");
+    refuse_wide("pixels as wick::image");
     if (untouched()) return std::move(decoded_);
     image out = render();
     encoded_ = {};  // not needed any more
@@ -100,17 +127,38 @@ class lazy_image {
   }
   /// What this stands for: a pipeline that ends without batch(), and group(), give that.
   using materialized_type = image;
-  image materialize() && { return std::move(*this).pixels(); }
+  image materialize() && {
+    if (as_.type != dtype::uint8) {
+      throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
+                  std::string(name_of(as_.type)) +
+                  ": that goes with batch() alone; leave .type out, or write batch()");
+    }
+    return std::move(*this).pixels();
+  }
   /// So that a user's stage may simply take a wick::image.
-  operator image() && { return std::move(*this).pixels(); }
+  operator image() && { return std::move(*this).materialize(); }
+  /// Other pixels in place of these, which come out in the same numbers.
+  void replace_pixels(image pixels) {
+    const pixel_numbers as = as_;
+    *this = lazy_image(std::move(pixels));
+    as_ = as;
+  }
 
   /// [H, W, C].
   wick::shape extents() const { return {height(), width(), channels()}; }
-  dtype type() const noexcept { return normalized() ? dtype::float32 : dtype::uint8; }
+  dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
   /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for
   /// damaged data
   void write_to(slot to) const {
-    if (normalized()) {
+    if (as_.wide) {
+      const wide_rows out = render_wide();
+      detail::write_numbers(out.levels.data(), out.levels.size() / static_cast<std::size_t>(channels_),
+                            channels_, 65535.0f, type(), normal_, to);
+    } else if (as_.type != dtype::uint8 && !normalized()) {
+      const image out = render();
+      detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
+                            out.channels(), 255.0f, type(), normal_, to);
+    } else if (normalized()) {
       write_normalized(render(), normal_, to.data, to.planar);
     } else if (out_channels_ != channels_) {
       render().write_to(to);
@@ -125,11 +173,18 @@ class lazy_image {
     return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
            plan_ == plan::whole(decoded_.width(), decoded_.height());
   }
-  bool pointwise() const noexcept {
-    for (std::size_t i = 0; i < op_count_; ++i) {
-      if (!ops_[i].pointwise()) return false;
+  void refuse_wide(const char* what) const {
+    if (as_.wide) {
+      throw error(std::string(what) +
+                  " of a picture of 16 bits a channel, which goes with crop, resize, flip and batch() "
+                  "alone; write wick::decode({.reduce_16_bits = true}) and no .type for 8 bits");
     }
-    return true;
+  }
+  void refuse_numbers(const char* what) const {
+    refuse_wide(what);
+    if (as_.indexes)
+      throw error(std::string(what) +
+                  " on numbers of classes, which are no levels; leave them out for masks");
   }
   void refuse_normalized(const char* what) const {
     if (normalized()) {
@@ -156,7 +211,7 @@ class lazy_image {
       part.width = right - part.x;
       part.height = bottom - part.y;
     }
-    return {part, scale, channels_};
+    return {part, scale, channels_, as_.indexes};
   }
   /// Geometry and colour, in the channels the decoder gives.
   void render_to(const picture_target& to) const {
@@ -209,7 +264,8 @@ class lazy_image {
     detail::resample(got.pixels.view(), 0, 0, scratch, to);
   }
   decoded_picture decode(const rect& part, double scale) const {
-    decoded_picture got = info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_});
+    decoded_picture got =
+        info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_, as_.indexes});
     const image& p = got.pixels;
     const auto covers = [&](int from, int size, int start, int extent) {
       return start <= from && start + extent / got.scale > from + size - 0.5;
@@ -220,6 +276,30 @@ class lazy_image {
                   " gave less of the picture than it was asked for; report it to the codec's author");
     }
     return got;
+  }
+  /// The geometry of a picture of 16 bits.
+  wide_rows render_wide() const {
+    phase_timer timer(phase::resize);
+    detail::resample_lease lease;
+    detail::resample_scratch& scratch = *lease;
+    detail::build_axes(plan_, 1.0, 0, 0, scratch);
+    if (encoded_.empty()) return detail::resample_wide(wide_, scratch);
+    timer.next(phase::decode);
+    const int low = scratch.rows.low(), high = scratch.rows.high();
+    wide_rows got;
+    try {
+      got = info_.decoder->decode_wide(encoded_.span(), info_,
+                                       {{0, low, static_cast<int>(info_.width), high - low}, 1.0, channels_});
+    } catch (const error& e) {
+      throw late_error("decode", e.what());
+    }
+    if (got.channels != channels_ || got.width != info_.width || got.top > low ||
+        got.top + got.height < high) {
+      throw error(std::string(info_.decoder->name) +
+                  " gave less of the picture than it was asked for; report it to the codec's author");
+    }
+    timer.next(phase::resize);
+    return detail::resample_wide(got, scratch);
   }
   /// All of it but the normalisation.
   image render() const {
@@ -237,22 +317,33 @@ class lazy_image {
     return changed;
   }
   void materialise() {
+    if (as_.wide) {
+      wide_ = render_wide();
+      encoded_ = {};
+      plan_ = plan::whole(wide_.width, wide_.height);
+      return;
+    }
     decoded_ = render();
     encoded_ = {};
     op_count_ = 0;
+    pointwise_ = true;
     channels_ = out_channels_;
     plan_ = plan::whole(decoded_.width(), decoded_.height());
   }
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
+  wide_rows wide_;  // in place of decoded_ when that is what they are
   picture_info info_;
   bool exact_ = false;
+  pixel_numbers as_;
   int channels_ = 0;      // while geometry and colour are worked on
   int out_channels_ = 0;  // when all is done
   plan plan_;
   std::array<pixel_op, 6> ops_{};
   std::size_t op_count_ = 0;
+  bool pointwise_ =
+      true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
   normalization normal_;
 };
 

@@ -146,7 +146,8 @@ class pad_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
-    return pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode);
+    picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode));
+    return picture;
   }
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.mode);

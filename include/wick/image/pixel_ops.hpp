@@ -155,15 +155,23 @@ struct normalization {
   int count = 0;
 };
 
+namespace detail {
+
+/// \throws wick::error unless there is one mean, or one for each channel
+inline void require_channels(const normalization& by, int channels) {
+  if (by.count == 1 || by.count == channels) return;
+  throw error("normalize has " + std::to_string(by.count) + " means, the picture has " +
+              std::to_string(channels) +
+              " channels; give one mean and deviation for each channel, or one for all");
+}
+
+}  // namespace detail
+
 /// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
 /// the number of channels is another one
 inline void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
   const int channels = from.channels();
-  if (by.count != 1 && by.count != channels) {
-    throw error("normalize has " + std::to_string(by.count) + " means, the picture has " +
-                std::to_string(channels) +
-                " channels; give one mean and deviation for each channel, or one for all");
-  }
+  detail::require_channels(by, channels);
   std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
   for (int c = 0; c < channels; ++c) {
     const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);

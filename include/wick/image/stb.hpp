@@ -1,10 +1,13 @@
 /// \file
-/// The decoder that is always there: stb_image, for JPEG, PNG, BMP and the first frame of a GIF. Its code is
-/// compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is included here.
+/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
+/// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
+/// included here.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <span>
@@ -15,6 +18,8 @@
 #include <wick/image/detail/bmp_gif_header.hpp>
 #include <wick/image/detail/decode_limits.hpp>
 #include <wick/image/detail/jpeg_header.hpp>
+#include <wick/image/detail/jpeg_layout.hpp>
+#include <wick/image/detail/palette.hpp>
 #include <wick/image/detail/png_header.hpp>
 
 namespace wick {
@@ -27,14 +32,18 @@ namespace detail {
 /// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
 /// it gets no more than those.
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, bool cleared = false, stb_limits* limits = nullptr) noexcept;
+                       const char*& why, stb_limit& limit, bool cleared = false) noexcept;
+/// The same of a JPEG whose components are `colors`, with libjpeg-turbo's upsampling.
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
+                            int& width, int& height, const char*& why, stb_limit& limit,
+                            bool cleared) noexcept;
 
-/// Pillow's convert("L"): ITU-R 601-2 luma, rounded.
-inline void grey_from_rgb(const std::uint8_t* rgb, std::uint8_t* grey, std::size_t pixels) noexcept {
-  for (std::size_t i = 0; i < pixels; ++i, rgb += 3) {
-    grey[i] = static_cast<std::uint8_t>((rgb[0] * 19595u + rgb[1] * 38470u + rgb[2] * 7471u + 0x8000u) >> 16);
-  }
-}
+// Defined in image/detail/png_implementation.hpp and gif_implementation.hpp, which are compiled with it.
+
+/// The rows of `part`, in full width. \throws wick::error when they are damaged
+image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes);
+wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, int channels);
+image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes);
 
 inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
@@ -48,51 +57,126 @@ inline void stb_check_complete(std::span<const std::byte> encoded, const picture
   if (info.format == "GIF") check_gif_complete(encoded);
 }
 
+[[noreturn]] inline void throw_stb_refusal(const picture_info& info, std::string_view why,
+                                           const stb_limit& limit) {
+  if (limit.exceeded) throw_over_limit(info, limit);
+  if (why == "outofmem") throw std::bad_alloc();
+  throw error("damaged " + std::string(info.format) +
+              ", or of a kind that stb_image does not read (it says: " + std::string(why) +
+              "); write the file again, convert it" + or_leave_it_out);
+}
+
+inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  const bool cleared = !check_jpeg_tables(encoded);
+  const jpeg_layout layout(encoded);
+  bytes with_tables;
+  if (layout.wants_standard_tables()) {
+    with_tables = with_standard_tables(encoded);
+    encoded = with_tables.span();
+  }
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()),
+                                             layout.colors(), channels, width, height, why, limit, cleared);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  return image::adopt(pixels, width, height, channels);
+}
+
+/// stb_image takes the palette of OS/2's short header, of three bytes a color, to be four colors shorter than
+/// it is: the same with a header of forty bytes.
+inline bytes bmp_with_long_header(std::span<const std::byte> encoded) {
+  const std::size_t bits = little16(encoded, 24), colors = std::size_t{1} << bits, start = 54 + 4 * colors;
+  const std::size_t offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
+  bytes out(start + encoded.size() - offset);
+  std::byte* const to = out.data();
+  std::memset(to, 0, start);
+  const auto put = [to](std::size_t at, std::size_t value, int count) {
+    for (int i = 0; i < count; ++i)
+      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
+  };
+  std::memcpy(to, encoded.data(), 2);
+  put(10, start, 4);
+  put(14, 40, 4);
+  put(18, little16(encoded, 18), 4);
+  put(22, little16(encoded, 20), 4);
+  put(26, 1, 2);
+  put(28, bits, 2);
+  for (std::size_t i = 0; i < colors && 26 + 3 * i + 3 <= offset; ++i)
+    std::memcpy(to + 54 + 4 * i, encoded.data() + 26 + 3 * i, 3);
+  std::memcpy(to + start, encoded.data() + offset, encoded.size() - offset);
+  return out;
+}
+
+inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  bytes with_header;
+  if (little32(encoded, 14) == 12 && little16(encoded, 24) <= 8) {
+    with_header = bmp_with_long_header(encoded);
+    encoded = with_header.span();
+  }
+  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of grey are not
+  // Pillow's.
+  const int stored = info.channels;
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels =
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), stored, width, height, why, limit);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  image all = image::adopt(pixels, width, height, stored);
+  if (stored == channels) return all;
+  image out(width, height, channels);
+  const std::uint8_t* from = all.data();
+  std::uint8_t* to = out.data();
+  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0;
+       --n, from += stored, to += channels) {
+    if (channels >= 3)
+      std::memcpy(to, from, 3);
+    else
+      to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
+    if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
+  }
+  return out;
+}
+
 inline decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
                                   const decode_request& request) {
   if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
                 " bytes: stb_image takes at most 2 GiB; store it in parts");
   }
-  if (info.format == "GIF") check_gif_codes(encoded);
-  const bool cleared = info.format == "JPEG" && !check_jpeg_tables(encoded);
-  // A JPEG holds its own grey; for the others stb's weights are not Pillow's.
-  const bool to_grey = request.channels == 1 && info.channels >= 3 && info.format != "JPEG";
-  const int channels = to_grey ? 3 : request.channels;
-  int width = 0, height = 0;
-  const char* why = "";
-  stb_limits limits = limits_of(encoded, info);
-  std::uint8_t* const pixels = stb_load(encoded.data(), static_cast<int>(encoded.size()), channels, width,
-                                        height, why, cleared, &limits);
-  if (pixels == nullptr) {
-    if (limits.exceeded != stb_limits::part::none) throw_over_limit(encoded, info, limits);
-    if (std::string_view(why) == "outofmem") throw std::bad_alloc();
-    std::string kind(info.format);
-    if (info.bits != 8) kind = std::to_string(info.bits) + "-bit " + kind;
-    throw error(
-        "damaged " + kind + ", or of a kind that stb_image does not read (it says: " + why +
-        "); write the file again, convert it" + or_leave_it_out);
-  }
   decoded_picture out;
-  out.pixels = image::adopt(pixels, width, height, channels);
+  if (info.format == "PNG") {
+    out.pixels = decode_png(encoded, request.wanted, request.channels, request.indexes);
+    out.top = request.wanted.y;
+    return out;
+  }
+  if (info.format == "GIF") {
+    out.pixels = decode_gif(encoded, info, request.channels, request.indexes);
+    return out;
+  }
+  out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
+                                     : stb_decode_bmp(encoded, info, request.channels);
+  const int width = out.pixels.width(), height = out.pixels.height();
   if (width != info.width || height != info.height) {
     throw error("damaged " + std::string(info.format) + ": the header says " +
                 size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
                 "; write the file again or remove it");
   }
-  if (to_grey) {
-    image grey(width, height, 1);
-    grey_from_rgb(out.pixels.data(), grey.data(), grey.pixels().size());
-    out.pixels = std::move(grey);
-  }
   return out;
+}
+
+inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info&,
+                                 const decode_request& request) {
+  return decode_wide_png(encoded, request.wanted, request.channels);
 }
 
 }  // namespace detail
 
-/// stb_image as a codec: decodes the whole picture at full size.
-inline constexpr codec stb_codec{"stb_image", &detail::stb_probe, &detail::stb_check_complete,
-                                 &detail::stb_decode};
+/// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
+inline constexpr codec stb_codec{
+    "stb_image", &detail::stb_probe,      &detail::stb_check_complete, &detail::stb_decode,
+    nullptr,     &detail::stb_decode_wide};
 
 /// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the
 /// first loader starts.

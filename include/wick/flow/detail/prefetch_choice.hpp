@@ -3,6 +3,7 @@
 /// differ by a factor of two in what is best.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -42,15 +43,15 @@ class prefetch_choice {
     const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
     std::uint64_t now = ticks * parts / count + 1;
     if (before != 0) {
-      if (now > 2 * before) now = 2 * before;  // interrupted
-      now = (7 * before + now) / 8;
+      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come to all of them.
+      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
     }
     each_[which].store(now, std::memory_order_relaxed);
     const std::size_t best = best_.load(std::memory_order_relaxed);
     for (std::size_t other = 0; other < all.size(); ++other) {
       const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
       // A little better is none: the numbers scatter.
-      if (there != 0 && there * 33 < each_[best].load(std::memory_order_relaxed) * 32)
+      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
         best_.store(other, std::memory_order_relaxed);
     }
   }

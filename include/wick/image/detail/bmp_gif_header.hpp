@@ -2,6 +2,7 @@
 /// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,6 +12,7 @@
 #include <wick/flow/error.hpp>
 #include <wick/image/codec.hpp>
 #include <wick/image/detail/byte_order.hpp>
+#include <wick/image/detail/gif_frame.hpp>
 #include <wick/image/detail/signature.hpp>
 
 namespace wick::detail {
@@ -64,6 +66,12 @@ inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
   info.width = little16(encoded, 6);
   info.height = little16(encoded, 8);
   info.channels = 3;
+  info.palette = true;
+  gif_frame first;  // a picture that is too small for it is taken to be larger, as Pillow does it
+  if (find_gif_frame(encoded, first)) {
+    info.width = std::max<std::int64_t>(info.width, first.left + first.width);
+    info.height = std::max<std::int64_t>(info.height, first.top + first.height);
+  }
   return true;
 }
 

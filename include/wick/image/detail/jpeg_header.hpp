@@ -55,6 +55,8 @@ class jpeg_markers {
   std::size_t payload_size() const noexcept { return length_ - 2; }
   /// Whether the file ended within a marker's parameters.
   bool ended_inside() const noexcept { return inside_; }
+  /// How many restart markers the last scan had; known when its next marker is.
+  std::uint64_t restarts() const noexcept { return restarts_; }
 
  private:
   unsigned stop() noexcept {
@@ -62,18 +64,22 @@ class jpeg_markers {
     return marker_ = none;
   }
   void skip_scan() noexcept {
+    restarts_ = 0;
     while (at_ < data_.size()) {
       const void* const found = std::memchr(data_.data() + at_, 0xFF, data_.size() - at_);
       at_ = found == nullptr ? data_.size()
                              : static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
       const std::uint32_t code = byte_at(data_, at_ + 1);
-      if (code != 0 && !(code >= 0xD0 && code <= 0xD7)) return;
-      at_ += 2;
+      const bool restart = code >= 0xD0 && code <= 0xD7, fill = code == 0xFF;
+      if (code != 0 && !restart && !fill) return;
+      restarts_ += restart ? 1 : 0;
+      at_ += fill ? 1 : 2;
     }
   }
 
   std::span<const std::byte> data_;
   std::size_t at_ = 0, payload_ = 0, length_ = 2;
+  std::uint64_t restarts_ = 0;
   unsigned marker_ = none;
   bool inside_ = false;
 };

@@ -65,6 +65,7 @@ inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
   info.bits = static_cast<int>(byte_at(encoded, 24));
   const std::uint32_t colour = byte_at(encoded, 25);
   info.channels = colour == 0 ? 1 : colour == 4 ? 2 : colour == 6 ? 4 : 3;
+  info.palette = colour == 3;
   if (info.channels == 2 || info.channels == 4) return true;
   // A tRNS chunk before the pixels makes one colour, or palette entries, transparent.
   for (std::uint64_t at = 33; at + 8 <= encoded.size();) {

@@ -9,6 +9,7 @@
 
 #include <wick/image/detail/block_cache.hpp>
 #include <wick/image/detail/decode_limits.hpp>
+#include <wick/image/detail/jpeg_layout.hpp>
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -38,38 +39,24 @@
 namespace wick::detail {
 
 inline thread_local bool stb_memory_is_cleared = false;
-inline thread_local stb_limits* stb_limited_by = nullptr;
-inline thread_local void* stb_compressed = nullptr;  // where a PNG's IDAT chunks are put together
+inline thread_local stb_limit* stb_limited_by = nullptr;
 
-inline bool stb_may_have(std::size_t size, stb_limits::part part, std::uint64_t stb_limits::*most) noexcept {
-  if (stb_limited_by == nullptr || size <= stb_limited_by->*most) return true;
-  stb_limited_by->exceeded = part;
+inline bool stb_may_have(std::size_t size) noexcept {
+  if (stb_limited_by == nullptr || size <= stb_limited_by->bytes) return true;
+  stb_limited_by->exceeded = true;
   return false;
 }
 
 /// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
 inline void* stb_memory(std::size_t size) noexcept {
-  if (!stb_may_have(size, stb_limits::part::pixels, &stb_limits::pixels)) return nullptr;
+  if (!stb_may_have(size)) return nullptr;
   void* const out = allocate_block(size);
   if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
   return out;
 }
 
-/// Only PNGs are read into memory that grows: their IDAT chunks into some that begins with nothing, what
-/// these inflate to into some that is as large as the picture needs.
-inline void* stb_grown(void* data, std::size_t size) noexcept {
-  const bool compressed = data == nullptr || data == stb_compressed;
-  if (compressed ? !stb_may_have(size, stb_limits::part::compressed, &stb_limits::compressed)
-                 : !stb_may_have(size, stb_limits::part::inflated, &stb_limits::inflated))
-    return nullptr;
-  void* const out = resize_block(data, size);
-  if (compressed && out != nullptr) stb_compressed = out;
-  return out;
-}
-
-inline void stb_free(void* data) noexcept {
-  if (data == stb_compressed) stb_compressed = nullptr;
-  release_block(data);
+inline void* stb_resized(void* data, std::size_t size) noexcept {
+  return stb_may_have(size) ? resize_block(data, size) : nullptr;
 }
 
 }  // namespace wick::detail
@@ -77,15 +64,14 @@ inline void stb_free(void* data) noexcept {
 #define STB_IMAGE_STATIC
 #define STB_IMAGE_IMPLEMENTATION
 #define STBI_ONLY_JPEG
-#define STBI_ONLY_PNG
 #define STBI_ONLY_BMP
-#define STBI_ONLY_GIF
+#define STBI_NO_ZLIB
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
 #define STBI_ASSERT(x) ((void)0)  // damaged files reach them
 #define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
-#define STBI_REALLOC(data, size) ::wick::detail::stb_grown(data, size)
-#define STBI_FREE(data) ::wick::detail::stb_free(data)
+#define STBI_REALLOC(data, size) ::wick::detail::stb_resized(data, size)
+#define STBI_FREE(data) ::wick::detail::release_block(data)
 #if defined(__ARM_NEON) || defined(__aarch64__)
 #define STBI_NEON
 #endif
@@ -114,13 +100,15 @@ inline void stb_free(void* data) noexcept {
 #undef STB_IMAGE_IMPLEMENTATION
 #undef STB_IMAGE_STATIC
 
+#include <wick/image/detail/stb_jpeg_implementation.hpp>
+
 namespace wick::detail {
 
 std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, bool cleared, stb_limits* limits) noexcept {
+                       const char*& why, stb_limit& limit, bool cleared) noexcept {
   int stored = 0;
   stb_memory_is_cleared = cleared;
-  stb_limited_by = limits;
+  stb_limited_by = &limit;
   stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
                                                 &height, &stored, channels);
   stb_limited_by = nullptr;
@@ -128,6 +116,29 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
     const char* const reason = stbi_failure_reason();
     why = reason != nullptr ? reason : "no reason";
   }
+  return pixels;
+}
+
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
+                            int& width, int& height, const char*& why, stb_limit& limit, bool cleared) noexcept {
+  stb_memory_is_cleared = cleared;
+  stb_limited_by = &limit;
+  stbi__context context{};
+  stbi__start_mem(&context, reinterpret_cast<const stbi_uc*>(encoded), size);
+  auto* const jpeg = static_cast<stbi__jpeg*>(stb_memory(sizeof(stbi__jpeg)));
+  if (jpeg == nullptr) {
+    stb_limited_by = nullptr;
+    why = "outofmem";
+    return nullptr;
+  }
+  jpeg->s = &context;
+  stbi__setup_jpeg(jpeg);
+  std::uint8_t* const pixels = stb_jpeg_pixels(*jpeg, colors, channels, why);
+  stbi__cleanup_jpeg(jpeg);
+  stb_limited_by = nullptr;
+  release_block(jpeg);
+  width = static_cast<int>(context.img_x);
+  height = static_cast<int>(context.img_y);
   return pixels;
 }
 

@@ -71,6 +71,7 @@ constinit const codec turbojpeg_codec{"libjpeg-turbo",
                                       &detail::turbojpeg_check_complete,
                                       &detail::turbojpeg_decode<true>,
                                       &detail::turbojpeg_decode_rows<true>,
+                                      nullptr,
                                       [] { return detail::jpeg_self_test::here().note(); }};
 constinit const codec turbojpeg_api_codec{"libjpeg-turbo, by its interface alone", &detail::turbojpeg_probe,
                                           &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<false>,
