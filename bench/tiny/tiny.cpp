@@ -107,6 +107,10 @@ int run(const wick_bench::options& o) {
   auto loader = make_loader(data, o.workers);
   std::uint64_t epoch = 0;
   gather one(data, 1, 2), two(data, o.workers, 2), windowed(data, o.workers, window);
+  std::vector<gather> others;
+  for (const loop_kind& kind : loops) {
+    if (&kind != &loops[0] && (kind.how != copying::rep_movs || has_rep_movs)) others.emplace_back(data, o.workers, 2, kind);
+  }
   torch_data torch_alone(data, 0), torch_workers(data, o.workers);
 
   // The same bytes first. torch::data has an order of its own; the gather has wick's.
@@ -123,6 +127,12 @@ int run(const wick_bench::options& o) {
       return 1;
     }
     if (e != 0) continue;
+    for (gather& other : others) {
+      if (other.check(orders[e]).ordered != bare.ordered) {
+        std::fprintf(stderr, "tiny: two bare loops don't make the same\n");
+        return 1;
+      }
+    }
     for (torch_data* t : {&torch_alone, &torch_workers}) {
       const digest theirs = t->check();
       if (theirs.samples != samples || theirs.each != ours.each) {
@@ -172,6 +182,9 @@ int run(const wick_bench::options& o) {
   };
   add("torch::data, " + std::to_string(o.workers) + " workers", torch_epochs(torch_workers));
   add("torch::data, in the loop's thread", torch_epochs(torch_alone));
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    add("bare: " + std::string(loops[i + 1].name), [&, i](std::uint64_t n) { return others[i].run(orders, n); });
+  }
 
   (void)loader.report();  // from here on
   wick_bench::run_in_turns(all, o.rounds);
@@ -181,14 +194,23 @@ int run(const wick_bench::options& o) {
   if (!o.only.empty()) return 0;
   const contestant &ours = all[0], &bare = all[1], &bare_window = all[2], &bare_one = all[3],
                    &theirs = all[4], &theirs_alone = all[5];
+  // The fastest loop of the run, by its median.
+  std::size_t best = 1;
+  for (std::size_t i = 6; i < all.size(); ++i) {
+    if (all[i].units_per_second() > all[best].units_per_second()) best = i;
+  }
+  const contestant& fastest = all[best];
+  std::printf("fastest bare loop: %s\n", best == 1 ? loops[0].name : fastest.name.c_str());
   std::printf(
       "RESULT tiny wick_msamples_s=%.3f gather_msamples_s=%.3f gather_1_thread_msamples_s=%.3f "
-      "torch_data_msamples_s=%.4f torch_data_0_workers_msamples_s=%.4f ratio_to_gather=%.3f "
+      "torch_data_msamples_s=%.4f torch_data_0_workers_msamples_s=%.4f ratio_to_fastest=%.3f "
+      "cpu_ratio_to_fastest=%.3f fastest_msamples_s=%.3f ratio_to_gather=%.3f "
       "ratio_to_gather_with_window=%.3f cpu_ratio_to_gather=%.3f ratio_to_torch_data=%.1f "
       "cpu_ns_per_sample_wick=%.1f "
       "cpu_ns_per_sample_gather=%.1f rounds=%d workers=%zu cores=%u\n",
       ours.units_per_second() / 1e6, bare.units_per_second() / 1e6, bare_one.units_per_second() / 1e6,
-      theirs.units_per_second() / 1e6, theirs_alone.units_per_second() / 1e6, ratio(ours, bare),
+      theirs.units_per_second() / 1e6, theirs_alone.units_per_second() / 1e6, ratio(ours, fastest), cpu_ratio(ours, fastest),
+      fastest.units_per_second() / 1e6, ratio(ours, bare),
       ratio(ours, bare_window), cpu_ratio(ours, bare), ratio(ours, theirs), ours.cpu_per_unit() * 1e9,
       bare.cpu_per_unit() * 1e9, o.rounds, o.workers, std::thread::hardware_concurrency());
   return 0;
