@@ -5569,6 +5569,8 @@ struct alignas(64) batch_job {
   bool goes_on = false, ended = false, past_the_end = false;
   bool remade = false;
 
+  /// The number that its epoch's batch 0 has, or would have had, since the loader began: tells one pass from another.
+  std::uint64_t pass() const noexcept { return sequence - number; }
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
 
@@ -7372,7 +7374,8 @@ class print_book {
 
 // ==== wick/flow/detail/claimed_runs.hpp
 /// \file
-/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is settled.
+/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
+/// settled.
 
 // ==== wick/flow/detail/pace.hpp
 /// \file
@@ -7617,8 +7620,8 @@ class stage_clock {
 
 namespace wick::detail {
 
-/// `Owner` is told of the samples that have ended, by finish_some(job, count), and, where samples suspend, gets back a token
-/// for each. Any thread that has a slot.
+/// `Owner` is told of the samples that have ended, by finish_some(job, count), and, where samples suspend,
+/// gets back a token for each. Any thread that has a slot.
 template <class Runs, class Owner>
 class claimed_runs {
   using types = typename Runs::types;
@@ -7646,15 +7649,23 @@ class claimed_runs {
       if constexpr (batched) {
         print += prints_of(first, indexes, n);
         // A sample that may end while others are begun is counted before it is.
-        if constexpr (types::samples_suspend) j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
+        if constexpr (types::samples_suspend)
+          j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
       }
     };
+    const std::uint64_t moved_from = runs_.moved_from(j);
+    const auto moved = [&](std::uint64_t i) { return j.first + from + i >= moved_from; };
     const auto for_each = [&](auto&& one) {
-      walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth], computed, one);
+      walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth],
+                 computed, one);
     };
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i, std::uint64_t index) {
         const place where = runs_.place_of(j, from + i, index);
+        if (moved(i)) {
+          owner_.give_tokens(1);
+          return owner_.finish_some(j, 1);
+        }
         try {
           resume(run_one(this, &j, from + i, where).handle);
         } catch (...) {  // no memory for its frame: nothing of it has begun
@@ -7664,7 +7675,8 @@ class claimed_runs {
       took(clocks, count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
-      // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as 64.
+      // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which
+      // counts as 64.
       const bool slow = pace_.slow_samples();
       const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
       context c = runs_.context_at({});
@@ -7673,13 +7685,17 @@ class claimed_runs {
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<true>(j, from + i, index, bad, c, ticks, failed); });
+        for_each([&](std::uint64_t i, std::uint64_t index) {
+          if (!moved(i)) run_here<true>(j, from + i, index, bad, c, ticks, failed);
+        });
         // A fast run in 64 stands for all of them.
         const std::uint64_t weight = slow ? 1 : 64;
         path_type::write_down(clocks, types::order_end, count, ticks, weight);
         clocks[order_row].worked(weight * count, weight * ticks[order_row]);
       } else {
-        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<false>(j, from + i, index, bad, c, nullptr, failed); });
+        for_each([&](std::uint64_t i, std::uint64_t index) {
+          if (!moved(i)) run_here<false>(j, from + i, index, bad, c, nullptr, failed);
+        });
       }
       c.give_back();
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
@@ -7712,7 +7728,8 @@ class claimed_runs {
       add_failed(j, failed, slot, c);
     }
   }
-  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
+  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot,
+                                    const context& c) noexcept {
     failure f = runs_.failed(slot, c, std::current_exception());
     try {
       to.push_back(f);
@@ -7750,7 +7767,8 @@ class claimed_runs {
     owner_.finish_some(j, 1);
   }
 
-  // ---- samples that suspend -------------------------------------------------------------------------------------
+  // ---- samples that suspend
+  // -------------------------------------------------------------------------------------
 
   static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
     context c = self->runs_.context_at(where);
@@ -8881,6 +8899,17 @@ class sample_runs<pipeline<Source, S...>> {
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
+  /// Compaction: positions from here on have been moved to where others failed, as far as that is known by now. Their own
+  /// batches leave them out, so that they need not be run there.
+  std::uint64_t moved_from(const job_type& j) const noexcept {
+    const std::uint64_t seen = moved_.load(std::memory_order_relaxed), count = seen & 0xFFFFFFFF;
+    if (count == 0 || seen >> 32 != (j.pass() & 0xFFFFFFFF)) return everything;
+    return plan.ordered() - std::min(count, plan.ordered());
+  }
+  void note_moved(const job_type& j, std::uint64_t moved) noexcept {
+    moved_.store(j.pass() << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF), std::memory_order_relaxed);
+  }
+
   /// \throws quarantined_sample
   [[noreturn, gnu::noinline]] void refuse(context& c) const {
     c.enter(static_cast<std::uint32_t>(types::order_end));
@@ -9006,6 +9035,8 @@ class sample_runs<pipeline<Source, S...>> {
 
  private:
   static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
+  static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 
   /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
   struct end_of_sample {
@@ -9400,6 +9431,7 @@ class finishing {
     for (std::uint64_t slot = own; slot < j->count; ++slot) j->gaps.push_back(static_cast<std::size_t>(slot));
     self->moved_ = runs.plan.ordered() - end;
     j->moved = self->moved_;
+    runs.note_moved(*j, self->moved_);
     bool short_one = j->gaps.size() == j->count;
     if constexpr (batched) {
       short_one = short_one || (runs.path.template stage<types::batching>().drop_last() && !j->gaps.empty());

@@ -82,6 +82,8 @@ struct alignas(64) batch_job {
   bool goes_on = false, ended = false, past_the_end = false;
   bool remade = false;
 
+  /// The number that its epoch's batch 0 has, or would have had, since the loader began: tells one pass from another.
+  std::uint64_t pass() const noexcept { return sequence - number; }
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
 

@@ -1,5 +1,6 @@
 /// \file
-/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is settled.
+/// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
+/// settled.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +24,8 @@
 
 namespace wick::detail {
 
-/// `Owner` is told of the samples that have ended, by finish_some(job, count), and, where samples suspend, gets back a token
-/// for each. Any thread that has a slot.
+/// `Owner` is told of the samples that have ended, by finish_some(job, count), and, where samples suspend,
+/// gets back a token for each. Any thread that has a slot.
 template <class Runs, class Owner>
 class claimed_runs {
   using types = typename Runs::types;
@@ -52,15 +53,23 @@ class claimed_runs {
       if constexpr (batched) {
         print += prints_of(first, indexes, n);
         // A sample that may end while others are begun is counted before it is.
-        if constexpr (types::samples_suspend) j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
+        if constexpr (types::samples_suspend)
+          j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
       }
     };
+    const std::uint64_t moved_from = runs_.moved_from(j);
+    const auto moved = [&](std::uint64_t i) { return j.first + from + i >= moved_from; };
     const auto for_each = [&](auto&& one) {
-      walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth], computed, one);
+      walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth],
+                 computed, one);
     };
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i, std::uint64_t index) {
         const place where = runs_.place_of(j, from + i, index);
+        if (moved(i)) {
+          owner_.give_tokens(1);
+          return owner_.finish_some(j, 1);
+        }
         try {
           resume(run_one(this, &j, from + i, where).handle);
         } catch (...) {  // no memory for its frame: nothing of it has begun
@@ -70,7 +79,8 @@ class claimed_runs {
       took(clocks, count, now_ticks() - begun);
       clocks[order_row].ran(count);
     } else {
-      // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which counts as 64.
+      // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which
+      // counts as 64.
       const bool slow = pace_.slow_samples();
       const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
       context c = runs_.context_at({});
@@ -79,13 +89,17 @@ class claimed_runs {
       if (timed) {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
-        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<true>(j, from + i, index, bad, c, ticks, failed); });
+        for_each([&](std::uint64_t i, std::uint64_t index) {
+          if (!moved(i)) run_here<true>(j, from + i, index, bad, c, ticks, failed);
+        });
         // A fast run in 64 stands for all of them.
         const std::uint64_t weight = slow ? 1 : 64;
         path_type::write_down(clocks, types::order_end, count, ticks, weight);
         clocks[order_row].worked(weight * count, weight * ticks[order_row]);
       } else {
-        for_each([&](std::uint64_t i, std::uint64_t index) { run_here<false>(j, from + i, index, bad, c, nullptr, failed); });
+        for_each([&](std::uint64_t i, std::uint64_t index) {
+          if (!moved(i)) run_here<false>(j, from + i, index, bad, c, nullptr, failed);
+        });
       }
       c.give_back();
       for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
@@ -118,7 +132,8 @@ class claimed_runs {
       add_failed(j, failed, slot, c);
     }
   }
-  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot, const context& c) noexcept {
+  [[gnu::noinline]] void add_failed(job_type& j, std::vector<failure>& to, std::uint64_t slot,
+                                    const context& c) noexcept {
     failure f = runs_.failed(slot, c, std::current_exception());
     try {
       to.push_back(f);
@@ -156,7 +171,8 @@ class claimed_runs {
     owner_.finish_some(j, 1);
   }
 
-  // ---- samples that suspend -------------------------------------------------------------------------------------
+  // ---- samples that suspend
+  // -------------------------------------------------------------------------------------
 
   static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
     context c = self->runs_.context_at(where);

@@ -193,6 +193,7 @@ class finishing {
     for (std::uint64_t slot = own; slot < j->count; ++slot) j->gaps.push_back(static_cast<std::size_t>(slot));
     self->moved_ = runs.plan.ordered() - end;
     j->moved = self->moved_;
+    runs.note_moved(*j, self->moved_);
     bool short_one = j->gaps.size() == j->count;
     if constexpr (batched) {
       short_one = short_one || (runs.path.template stage<types::batching>().drop_last() && !j->gaps.empty());

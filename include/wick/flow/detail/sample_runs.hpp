@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +66,17 @@ class sample_runs<pipeline<Source, S...>> {
     return {seed, j.epoch, j.first + slot, index};
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
+
+  /// Compaction: positions from here on have been moved to where others failed, as far as that is known by now. Their own
+  /// batches leave them out, so that they need not be run there.
+  std::uint64_t moved_from(const job_type& j) const noexcept {
+    const std::uint64_t seen = moved_.load(std::memory_order_relaxed), count = seen & 0xFFFFFFFF;
+    if (count == 0 || seen >> 32 != (j.pass() & 0xFFFFFFFF)) return everything;
+    return plan.ordered() - std::min(count, plan.ordered());
+  }
+  void note_moved(const job_type& j, std::uint64_t moved) noexcept {
+    moved_.store(j.pass() << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF), std::memory_order_relaxed);
+  }
 
   /// \throws quarantined_sample
   [[noreturn, gnu::noinline]] void refuse(context& c) const {
@@ -191,6 +203,8 @@ class sample_runs<pipeline<Source, S...>> {
 
  private:
   static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
+  static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 
   /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
   struct end_of_sample {
