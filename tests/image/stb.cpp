@@ -182,6 +182,44 @@ TEST_CASE("a BMP of OS/2 has all of its palette's colors, and a fourth byte with
   CHECK(got.data()[3] == 255);
 }
 
+namespace {
+
+/// So that what reads the stack before it is written gets something else each time.
+[[gnu::noinline]] void paint_stack(unsigned char with) {
+  volatile unsigned char some[100'000];
+  for (std::size_t i = 0; i < sizeof some; ++i) some[i] = with;
+}
+
+}  // namespace
+
+TEST_CASE("a color that a BMP's palette leaves out is black, and not what lay in memory") {
+  const auto little32 = [](int v) {
+    std::string out;
+    for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(v >> shift & 255);
+    return out;
+  };
+  for (const int header : {40, 56, 108}) {
+    for (const int bits : {1, 4, 8}) {
+      for (const int stored : {0, 1, (1 << bits) - 1, 1 << bits}) {
+        CAPTURE(header);
+        CAPTURE(bits);
+        CAPTURE(stored);
+        std::string file = "BM" + little32(0) + little32(0) + little32(14 + header + 4 * stored) + little32(header) +
+                           little32(4) + little32(-1) + std::string("\x01\0", 2) + static_cast<char>(bits) + '\0';
+        file.resize(static_cast<std::size_t>(14 + header));
+        for (int i = 0; i < stored; ++i) file += {'\x50', '\x60', '\x70', '\0'};
+        file += std::string(4, '\xFF');  // the last color, four times
+        const int expected = stored == 1 << bits ? 0x70 : 0;
+        for (const unsigned char paint : {0xAB, 0x17}) {
+          paint_stack(paint);
+          const image got = decoded(file, 3);
+          for (int x = 0; x < 4; ++x) CHECK(got.row(0)[3 * x] == expected);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("16-bit PNGs keep their high byte, where a decoder is asked for 8") {
   png_parts parts{.width = 2, .height = 1, .bits = 16, .color_type = 2};
   parts.rows = {0x12, 0xFF, 0x80, 0x00, 0xFF, 0xFF, 0x00, 0xFF, 0x7F, 0x10, 0x01, 0x00};

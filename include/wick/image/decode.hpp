@@ -124,7 +124,7 @@ class decode_stage {
   }
   /// What is stored turned as EXIF numbers it, turned back.
   static lazy_image upright(lazy_image picture, int turn) {
-    if (turn > 4) picture = detail::transposed(std::move(picture).pixels());
+    if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
     if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
     if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
     return picture;
@@ -139,7 +139,7 @@ class decode_stage {
                   "and for grey PNGs; "
                   "convert the masks to such PNGs");
     }
-    const bool wide = info.bits == 16 && info.decoder->decode_wide != nullptr;
+    const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
     if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
       throw error(
           what +
