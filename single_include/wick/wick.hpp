@@ -5550,6 +5550,7 @@ struct alignas(64) batch_job {
   alignas(64) std::uint64_t sequence = 0;  // number since the loader began
   std::uint64_t epoch = 0;
   std::uint64_t number = 0;  // in its epoch
+  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
   Order order;
@@ -5569,8 +5570,6 @@ struct alignas(64) batch_job {
   bool goes_on = false, ended = false, past_the_end = false;
   bool remade = false;
 
-  /// The number that its epoch's batch 0 has, or would have had, since the loader began: tells one pass from another.
-  std::uint64_t pass() const noexcept { return sequence - number; }
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
 
@@ -7210,7 +7209,9 @@ void tell_all(const Job& job, const std::vector<std::string>& names, const Sourc
       f.slot = slot;
       f.position = job.first + slot;
       f.index = plan.index(job.order, f.position);
-      const auto same = [&](const failure& other) { return other.slot == slot; };
+      const auto same = [&](const failure& other) {
+        return other.slot == slot && (other.action == error_action::fail || other.action == error_action::skip);
+      };
       const bool missing = !job.value || !(*job.value)[slot];
       if (missing && std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
     }
@@ -7640,6 +7641,20 @@ class claimed_runs {
 
   /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+    const std::uint64_t first = j.first + from, moved_from = runs_.moved_from(j);
+    if (const std::uint64_t own = moved_from - std::min(first, moved_from); own < count) {
+      // The rest stands elsewhere by now, and its slots are left out.
+      const std::uint64_t rest = count - own;
+      if (own != 0) run_all(j, from, own);
+      owner_.give_tokens(rest);
+      owner_.finish_some(j, rest);
+    } else {
+      run_all(j, from, count);
+    }
+  }
+
+ private:
+  void run_all(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
     stage_clock* const clocks = runs_.path.clocks().mine();
     const std::uint64_t begun = now_ticks();
     const bool chooses = prefetching_source<source_type> && !types::samples_suspend && !pace_.slow_samples();
@@ -7653,8 +7668,6 @@ class claimed_runs {
           j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
       }
     };
-    const std::uint64_t moved_from = runs_.moved_from(j);
-    const auto moved = [&](std::uint64_t i) { return j.first + from + i >= moved_from; };
     const auto for_each = [&](auto&& one) {
       walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth],
                  computed, one);
@@ -7662,10 +7675,6 @@ class claimed_runs {
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i, std::uint64_t index) {
         const place where = runs_.place_of(j, from + i, index);
-        if (moved(i)) {
-          owner_.give_tokens(1);
-          return owner_.finish_some(j, 1);
-        }
         try {
           resume(run_one(this, &j, from + i, where).handle);
         } catch (...) {  // no memory for its frame: nothing of it has begun
@@ -7686,7 +7695,7 @@ class claimed_runs {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          if (!moved(i)) run_here<true>(j, from + i, index, bad, c, ticks, failed);
+          run_here<true>(j, from + i, index, bad, c, ticks, failed);
         });
         // A fast run in 64 stands for all of them.
         const std::uint64_t weight = slow ? 1 : 64;
@@ -7694,7 +7703,7 @@ class claimed_runs {
         clocks[order_row].worked(weight * count, weight * ticks[order_row]);
       } else {
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          if (!moved(i)) run_here<false>(j, from + i, index, bad, c, nullptr, failed);
+          run_here<false>(j, from + i, index, bad, c, nullptr, failed);
         });
       }
       c.give_back();
@@ -7711,7 +7720,6 @@ class claimed_runs {
     }
   }
 
- private:
   void took(stage_clock* clocks, std::uint64_t count, std::uint64_t ticks) noexcept {
     pace_.learn(count, ticks);
     runs_.path.clocks().ran(clocks, count, ticks);
@@ -7740,7 +7748,7 @@ class claimed_runs {
   [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
     for (failure& f : failed) {
       try {
-        resume(settle_one(this, &j, f).handle);
+        resume(settle_one(this, &j, &f).handle);
       } catch (...) {
         j.lose(std::move(f));
         owner_.finish_some(j, 1);
@@ -7748,14 +7756,16 @@ class claimed_runs {
     }
   }
   /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
-  static detached settle_one(claimed_runs* self, job_type* j, failure f) {
+  static detached settle_one(claimed_runs* self, job_type* j, failure* of) {
+    failure f = std::move(*of);
     context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
     try {
       task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
       co_await settling;
     } catch (...) {
-      j->lose(std::move(f));
+      j->lose(f);
     }
+    f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
     self->owner_.finish_some(*j, 1);
   }
   /// A sample for which there was no memory; called where that was caught.
@@ -7785,8 +7795,9 @@ class claimed_runs {
         task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
         co_await settling;
       } catch (...) {
-        j->lose(std::move(f));
+        j->lose(f);
       }
+      f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
       // Where settling ended early it may have been anywhere.
       if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
     }
@@ -8903,11 +8914,11 @@ class sample_runs<pipeline<Source, S...>> {
   /// batches leave them out, so that they need not be run there.
   std::uint64_t moved_from(const job_type& j) const noexcept {
     const std::uint64_t seen = moved_.load(std::memory_order_relaxed), count = seen & 0xFFFFFFFF;
-    if (count == 0 || seen >> 32 != (j.pass() & 0xFFFFFFFF)) return everything;
+    if (count == 0 || seen >> 32 != j.pass) return everything;
     return plan.ordered() - std::min(count, plan.ordered());
   }
   void note_moved(const job_type& j, std::uint64_t moved) noexcept {
-    moved_.store(j.pass() << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF), std::memory_order_relaxed);
+    moved_.store(std::uint64_t{j.pass} << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF), std::memory_order_relaxed);
   }
 
   /// \throws quarantined_sample
@@ -9300,18 +9311,23 @@ class finishing {
     if (runs_.on.this_slot() == executor::none) {
       try {
         return resume(run_on_worker(this, &j).handle);
-      } catch (...) {
-        if constexpr (batched) lose(j);  // no stage runs then: any thread will do
+      } catch (...) {  // here, then, in a slot that helpers have
+        const executor::helper slot(runs_.on);
+        if constexpr (batched) lose(j);
+        return end(j);
       }
     }
+    end(j);
+  }
+
+ private:
+  void end(job_type& j) noexcept {
     if (compact_) {
       if (job_type* const next = turn_of(&j, nullptr)) settle(next);
     } else {
       finish(j);
     }
   }
-
- private:
   /// There is no memory to end a batch as it should be; called where that was caught.
   static void lose(job_type& j) noexcept {
     j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
@@ -9397,7 +9413,7 @@ class finishing {
     const std::uint64_t own = end <= j->first ? 0 : std::min(j->count, end - j->first);
     self->leave_to_others(*j, own);
     std::sort(j->gaps.begin(), j->gaps.end());
-    std::vector<std::size_t> gaps;
+    std::vector<std::size_t> gaps, unfilled;
     gaps.swap(j->gaps);
     for (const std::size_t gap : gaps) {
       bool filled = false;
@@ -9423,11 +9439,10 @@ class finishing {
         j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
                            std::memory_order_relaxed);
       } else {
-        self->unfilled_.push_back(gap);
+        unfilled.push_back(gap);
       }
     }
-    j->gaps.swap(self->unfilled_);
-    self->unfilled_.clear();
+    j->gaps.swap(unfilled);
     for (std::uint64_t slot = own; slot < j->count; ++slot) j->gaps.push_back(static_cast<std::size_t>(slot));
     self->moved_ = runs.plan.ordered() - end;
     j->moved = self->moved_;
@@ -9617,7 +9632,6 @@ class finishing {
   std::vector<job_type*> waiting_;
   // Of the batch whose turn it is.
   std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
-  std::vector<std::size_t> unfilled_;
 };
 
 }  // namespace wick::detail
@@ -9721,6 +9735,13 @@ class source_size {
   explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
   std::uint64_t planned() const noexcept { return planned_; }
   std::uint64_t now() const { return of_.size(); }
+  /// \throws wick::error when it has changed, and what the source's size() throws
+  void require_same() const {
+    const std::uint64_t found = now();
+    if (found == planned_) return;
+    throw error("loader: the source had " + std::to_string(planned_) + " samples when this loader was made, and has " +
+                std::to_string(found) + " now; make a new loader for data of another size");
+  }
   bool changed() const noexcept {
     try {
       return now() != planned_;
@@ -9842,6 +9863,7 @@ class feed<pipeline<Source, S...>> {
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
+      ++pass_;
       moved_ = moved;
       started_ = true;
     }
@@ -9871,7 +9893,7 @@ class feed<pipeline<Source, S...>> {
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept { return done_.try_take(); }
   /// Sleeps until it is finished.
-  /// \throws std::bad_alloc; nothing is lost then
+  /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
   job_type* take() {
     before_waiting();
     return done_.take();
@@ -9925,11 +9947,9 @@ class feed<pipeline<Source, S...>> {
     const std::uint64_t end = done_.taken() + window();
     while (opened < end) {
       if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
-      if (!run_ahead_ && to_open_-- == 0) {
-        to_open_ = 0;
-        break;
-      }
+      if (!run_ahead_ && to_open_ == 0) break;
       open(ring_[opened & mask_], opened);
+      if (!run_ahead_) --to_open_;
       advance(next_in_);
       opened_.store(++opened, std::memory_order_release);
     }
@@ -9945,7 +9965,10 @@ class feed<pipeline<Source, S...>> {
     if (sequence <= mask_ || j.epoch != next_in_.epoch)
       j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
-    finishing_.begin(j, std::exchange(moved_, std::nullopt));
+    if (j.number == 0) ++pass_;
+    j.pass = pass_;
+    finishing_.begin(j, moved_);
+    moved_.reset();
     j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
     j.offer();
     finish_some(j, 1);
@@ -9964,12 +9987,15 @@ class feed<pipeline<Source, S...>> {
     if constexpr (types::samples_suspend) return tokens_.any();
     else return true;
   }
-  /// \throws std::bad_alloc when no batch could be begun that could be waited for
+  /// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
   void before_waiting() {
     stop_helping();
     if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
     std::lock_guard lock(mutex_);
     open_more();
+    if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
+    size_.require_same();
+    throw error("loader: the source's size changes while an epoch is begun; see the concept source for when it may");
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
@@ -10110,6 +10136,7 @@ class feed<pipeline<Source, S...>> {
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
+  std::uint32_t pass_ = 0;     // what batches are opened of
   std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
   std::optional<std::uint64_t> moved_ =
       0;                       // before the batch that is opened next, where only the consumer knows
@@ -10611,33 +10638,28 @@ class loader<pipeline<Source, S...>> {
  private:
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
-    require_same_source();
+    feed_->size().require_same();
+    prints_.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
     skip_ = goes_on ? resume_->sample : 0;
     moved_ = goes_on ? resume_->moved : 0;
     resume_.reset();
     if (!goes_on) account_.begin(e);
-    prints_.begin(e);
     singles_.clear();
     single_ = 0;
     epoch_ = e;
     left_ = batches() - number;
+    sought_ = false;
     books_.begin(*feed_);
-    sought_ = !feed_->on().owns_this_thread() || !feed_->leaves_for(e, number);
-    if (sought_) seek();
+    if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number)) seek();
     else feed_->leave();  // next() or next_async() waits for the end of what is under way
   }
-  /// \throws wick::error
-  void require_same_source() const {
-    const std::uint64_t planned = feed_->size().planned(), now = feed_->size().now();
-    if (now == planned) return;
-    throw error("loader: the source had " + std::to_string(planned) + " samples when this loader was made, and has " +
-                std::to_string(now) + " now; make a new loader for data of another size");
-  }
+  /// What it has not done when it throws it does the next time.
   void seek() {
-    sought_ = true;
+    sought_ = false;
     if (left_ != 0) feed_->seek(*epoch_, batches() - left_, moved_);
+    sought_ = true;
   }
   /// No batch of its epoch is left: what is behind stands in the gaps before.
   bool ends(const loader_state& s) const noexcept {
@@ -14650,35 +14672,56 @@ inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_i
   return image::adopt(pixels, width, height, channels);
 }
 
-/// stb_image takes the palette of OS/2's short header, of three bytes a color, to be four colors shorter than
-/// it is: the same with a header of forty bytes.
-inline bytes bmp_with_long_header(std::span<const std::byte> encoded) {
-  const std::size_t bits = little16(encoded, 24), colors = std::size_t{1} << bits, start = 54 + 4 * colors;
-  const std::size_t offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
-  bytes out(start + encoded.size() - offset);
+/// What a BMP of at most 8 bits has for a header. stb_image reads a color that its palette leaves out from
+/// memory that nobody has written, and takes the palette of OS/2's short header, of three bytes a color, to
+/// be four colors shorter than it is.
+struct bmp_palette {
+  explicit bmp_palette(std::span<const std::byte> encoded)
+      : header(little32(encoded, 14)),
+        entry(header == 12 ? 3 : 4),
+        bits(little16(encoded, header == 12 ? 24 : 28)) {
+    offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
+    stored = offset > 14 + header ? (offset - 14 - header) / entry : 0;
+    plain = header == 12 || little32(encoded, 30) == 0;
+  }
+  std::size_t colors() const noexcept { return std::size_t{1} << bits; }
+  /// Whether stb_image must be given another file.
+  bool incomplete() const noexcept { return bits <= 8 && plain && (header == 12 || stored < colors()); }
+
+  std::size_t header, entry, bits;
+  std::size_t offset = 0;  ///< of the pixels
+  std::size_t stored = 0;  ///< colors
+  bool plain = false;      ///< not compressed
+};
+
+/// The same with a header of forty bytes and all colors, the missing ones black.
+inline bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of) {
+  const std::size_t start = 54 + 4 * of.colors();
+  bytes out(start + encoded.size() - of.offset);
   std::byte* const to = out.data();
   std::memset(to, 0, start);
   const auto put = [to](std::size_t at, std::size_t value, int count) {
     for (int i = 0; i < count; ++i)
       to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
   };
+  const bool small = of.header == 12;
   std::memcpy(to, encoded.data(), 2);
   put(10, start, 4);
   put(14, 40, 4);
-  put(18, little16(encoded, 18), 4);
-  put(22, little16(encoded, 20), 4);
+  put(18, small ? little16(encoded, 18) : little32(encoded, 18), 4);
+  put(22, small ? little16(encoded, 20) : little32(encoded, 22), 4);
   put(26, 1, 2);
-  put(28, bits, 2);
-  for (std::size_t i = 0; i < colors && 26 + 3 * i + 3 <= offset; ++i)
-    std::memcpy(to + 54 + 4 * i, encoded.data() + 26 + 3 * i, 3);
-  std::memcpy(to + start, encoded.data() + offset, encoded.size() - offset);
+  put(28, of.bits, 2);
+  for (std::size_t i = 0; i < std::min(of.colors(), of.stored); ++i)
+    std::memcpy(to + 54 + 4 * i, encoded.data() + 14 + of.header + of.entry * i, 3);
+  std::memcpy(to + start, encoded.data() + of.offset, encoded.size() - of.offset);
   return out;
 }
 
 inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
   bytes with_header;
-  if (little32(encoded, 14) == 12 && little16(encoded, 24) <= 8) {
-    with_header = bmp_with_long_header(encoded);
+  if (const bmp_palette palette(encoded); palette.incomplete()) {
+    with_header = bmp_with_whole_palette(encoded, palette);
     encoded = with_header.span();
   }
   // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of grey are not
@@ -14733,8 +14776,10 @@ inline decoded_picture stb_decode(std::span<const std::byte> encoded, const pict
   return out;
 }
 
-inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info&,
+inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info& info,
                                  const decode_request& request) {
+  if (info.format != "PNG")
+    throw error(std::string(info.format) + " of 16 bits a channel is not read; convert it to PNG");
   return decode_wide_png(encoded, request.wanted, request.channels);
 }
 
@@ -14857,7 +14902,7 @@ class decode_stage {
   }
   /// What is stored turned as EXIF numbers it, turned back.
   static lazy_image upright(lazy_image picture, int turn) {
-    if (turn > 4) picture = detail::transposed(std::move(picture).pixels());
+    if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
     if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
     if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
     return picture;
@@ -14872,7 +14917,7 @@ class decode_stage {
                   "and for grey PNGs; "
                   "convert the masks to such PNGs");
     }
-    const bool wide = info.bits == 16 && info.decoder->decode_wide != nullptr;
+    const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
     if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
       throw error(
           what +

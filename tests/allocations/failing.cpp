@@ -245,3 +245,88 @@ TEST_CASE("want of memory is thrown to who waits for a task, and nothing is left
     }
   }
 }
+
+namespace {
+
+/// The k-th allocation of epoch() fails, for each k; what comes after must be as if it had not been tried.
+template <class Make, class Check>
+void with_failing_epoch(Make&& make, std::uint64_t epoch, Check&& check) {
+  for (std::uint64_t first = 0; first < 40; ++first) {
+    CAPTURE(first);
+    auto l = make();
+    bool threw = false;
+    asked = 0;
+    from = first;
+    until = first + 1;
+    armed = true;
+    try {
+      l.epoch(epoch);
+    } catch (const std::bad_alloc&) {
+      threw = true;
+    }
+    armed = false;
+    check(l, threw);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an epoch() that finds no memory may be tried again, or gone on from, and loses nothing") {
+  const auto words = [](std::int64_t v, wick::context& c) { return std::to_string(v + 1000 * static_cast<int>(c.epoch())); };
+  SUBCASE("the first one") {
+    with_failing_epoch(
+        [&] { return wick::loader(numbers{40} | wick::map("f", words) | wick::array_batch(4), {.workers = 1, .prefetch = 2, .prefetch_next_epoch = false}); },
+        0, [](auto& l, bool) {
+          std::size_t n = 0;
+          while (l.next()) ++n;
+          CHECK(n == 10);
+        });
+  }
+  SUBCASE("another than was foreseen") {
+    with_failing_epoch(
+        [&] {
+          wick::loader l(numbers{40} | wick::map("f", words) | wick::array_batch(4), {.workers = 1, .prefetch = 2});
+          l.epoch(0);
+          REQUIRE(l.next());
+          return l;
+        },
+        5, [](auto& l, bool threw) {
+          if (threw && l.current_epoch() != 5) l.epoch(5);
+          const auto batch = l.next();
+          REQUIRE(batch);
+          CHECK((*batch)[0] == "5000");
+        });
+  }
+  SUBCASE("of a state, with compaction") {
+    const auto choosy_words = [](std::int64_t v) {
+      if (v < 4) throw wick::error("x");
+      return std::to_string(v);
+    };
+    const wick::loader_options options{.workers = 1, .prefetch = 2, .on_error = wick::on_error(wick::skip, {.compact = true})};
+    const auto make = [&] { return wick::loader(numbers{40} | wick::map("f", choosy_words) | wick::array_batch(4), options); };
+    std::vector<std::byte> state;
+    {
+      auto l = make();
+      l.epoch(0);
+      REQUIRE(l.next());
+      REQUIRE(l.next());
+      state = l.state();
+    }
+    with_failing_epoch(
+        [&] {
+          auto l = make();
+          l.load_state(state);
+          return l;
+        },
+        0, [](auto& l, bool) {
+          std::size_t n = 0;
+          std::string last;
+          while (auto batch = l.next()) {
+            n += batch->size();
+            last = batch->back();
+          }
+          CHECK(n == 28);
+          CHECK(last == "35");
+        });
+  }
+}

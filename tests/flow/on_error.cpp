@@ -905,3 +905,42 @@ TEST_CASE("what makes no sense is refused with what to do") {
                  }),
                  "were delivered already, in the place of others", "error_options::compact"));
 }
+
+TEST_CASE("what compaction has moved in one pass is forgotten in the next, wherever that one begins") {
+  // The passes have the same distance between a batch's number and its place among all that were made.
+  struct positions {
+    std::uint64_t size() const noexcept { return 32; }
+    std::int64_t at(std::uint64_t i) const noexcept { return static_cast<std::int64_t>(i) + 1000; }
+  };
+  const auto pipeline = [] {
+    return wick::from(positions{}) | wick::map("choosy", [](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
+             if (c.epoch() == 0 && c.position() < 8) throw wick::error("bad");
+             if (c.epoch() == 7 && c.position() == 20) {
+               for (int i = 0; i < 2000; ++i) co_await c.on()->schedule();  // the others come first
+             }
+             co_return v;
+           }) |
+           wick::array_batch(4);
+  };
+  const wick::loader_options options{.workers = 2, .prefetch = 4, .on_error = wick::on_error(wick::skip, {.compact = true})};
+  std::vector<std::byte> state;
+  {
+    wick::loader l(pipeline(), options);
+    l.epoch(7);
+    for (int i = 0; i < 5; ++i) REQUIRE(l.next());
+    state = l.state();
+  }
+  wick::loader l(pipeline(), options);
+  l.epoch(0);
+  REQUIRE(l.next());
+  REQUIRE(l.next());
+  l.epoch(0);  // all of it moved again
+  REQUIRE(l.next());
+  l.load_state(state);
+  std::int64_t wanted = 1020;
+  while (auto batch = l.next()) {
+    REQUIRE(batch->extents()[0] == 4);
+    for (int i = 0; i < 4; ++i) CHECK(batch->template as<std::int64_t>()[i] == wanted++);
+  }
+  CHECK(wanted == 1032);
+}

@@ -41,6 +41,8 @@ struct stored_png {
     return samples[static_cast<std::size_t>((y * width + x) * channels() + c)];
   }
   std::uint32_t most() const { return (1u << bits) - 1; }
+  /// Of numbers that are not, releases of Pillow make other colors: black, or their own grey.
+  bool is_in_palette(int x, int y) const { return kind != 3 || 3 * at(x, y, 0) < palette.size(); }
 
   /// Red, green, blue, alpha at 16 bits for a PNG of 16, else at 8.
   std::array<std::uint32_t, 4> rgba(int x, int y) const {
@@ -316,7 +318,8 @@ TEST_CASE("every kind of PNG is as Pillow reads it") {
          {std::pair{color::rgb, "RGB"}, {color::rgba, "RGBA"}, {color::grey, "L"}}) {
       if (mode == color::rgba && p.keyed && p.bits != 8) continue;  // of other depths Pillow misses the key
       const image got = decoded(file, {.mode = mode, .reduce_16_bits = p.bits == 16}).pixels();
-      CHECK(got == with.pixels("png" + std::to_string(i) + name, p.width, p.height, got.channels()));
+      const image theirs = with.pixels("png" + std::to_string(i) + name, p.width, p.height, got.channels());
+      CHECK(same_where(got, theirs, [&](int x, int y) { return p.is_in_palette(x, y); }));
     }
   }
 }

@@ -2,6 +2,7 @@
 /// Pictures for tests: photograph-like pixels, encoded to files in memory, whole, odd and broken.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -56,5 +57,18 @@ struct difference {
   double mean = 256;
 };
 difference compare(const wick::image& a, const wick::image& b);
+
+/// Whether two pictures are equal at all pixels for which `counts(x, y)`.
+template <class Counts>
+bool same_where(const wick::image& a, const wick::image& b, Counts&& counts) {
+  if (a.width() != b.width() || a.height() != b.height() || a.channels() != b.channels()) return false;
+  for (int y = 0; y < a.height(); ++y) {
+    for (int x = 0; x < a.width(); ++x) {
+      const std::ptrdiff_t at = std::ptrdiff_t{x} * a.channels();
+      if (counts(x, y) && !std::equal(a.row(y) + at, a.row(y) + at + a.channels(), b.row(y) + at)) return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace wick_test

@@ -250,33 +250,28 @@ class loader<pipeline<Source, S...>> {
  private:
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
-    require_same_source();
+    feed_->size().require_same();
+    prints_.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
     skip_ = goes_on ? resume_->sample : 0;
     moved_ = goes_on ? resume_->moved : 0;
     resume_.reset();
     if (!goes_on) account_.begin(e);
-    prints_.begin(e);
     singles_.clear();
     single_ = 0;
     epoch_ = e;
     left_ = batches() - number;
+    sought_ = false;
     books_.begin(*feed_);
-    sought_ = !feed_->on().owns_this_thread() || !feed_->leaves_for(e, number);
-    if (sought_) seek();
+    if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number)) seek();
     else feed_->leave();  // next() or next_async() waits for the end of what is under way
   }
-  /// \throws wick::error
-  void require_same_source() const {
-    const std::uint64_t planned = feed_->size().planned(), now = feed_->size().now();
-    if (now == planned) return;
-    throw error("loader: the source had " + std::to_string(planned) + " samples when this loader was made, and has " +
-                std::to_string(now) + " now; make a new loader for data of another size");
-  }
+  /// What it has not done when it throws it does the next time.
   void seek() {
-    sought_ = true;
+    sought_ = false;
     if (left_ != 0) feed_->seek(*epoch_, batches() - left_, moved_);
+    sought_ = true;
   }
   /// No batch of its epoch is left: what is behind stands in the gaps before.
   bool ends(const loader_state& s) const noexcept {

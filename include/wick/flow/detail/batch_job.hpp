@@ -63,6 +63,7 @@ struct alignas(64) batch_job {
   alignas(64) std::uint64_t sequence = 0;  // number since the loader began
   std::uint64_t epoch = 0;
   std::uint64_t number = 0;  // in its epoch
+  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
   std::uint64_t first = 0;   // position of slot 0
   std::uint64_t count = 0;
   Order order;
@@ -82,8 +83,6 @@ struct alignas(64) batch_job {
   bool goes_on = false, ended = false, past_the_end = false;
   bool remade = false;
 
-  /// The number that its epoch's batch 0 has, or would have had, since the loader began: tells one pass from another.
-  std::uint64_t pass() const noexcept { return sequence - number; }
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
 

@@ -3,6 +3,7 @@
 /// settled.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -44,6 +45,20 @@ class claimed_runs {
 
   /// Slots [from, from + count) of a batch. Those that suspend end later, on any worker.
   void run(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
+    const std::uint64_t first = j.first + from, moved_from = runs_.moved_from(j);
+    if (const std::uint64_t own = moved_from - std::min(first, moved_from); own < count) {
+      // The rest stands elsewhere by now, and its slots are left out.
+      const std::uint64_t rest = count - own;
+      if (own != 0) run_all(j, from, own);
+      owner_.give_tokens(rest);
+      owner_.finish_some(j, rest);
+    } else {
+      run_all(j, from, count);
+    }
+  }
+
+ private:
+  void run_all(job_type& j, std::uint64_t from, std::uint64_t count) noexcept {
     stage_clock* const clocks = runs_.path.clocks().mine();
     const std::uint64_t begun = now_ticks();
     const bool chooses = prefetching_source<source_type> && !types::samples_suspend && !pace_.slow_samples();
@@ -57,8 +72,6 @@ class claimed_runs {
           j.print.fetch_add(std::exchange(print, 0), std::memory_order_relaxed);
       }
     };
-    const std::uint64_t moved_from = runs_.moved_from(j);
-    const auto moved = [&](std::uint64_t i) { return j.first + from + i >= moved_from; };
     const auto for_each = [&](auto&& one) {
       walk_ahead(runs_.plan, j.order, runs_.path.source(), j.first + from, count, prefetch_choice::all[depth],
                  computed, one);
@@ -66,10 +79,6 @@ class claimed_runs {
     if constexpr (types::samples_suspend) {
       for_each([&](std::uint64_t i, std::uint64_t index) {
         const place where = runs_.place_of(j, from + i, index);
-        if (moved(i)) {
-          owner_.give_tokens(1);
-          return owner_.finish_some(j, 1);
-        }
         try {
           resume(run_one(this, &j, from + i, where).handle);
         } catch (...) {  // no memory for its frame: nothing of it has begun
@@ -90,7 +99,7 @@ class claimed_runs {
         std::uint64_t ticks[path_type::rows] = {};
         ticks[order_row] = now_ticks() - begun;
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          if (!moved(i)) run_here<true>(j, from + i, index, bad, c, ticks, failed);
+          run_here<true>(j, from + i, index, bad, c, ticks, failed);
         });
         // A fast run in 64 stands for all of them.
         const std::uint64_t weight = slow ? 1 : 64;
@@ -98,7 +107,7 @@ class claimed_runs {
         clocks[order_row].worked(weight * count, weight * ticks[order_row]);
       } else {
         for_each([&](std::uint64_t i, std::uint64_t index) {
-          if (!moved(i)) run_here<false>(j, from + i, index, bad, c, nullptr, failed);
+          run_here<false>(j, from + i, index, bad, c, nullptr, failed);
         });
       }
       c.give_back();
@@ -115,7 +124,6 @@ class claimed_runs {
     }
   }
 
- private:
   void took(stage_clock* clocks, std::uint64_t count, std::uint64_t ticks) noexcept {
     pace_.learn(count, ticks);
     runs_.path.clocks().ran(clocks, count, ticks);
@@ -144,7 +152,7 @@ class claimed_runs {
   [[gnu::noinline]] void settle_all(job_type& j, std::vector<failure>& failed) noexcept {
     for (failure& f : failed) {
       try {
-        resume(settle_one(this, &j, f).handle);
+        resume(settle_one(this, &j, &f).handle);
       } catch (...) {
         j.lose(std::move(f));
         owner_.finish_some(j, 1);
@@ -152,14 +160,16 @@ class claimed_runs {
     }
   }
   /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
-  static detached settle_one(claimed_runs* self, job_type* j, failure f) {
+  static detached settle_one(claimed_runs* self, job_type* j, failure* of) {
+    failure f = std::move(*of);
     context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
     try {
       task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
       co_await settling;
     } catch (...) {
-      j->lose(std::move(f));
+      j->lose(f);
     }
+    f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
     self->owner_.finish_some(*j, 1);
   }
   /// A sample for which there was no memory; called where that was caught.
@@ -189,8 +199,9 @@ class claimed_runs {
         task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
         co_await settling;
       } catch (...) {
-        j->lose(std::move(f));
+        j->lose(f);
       }
+      f.cause = nullptr;  // whatever was thrown is gone when the sample has ended
       // Where settling ended early it may have been anywhere.
       if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
     }

@@ -122,7 +122,9 @@ void tell_all(const Job& job, const std::vector<std::string>& names, const Sourc
       f.slot = slot;
       f.position = job.first + slot;
       f.index = plan.index(job.order, f.position);
-      const auto same = [&](const failure& other) { return other.slot == slot; };
+      const auto same = [&](const failure& other) {
+        return other.slot == slot && (other.action == error_action::fail || other.action == error_action::skip);
+      };
       const bool missing = !job.value || !(*job.value)[slot];
       if (missing && std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
     }

@@ -107,6 +107,7 @@ class feed<pipeline<Source, S...>> {
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
       next_out_ = next_in_ = {epoch, number};
+      ++pass_;
       moved_ = moved;
       started_ = true;
     }
@@ -136,7 +137,7 @@ class feed<pipeline<Source, S...>> {
   /// The next batch if it is finished, else null. Keep it until release().
   job_type* try_take() noexcept { return done_.try_take(); }
   /// Sleeps until it is finished.
-  /// \throws std::bad_alloc; nothing is lost then
+  /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
   job_type* take() {
     before_waiting();
     return done_.take();
@@ -190,11 +191,9 @@ class feed<pipeline<Source, S...>> {
     const std::uint64_t end = done_.taken() + window();
     while (opened < end) {
       if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
-      if (!run_ahead_ && to_open_-- == 0) {
-        to_open_ = 0;
-        break;
-      }
+      if (!run_ahead_ && to_open_ == 0) break;
       open(ring_[opened & mask_], opened);
+      if (!run_ahead_) --to_open_;
       advance(next_in_);
       opened_.store(++opened, std::memory_order_release);
     }
@@ -210,7 +209,10 @@ class feed<pipeline<Source, S...>> {
     if (sequence <= mask_ || j.epoch != next_in_.epoch)
       j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
-    finishing_.begin(j, std::exchange(moved_, std::nullopt));
+    if (j.number == 0) ++pass_;
+    j.pass = pass_;
+    finishing_.begin(j, moved_);
+    moved_.reset();
     j.unfinished.store(j.count + 1, std::memory_order_relaxed);  // one for this function
     j.offer();
     finish_some(j, 1);
@@ -229,12 +231,15 @@ class feed<pipeline<Source, S...>> {
     if constexpr (types::samples_suspend) return tokens_.any();
     else return true;
   }
-  /// \throws std::bad_alloc when no batch could be begun that could be waited for
+  /// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
   void before_waiting() {
     stop_helping();
     if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
     std::lock_guard lock(mutex_);
     open_more();
+    if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
+    size_.require_same();
+    throw error("loader: the source's size changes while an epoch is begun; see the concept source for when it may");
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
@@ -375,6 +380,7 @@ class feed<pipeline<Source, S...>> {
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
+  std::uint32_t pass_ = 0;     // what batches are opened of
   std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
   std::optional<std::uint64_t> moved_ =
       0;                       // before the batch that is opened next, where only the consumer knows

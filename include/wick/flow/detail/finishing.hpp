@@ -62,18 +62,23 @@ class finishing {
     if (runs_.on.this_slot() == executor::none) {
       try {
         return resume(run_on_worker(this, &j).handle);
-      } catch (...) {
-        if constexpr (batched) lose(j);  // no stage runs then: any thread will do
+      } catch (...) {  // here, then, in a slot that helpers have
+        const executor::helper slot(runs_.on);
+        if constexpr (batched) lose(j);
+        return end(j);
       }
     }
+    end(j);
+  }
+
+ private:
+  void end(job_type& j) noexcept {
     if (compact_) {
       if (job_type* const next = turn_of(&j, nullptr)) settle(next);
     } else {
       finish(j);
     }
   }
-
- private:
   /// There is no memory to end a batch as it should be; called where that was caught.
   static void lose(job_type& j) noexcept {
     j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
@@ -159,7 +164,7 @@ class finishing {
     const std::uint64_t own = end <= j->first ? 0 : std::min(j->count, end - j->first);
     self->leave_to_others(*j, own);
     std::sort(j->gaps.begin(), j->gaps.end());
-    std::vector<std::size_t> gaps;
+    std::vector<std::size_t> gaps, unfilled;
     gaps.swap(j->gaps);
     for (const std::size_t gap : gaps) {
       bool filled = false;
@@ -185,11 +190,10 @@ class finishing {
         j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
                            std::memory_order_relaxed);
       } else {
-        self->unfilled_.push_back(gap);
+        unfilled.push_back(gap);
       }
     }
-    j->gaps.swap(self->unfilled_);
-    self->unfilled_.clear();
+    j->gaps.swap(unfilled);
     for (std::uint64_t slot = own; slot < j->count; ++slot) j->gaps.push_back(static_cast<std::size_t>(slot));
     self->moved_ = runs.plan.ordered() - end;
     j->moved = self->moved_;
@@ -379,7 +383,6 @@ class finishing {
   std::vector<job_type*> waiting_;
   // Of the batch whose turn it is.
   std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
-  std::vector<std::size_t> unfilled_;
 };
 
 }  // namespace wick::detail

@@ -71,11 +71,11 @@ class sample_runs<pipeline<Source, S...>> {
   /// batches leave them out, so that they need not be run there.
   std::uint64_t moved_from(const job_type& j) const noexcept {
     const std::uint64_t seen = moved_.load(std::memory_order_relaxed), count = seen & 0xFFFFFFFF;
-    if (count == 0 || seen >> 32 != (j.pass() & 0xFFFFFFFF)) return everything;
+    if (count == 0 || seen >> 32 != j.pass) return everything;
     return plan.ordered() - std::min(count, plan.ordered());
   }
   void note_moved(const job_type& j, std::uint64_t moved) noexcept {
-    moved_.store(j.pass() << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF), std::memory_order_relaxed);
+    moved_.store(std::uint64_t{j.pass} << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF), std::memory_order_relaxed);
   }
 
   /// \throws quarantined_sample

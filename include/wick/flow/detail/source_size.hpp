@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+
+#include <wick/flow/error.hpp>
 
 namespace wick::detail {
 
@@ -13,6 +16,13 @@ class source_size {
   explicit source_size(const Source& of) : of_(of), planned_(of.size()) {}
   std::uint64_t planned() const noexcept { return planned_; }
   std::uint64_t now() const { return of_.size(); }
+  /// \throws wick::error when it has changed, and what the source's size() throws
+  void require_same() const {
+    const std::uint64_t found = now();
+    if (found == planned_) return;
+    throw error("loader: the source had " + std::to_string(planned_) + " samples when this loader was made, and has " +
+                std::to_string(found) + " now; make a new loader for data of another size");
+  }
   bool changed() const noexcept {
     try {
       return now() != planned_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #if defined(__unix__) || defined(__APPLE__)
+#include <initializer_list>
 #include <pthread.h>
 #include <signal.h>
 #endif
