@@ -14646,9 +14646,10 @@ inline void stb_check_complete(std::span<const std::byte> encoded, const picture
   if (info.format == "GIF") check_gif_complete(encoded);
 }
 
-[[noreturn]] inline void throw_stb_refusal(const picture_info& info, std::string_view why,
+[[noreturn]] inline void throw_stb_refusal(const picture_info& info, const char* reason,
                                            const stb_limit& limit) {
   if (limit.exceeded) throw_over_limit(info, limit);
+  const std::string_view why = reason != nullptr ? reason : "no reason";
   if (why == "outofmem") throw std::bad_alloc();
   throw error("damaged " + std::string(info.format) +
               ", or of a kind that stb_image does not read (it says: " + std::string(why) +

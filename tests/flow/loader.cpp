@@ -630,7 +630,7 @@ TEST_CASE("a sample that needs more memory while it holds some goes on, though a
     std::size_t n = 0;
     for (auto& batch : l.epoch(0)) n += static_cast<std::size_t>(batch.target.extents()[0]);
     CHECK(n == 1000);
-    CHECK(l.peak_bytes_in_flight() <= 1200);  // one at a time is let through beyond the bound
+    CHECK(l.peak_bytes_in_flight() <= 1500);  // one sample at a time is let through beyond the bound, with both steps
   }
 }
 
