@@ -24,7 +24,7 @@ ARROWS = {
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"fwd.hpp", "version.hpp"}
 GATHERING = {"wick.hpp", "core.hpp"}
-COSTLY = {"ranges", "iostream", "functional", "future", "regex"}
+COSTLY = {"ranges", "iostream", "functional", "future", "regex", "condition_variable"}
 TORCH = re.compile(r"(torch|ATen|c10)/")
 MAX_LINES = 500
 

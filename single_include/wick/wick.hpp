@@ -1488,7 +1488,190 @@ class random_stream {
 
 #include <chrono>
 #include <compare>
-#include <condition_variable>
+
+// ==== wick/run/detail/condition.hpp
+/// \file
+/// Waiting for what a mutex guards to change.
+
+// ==== wick/run/detail/futex.hpp
+/// \file
+/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
+/// std::atomic::wait elsewhere).
+
+#include <climits>
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#else
+#include <thread>
+#endif
+
+namespace wick::detail {
+
+/// Sleeps while `word` holds `expected`; may return for no reason.
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+#ifdef __linux__
+  static_assert(sizeof(word) == 4);
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr,
+            nullptr, 0);
+#else
+  word.wait(expected, std::memory_order_relaxed);
+#endif
+}
+
+/// The same, for no longer than `most`.
+inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                           std::chrono::nanoseconds most) noexcept {
+#ifdef __linux__
+  if (most.count() <= 0) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>((most - seconds).count())};
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr,
+            0);
+#else
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
+  }
+#endif
+}
+
+/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only
+/// its address is used.
+inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
+#ifdef __linux__
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr,
+            0);
+#else
+  count == 1 ? word.notify_one() : word.notify_all();
+#endif
+}
+
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
+
+/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very
+/// same code over atomics that try each interleaving and each order of memory that C++ allows; nobody else
+/// gives others.
+struct std_atomics {
+  template <class T>
+  using atomic = std::atomic<T>;
+  using mutex = std::mutex;
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+    futex_wait(word, expected);
+  }
+  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       std::chrono::nanoseconds most) noexcept {
+    futex_wait_for(word, expected, most);
+  }
+  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
+  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
+  static std::chrono::nanoseconds now() noexcept {
+    return std::chrono::steady_clock::now().time_since_epoch();
+  }
+};
+
+/// A word on which one thread waits for one event. What was written before set is visible after wait, and to
+/// who saw is_set. The one who waited may destroy it at once.
+template <class Atomics = std_atomics>
+class basic_wake_flag {
+ public:
+  void set() noexcept {
+    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
+  }
+  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
+  void wait() noexcept {
+    for (;;) {
+      std::uint32_t seen = word_.load(std::memory_order_acquire);
+      if (seen == set_value) return;
+      if (seen == clear_value &&
+          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
+        continue;
+      }
+      Atomics::wait(word_, sleeping_value);
+    }
+  }
+  /// Only while nobody sets or waits.
+  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
+  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
+};
+
+using wake_flag = basic_wake_flag<>;
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// In place of std::condition_variable, which in glibc before 2.41 now and then loses a notify_one when
+/// several threads wait (its bug 25847): a job would lie there while all who could take it sleep. It also has
+/// nothing to be destroyed, so it may be left behind in a forked child.
+///
+/// Who waits holds the mutex, sees that it must wait, reads the count of changes, and sleeps only while it
+/// stays. Who notifies has held the mutex for the change. If that was before, the change was seen; if after,
+/// so is the waiter counted, and the count read is an old one: no wake-up is lost. (Unless 2³² changes come
+/// between a read and a sleep.)
+template <class Atomics = std_atomics>
+class basic_condition {
+ public:
+  /// After a change under the mutex, or still under it.
+  void notify_one() noexcept {
+    if (waiting_.load(std::memory_order_relaxed) == 0) return;
+    changes_.fetch_add(1, std::memory_order_relaxed);
+    Atomics::wake_one(changes_);
+  }
+  void notify_all() noexcept {
+    if (waiting_.load(std::memory_order_relaxed) == 0) return;
+    changes_.fetch_add(1, std::memory_order_relaxed);
+    Atomics::wake_all(changes_);
+  }
+
+  /// `lock` is unlocked meanwhile. May return for no reason.
+  template <class Lock>
+  void wait(Lock& lock) {
+    const std::uint32_t seen = begin();
+    lock.unlock();
+    Atomics::wait(changes_, seen);
+    lock.lock();
+    end();
+  }
+  /// The same for no longer than `most`.
+  template <class Lock>
+  void wait_for(Lock& lock, std::chrono::nanoseconds most) {
+    const std::uint32_t seen = begin();
+    lock.unlock();
+    Atomics::wait_for(changes_, seen, most);
+    lock.lock();
+    end();
+  }
+  /// Until `holds()`, which is asked under the mutex.
+  template <class Lock, class Predicate>
+  void wait(Lock& lock, Predicate&& holds) {
+    while (!holds()) wait(lock);
+  }
+
+ private:
+  std::uint32_t begin() noexcept {
+    waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return changes_.load(std::memory_order_relaxed);
+  }
+  void end() noexcept {
+    waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+
+  template <class T>
+  using atomic = typename Atomics::template atomic<T>;
+  atomic<std::uint32_t> changes_{0};
+  atomic<std::uint32_t> waiting_{0};  // written under the mutex
+};
+
+using condition = basic_condition<>;
+
+}  // namespace wick::detail
 
 // ==== wick/run/detail/process.hpp
 /// \file
@@ -1796,107 +1979,6 @@ inline std::size_t available_cpus() {
 }
 
 }  // namespace wick
-
-// ==== wick/run/detail/futex.hpp
-/// \file
-/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
-/// std::atomic::wait elsewhere).
-
-#include <climits>
-
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-#else
-#endif
-
-namespace wick::detail {
-
-/// Sleeps while `word` holds `expected`; may return for no reason.
-inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-#ifdef __linux__
-  static_assert(sizeof(word) == 4);
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
-#else
-  word.wait(expected, std::memory_order_relaxed);
-#endif
-}
-
-/// The same, for no longer than `most`, less than a second.
-inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                           std::chrono::nanoseconds most) noexcept {
-#ifdef __linux__
-  const timespec time{0, static_cast<long>(most.count())};
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr, 0);
-#else
-  const auto end = std::chrono::steady_clock::now() + most;
-  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
-  }
-#endif
-}
-
-/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only its
-/// address is used.
-inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
-#ifdef __linux__
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
-#else
-  count == 1 ? word.notify_one() : word.notify_all();
-#endif
-}
-
-inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
-
-/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very same code
-/// over atomics that try each interleaving and each order of memory that C++ allows; nobody else gives others.
-struct std_atomics {
-  template <class T>
-  using atomic = std::atomic<T>;
-  using mutex = std::mutex;
-  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept { futex_wait(word, expected); }
-  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                       std::chrono::nanoseconds most) noexcept {
-    futex_wait_for(word, expected, most);
-  }
-  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
-  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
-  static std::chrono::nanoseconds now() noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }
-};
-
-/// A word on which one thread waits for one event. What was written before set is visible after wait, and to who saw
-/// is_set. The one who waited may destroy it at once.
-template <class Atomics = std_atomics>
-class basic_wake_flag {
- public:
-  void set() noexcept {
-    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
-  }
-  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
-  void wait() noexcept {
-    for (;;) {
-      std::uint32_t seen = word_.load(std::memory_order_acquire);
-      if (seen == set_value) return;
-      if (seen == clear_value &&
-          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
-        continue;
-      }
-      Atomics::wait(word_, sleeping_value);
-    }
-  }
-  /// Only while nobody sets or waits.
-  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
-  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
-};
-
-using wake_flag = basic_wake_flag<>;
-
-}  // namespace wick::detail
 
 // ==== wick/run/detail/processor_time.hpp
 /// \file
@@ -2598,40 +2680,43 @@ namespace detail {
 inline void post_to(executor& on, job* j) noexcept;
 }
 
-/// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)` runs
-/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written before the
-/// call is visible to f, and what f wrote to who continues.
+/// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)`
+/// runs f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
+/// before the call is visible to f, and what f wrote to who continues.
 ///
-/// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the processors that
-/// the thread which made the pool may run on, whoever makes the first call, and take no signals from outside (see
-/// executor). The destructor is stop(); in a forked child, which has none of the threads, both do nothing.
+/// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the
+/// processors that the thread which made the pool may run on, whoever makes the first call, and take no
+/// signals from outside (see executor). The destructor is stop(); in a forked child, which has none of the
+/// threads, both do nothing.
 class io_pool {
  public:
-  explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
+  explicit io_pool(std::size_t threads)
+      : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
   ~io_pool() {
     stop();
-    // In a forked child the threads are missing, and destroying what they waited on would wait for them.
+    // In a forked child the threads are missing: they can't be joined, nor destroyed without.
     if (born_.elsewhere()) static_cast<void>(shared_.release());
   }
 
   std::size_t threads() const noexcept { return count_; }
-  /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time (0 where the
-  /// system doesn't say).
+  /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time
+  /// (0 where the system doesn't say).
   struct usage {
     double calls = 0, processor = 0;
   };
   usage used() const {
     if (born_.elsewhere()) return {};
     const std::lock_guard lock(shared_->mutex);
-    return {std::chrono::duration<double>(shared_->calls).count(), detail::processor_seconds(shared_->threads)};
+    return {std::chrono::duration<double>(shared_->calls).count(),
+            detail::processor_seconds(shared_->threads)};
   }
   /// Whether the calling thread is one of these.
   bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
-  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
-  /// forked child: nobody would run the job.
+  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
+  /// and in a forked child: nobody would run the job.
   void post(job* j) {
     born_.require_same("a blocking call was started");
     shared& s = *shared_;
@@ -2639,7 +2724,8 @@ class io_pool {
       std::lock_guard lock(s.mutex);
       if (s.stopping) {
         throw std::logic_error(
-            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks end before");
+            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks "
+            "end before");
       }
       if (s.threads.empty()) start();
       j->next = nullptr;
@@ -2649,7 +2735,8 @@ class io_pool {
     s.wake.notify_one();
   }
 
-  /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at a time.
+  /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at
+  /// a time.
   void stop() noexcept {
     if (born_.elsewhere()) return;
     shared& s = *shared_;
@@ -2676,8 +2763,10 @@ class io_pool {
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
         try {
-          if constexpr (std::is_void_v<result>) self->f_();
-          else self->value_.emplace(self->f_());
+          if constexpr (std::is_void_v<result>)
+            self->f_();
+          else
+            self->value_.emplace(self->f_());
         } catch (...) {
           self->exception_ = std::current_exception();
         }
@@ -2701,8 +2790,8 @@ class io_pool {
     std::exception_ptr exception_;
   };
 
-  /// Any coroutine. `f` is moved into its frame and called once, on another thread, when the result is awaited; it
-  /// returns a value or nothing. Awaiting throws what f threw, and what post throws.
+  /// Any coroutine. `f` is moved into its frame and called once, on another thread, when the result is
+  /// awaited; it returns a value or nothing. Awaiting throws what f threw, and what post throws.
   template <class F>
   run_awaiter<F> run(executor& on, F f) {
     return {*this, on, std::move(f)};
@@ -2711,7 +2800,7 @@ class io_pool {
  private:
   struct shared {
     std::mutex mutex;
-    std::condition_variable wake;
+    detail::condition wake;
     job* first = nullptr;
     job** last = &first;
     bool stopping = false;
@@ -2796,7 +2885,7 @@ class timer_queue {
   timer_queue& operator=(const timer_queue&) = delete;
   ~timer_queue() {
     stop();
-    // In a forked child the thread is missing, and destroying what it waited on would wait for it.
+    // In a forked child the thread is missing: it can't be joined, nor destroyed without.
     if (born_.elsewhere()) static_cast<void>(shared_.release());
   }
 
@@ -2859,7 +2948,7 @@ class timer_queue {
  private:
   struct shared {
     std::mutex mutex;
-    std::condition_variable wake;
+    detail::condition wake;
     std::vector<timer*> heap;  // the earliest at 0; each knows its place
     std::uint64_t added = 0;
     bool stopping = false;
@@ -2927,7 +3016,7 @@ class timer_queue {
       } else if (s.heap.empty()) {
         s.wake.wait(lock);
       } else {
-        s.wake.wait_until(lock, s.heap.front()->due);
+        s.wake.wait_for(lock, s.heap.front()->due - now);
       }
     }
   }
@@ -3196,12 +3285,12 @@ namespace wick {
 
 class byte_budget;
 
-/// Whose turn it is where memory is short: the lowest first, epoch by epoch.
+/// Whose turn it is where memory is short: the lowest first, pass by pass through the data.
 struct turn {
-  std::uint64_t epoch = 0;
+  std::uint64_t pass = 0;
   std::uint64_t position = 0;
 
-  constexpr turn(std::uint64_t in_epoch, std::uint64_t at) noexcept : epoch(in_epoch), position(at) {}
+  constexpr turn(std::uint64_t in_pass, std::uint64_t at) noexcept : pass(in_pass), position(at) {}
   constexpr turn(std::uint64_t at) noexcept : position(at) {}  // NOLINT: a position alone is a turn
   friend constexpr auto operator<=>(const turn&, const turn&) = default;
 };
@@ -3508,7 +3597,7 @@ class byte_budget {
   bool given_back_ = false;  // since the watch was set
   executor* watched_on_ = nullptr;
   watch_timer watch_;
-  std::condition_variable unwatched_;
+  detail::condition unwatched_;
 };
 
 inline byte_budget::~byte_budget() {
@@ -3698,9 +3787,10 @@ struct place {
 /// coroutine stage may keep the reference across its suspensions.
 class context {
  public:
-  explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr,
-                   stop_token stop = {}) noexcept
-      : where_(where), executor_(on), memory_(memory), stop_(stop) {}
+  /// \param pass  which time through the data; samples of an earlier one come first where memory is short
+  explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr, stop_token stop = {},
+                   std::uint64_t pass = 0) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -3737,7 +3827,7 @@ class context {
     friend class context;
     explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
       if (of.memory_ != nullptr)
-        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.epoch(), of.position()}));
+        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.pass_, of.position()}));
     }
     std::optional<byte_budget::account_awaiter> room_;
   };
@@ -3766,6 +3856,7 @@ class context {
 
  private:
   place where_;
+  std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
   random_stream random_{0, 0, 0, 0};
@@ -7688,7 +7779,7 @@ class claimed_runs {
       // counts as 64.
       const bool slow = pace_.slow_samples();
       const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
-      context c = runs_.context_at({});
+      context c = runs_.context_at({}, j);
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
       if (timed) {
@@ -7758,7 +7849,7 @@ class claimed_runs {
   /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
   static detached settle_one(claimed_runs* self, job_type* j, failure* of) {
     failure f = std::move(*of);
-    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
     try {
       task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
       co_await settling;
@@ -7770,7 +7861,7 @@ class claimed_runs {
   }
   /// A sample for which there was no memory; called where that was caught.
   [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
-    context c = runs_.context_at(where);
+    context c = runs_.context_at(where, j);
     c.enter(static_cast<std::uint32_t>(types::order_end));
     j.lose(runs_.failed(slot, c, std::current_exception()));
     owner_.give_tokens(1);
@@ -7781,7 +7872,7 @@ class claimed_runs {
   // -------------------------------------------------------------------------------------
 
   static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
-    context c = self->runs_.context_at(where);
+    context c = self->runs_.context_at(where, *j);
     failure f;
     try {
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);
@@ -8904,7 +8995,9 @@ class sample_runs<pipeline<Source, S...>> {
   sample_runs(const sample_runs&) = delete;
   sample_runs& operator=(const sample_runs&) = delete;
 
-  context context_at(place where) noexcept { return context(where, &on, &budget, stop->token()); }
+  context context_at(place where, const job_type& of) noexcept {
+    return context(where, &on, &budget, stop->token(), of.pass);
+  }
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
   }
@@ -9398,7 +9491,8 @@ class finishing {
       j = next;
     }
   }
-  /// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes on.
+  /// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes
+  /// on.
   void leave_unfilled(job_type& j) noexcept {
     lose(j);
     if (!j.goes_on) moved_ = j.moved;
@@ -9421,7 +9515,7 @@ class finishing {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
-        context c = runs.context_at({runs.seed, j->epoch, end, index});
+        context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
         failure f;
         f.slot = gap;
         f.position = end;
@@ -9467,9 +9561,8 @@ class finishing {
     }
     j.print.store(print, std::memory_order_relaxed);
     if (j.unlisted && j.unlisted->slot >= own && j.unlisted->slot != failure::whole_batch) j.unlisted.reset();
-    j.lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(), [](const failure& f) {
-      return f.action == error_action::fail;
-    });
+    j.lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(),
+                                       [](const failure& f) { return f.action == error_action::fail; });
   }
   static std::uint32_t next_number(const job_type& j, std::uint64_t slot) noexcept {
     std::uint32_t n = 0;
@@ -9541,7 +9634,7 @@ class finishing {
         if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
         failure f = self->standing_at(*j, slot);
         f.number = next_number(*j, slot);
-        context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+        context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
         f.tries = 0;
         task<bool> running = Runs::run_or_fail(&self->runs_, j, &c, std::move(f));
         co_await running;
@@ -9599,7 +9692,7 @@ class finishing {
   }
 
   context batch_context(const job_type& j) noexcept {
-    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number});
+    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number}, j);
   }
 
   /// What was delivered is counted, and the gaps are gone.
@@ -9715,7 +9808,7 @@ class pump_crew {
   std::vector<pump> pumps_;
   const std::size_t beside_consumer_;
   std::vector<pump*> free_;
-  std::condition_variable all_away_;
+  condition all_away_;
   alignas(64) std::atomic<std::size_t> idle_{0};
   alignas(64) std::atomic<std::uint64_t> helped_{0};
 };
@@ -18710,7 +18803,7 @@ struct future_state {
   explicit future_state(executor& ex) noexcept : on(&ex) {}
   executor* on;
   std::mutex mutex;
-  std::condition_variable changed;
+  condition changed;
   std::atomic<bool> ready{false};  // set under the mutex; read without it, a forked child could not take it
   outcome<T> result;
 };
@@ -18757,8 +18850,19 @@ class [[nodiscard]] future {
   template <class Rep, class Period>
   bool wait_for(std::chrono::duration<Rep, Period> d) const {
     check();
+    using seconds = std::chrono::duration<double>;
+    constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
+    const seconds wanted = std::chrono::duration_cast<seconds>(d);
+    const auto most = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        wanted > seconds::zero() ? std::min(wanted, longest) : seconds::zero());
+    const auto end = std::chrono::steady_clock::now() + most;
     std::unique_lock lock(state_->mutex);
-    return state_->changed.wait_for(lock, d, [&] { return ready(); });
+    while (!ready()) {
+      const auto left = end - std::chrono::steady_clock::now();
+      if (left <= left.zero()) return false;
+      state_->changed.wait_for(lock, left);
+    }
+    return true;
   }
   /// Waits, then gives the value or throws the exception. The task's frame is gone by then, parameters
   /// included, and what it wrote is visible.

@@ -1,9 +1,13 @@
-#include "support/doctest.hpp"
-
 #include <cstdint>
 #include <vector>
 
+#include "support/doctest.hpp"
 #include <wick/flow/context.hpp>
+#include <wick/run/budget.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/scope.hpp>
+#include <wick/run/sync_wait.hpp>
+#include <wick/run/task.hpp>
 
 namespace {
 
@@ -32,7 +36,9 @@ TEST_CASE("the random stream is that of seed, epoch, position and stage") {
   for (const std::uint32_t drawn : draws(c, 20)) CHECK(drawn == expected());
 }
 
-TEST_CASE("the random stream does not depend on the index: another order of the data keeps the augmentations apart") {
+TEST_CASE(
+    "the random stream does not depend on the index: another order of the data keeps the augmentations "
+    "apart") {
   wick::place other = here;
   other.index = 99;
   wick::context a(here), b(other);
@@ -92,6 +98,32 @@ TEST_CASE("what a sample has reserved is given back when it ends, and when the n
     CHECK(c.try_reserve(10));
   }
   CHECK(budget.used() == 0);
+}
+
+TEST_CASE(
+    "where memory is short a sample of an earlier pass comes before one of a later, of the same epoch, too") {
+  wick::executor ex(1);
+  wick::byte_budget budget(100);
+  std::vector<int> served;
+  {
+    const auto serve = [](wick::context* c, int name, std::vector<int>* to) -> wick::task<void> {
+      co_await c->reserve(80);
+      to->push_back(name);
+      c->give_back();
+    };
+    wick::context holder(here, &ex, &budget);
+    REQUIRE(holder.try_reserve(80));
+    wick::context later({here.seed, here.epoch, 0, 0}, &ex, &budget, {}, 2);
+    wick::context earlier({here.seed, here.epoch, 900, 900}, &ex, &budget, {}, 1);
+    wick::scope waiting(ex);
+    waiting.spawn(serve(&later, 2, &served));
+    waiting.spawn(serve(&earlier, 1, &served));
+    // Jobs of one worker are run in their order: both wait by then.
+    wick::sync_wait([](wick::executor* on) -> wick::task<void> { co_await on->schedule(); }(&ex));
+    holder.give_back();
+    waiting.wait();
+  }
+  CHECK(served == std::vector<int>{1, 2});
 }
 
 TEST_CASE("a context is asked to stop with its loader's source") {

@@ -328,7 +328,7 @@ task<void> two_steps(executor* on, byte_budget* from, std::size_t first, std::si
 
 }  // namespace
 
-TEST_CASE("turns go by epoch, then by position") {
+TEST_CASE("turns go by pass, then by position") {
   CHECK(wick::turn(0, 900) < wick::turn(1, 3));
   CHECK(wick::turn(1, 2) < wick::turn(1, 3));
   CHECK(wick::turn(7) == wick::turn(0, 7));

@@ -1,8 +1,10 @@
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -52,6 +54,24 @@ TEST_CASE("a future is ready when the task has ended and its frame is gone, not 
   CHECK(f.wait_for(0s));
   CHECK(alive.load() == 0);
   CHECK(f.get() == 42);
+}
+
+TEST_CASE("a time without end may be waited, and ends with the task") {
+  wick::executor ex(1);
+  wick::async_semaphore gate(0);
+  std::atomic<int> alive{0};
+  for (const auto time : {std::chrono::hours::max(), std::chrono::hours(1)}) {
+    auto f = as_future(ex, when_open(&gate, &ex, counted(alive)));
+    std::thread other([&] { gate.release(); });
+    CHECK(f.wait_for(time));
+    other.join();
+    CHECK(f.wait_for(std::chrono::hours::min()));
+  }
+  auto late = as_future(ex, when_open(&gate, &ex, counted(alive)));
+  CHECK_FALSE(late.wait_for(std::chrono::hours::min()));
+  CHECK_FALSE(late.wait_for(std::chrono::duration<double>(std::nan(""))));
+  gate.release();
+  CHECK(late.get() == 42);
 }
 
 TEST_CASE("an exception is thrown by get") {

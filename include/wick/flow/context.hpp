@@ -28,9 +28,10 @@ struct place {
 /// coroutine stage may keep the reference across its suspensions.
 class context {
  public:
-  explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr,
-                   stop_token stop = {}) noexcept
-      : where_(where), executor_(on), memory_(memory), stop_(stop) {}
+  /// \param pass  which time through the data; samples of an earlier one come first where memory is short
+  explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr, stop_token stop = {},
+                   std::uint64_t pass = 0) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -67,7 +68,7 @@ class context {
     friend class context;
     explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
       if (of.memory_ != nullptr)
-        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.epoch(), of.position()}));
+        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.pass_, of.position()}));
     }
     std::optional<byte_budget::account_awaiter> room_;
   };
@@ -96,6 +97,7 @@ class context {
 
  private:
   place where_;
+  std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
   random_stream random_{0, 0, 0, 0};

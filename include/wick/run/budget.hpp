@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <compare>
-#include <condition_variable>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/condition.hpp>
 #include <wick/run/detail/process.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/executor.hpp>
@@ -24,12 +24,12 @@ namespace wick {
 
 class byte_budget;
 
-/// Whose turn it is where memory is short: the lowest first, epoch by epoch.
+/// Whose turn it is where memory is short: the lowest first, pass by pass through the data.
 struct turn {
-  std::uint64_t epoch = 0;
+  std::uint64_t pass = 0;
   std::uint64_t position = 0;
 
-  constexpr turn(std::uint64_t in_epoch, std::uint64_t at) noexcept : epoch(in_epoch), position(at) {}
+  constexpr turn(std::uint64_t in_pass, std::uint64_t at) noexcept : pass(in_pass), position(at) {}
   constexpr turn(std::uint64_t at) noexcept : position(at) {}  // NOLINT: a position alone is a turn
   friend constexpr auto operator<=>(const turn&, const turn&) = default;
 };
@@ -336,7 +336,7 @@ class byte_budget {
   bool given_back_ = false;  // since the watch was set
   executor* watched_on_ = nullptr;
   watch_timer watch_;
-  std::condition_variable unwatched_;
+  detail::condition unwatched_;
 };
 
 inline byte_budget::~byte_budget() {

@@ -2,15 +2,16 @@
 /// A task's result for code without coroutines: start it now, take the result later.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include <wick/run/detail/condition.hpp>
 #include <wick/run/detail/outcome.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
@@ -27,7 +28,7 @@ struct future_state {
   explicit future_state(executor& ex) noexcept : on(&ex) {}
   executor* on;
   std::mutex mutex;
-  std::condition_variable changed;
+  condition changed;
   std::atomic<bool> ready{false};  // set under the mutex; read without it, a forked child could not take it
   outcome<T> result;
 };
@@ -74,8 +75,19 @@ class [[nodiscard]] future {
   template <class Rep, class Period>
   bool wait_for(std::chrono::duration<Rep, Period> d) const {
     check();
+    using seconds = std::chrono::duration<double>;
+    constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
+    const seconds wanted = std::chrono::duration_cast<seconds>(d);
+    const auto most = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        wanted > seconds::zero() ? std::min(wanted, longest) : seconds::zero());
+    const auto end = std::chrono::steady_clock::now() + most;
     std::unique_lock lock(state_->mutex);
-    return state_->changed.wait_for(lock, d, [&] { return ready(); });
+    while (!ready()) {
+      const auto left = end - std::chrono::steady_clock::now();
+      if (left <= left.zero()) return false;
+      state_->changed.wait_for(lock, left);
+    }
+    return true;
   }
   /// Waits, then gives the value or throws the exception. The task's frame is gone by then, parameters
   /// included, and what it wrote is visible.

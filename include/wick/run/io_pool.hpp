@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/condition.hpp>
 #include <wick/run/detail/cpu_set.hpp>
 #include <wick/run/detail/process.hpp>
 #include <wick/run/detail/processor_time.hpp>
@@ -32,40 +32,43 @@ namespace detail {
 inline void post_to(executor& on, job* j) noexcept;
 }
 
-/// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)` runs
-/// f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written before the
-/// call is visible to f, and what f wrote to who continues.
+/// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)`
+/// runs f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
+/// before the call is visible to f, and what f wrote to who continues.
 ///
-/// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the processors that
-/// the thread which made the pool may run on, whoever makes the first call, and take no signals from outside (see
-/// executor). The destructor is stop(); in a forked child, which has none of the threads, both do nothing.
+/// The threads are no workers: this_slot() and worker_local know nothing of them. They may run on the
+/// processors that the thread which made the pool may run on, whoever makes the first call, and take no
+/// signals from outside (see executor). The destructor is stop(); in a forked child, which has none of the
+/// threads, both do nothing.
 class io_pool {
  public:
-  explicit io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
+  explicit io_pool(std::size_t threads)
+      : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
   ~io_pool() {
     stop();
-    // In a forked child the threads are missing, and destroying what they waited on would wait for them.
+    // In a forked child the threads are missing: they can't be joined, nor destroyed without.
     if (born_.elsewhere()) static_cast<void>(shared_.release());
   }
 
   std::size_t threads() const noexcept { return count_; }
-  /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time (0 where the
-  /// system doesn't say).
+  /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time
+  /// (0 where the system doesn't say).
   struct usage {
     double calls = 0, processor = 0;
   };
   usage used() const {
     if (born_.elsewhere()) return {};
     const std::lock_guard lock(shared_->mutex);
-    return {std::chrono::duration<double>(shared_->calls).count(), detail::processor_seconds(shared_->threads)};
+    return {std::chrono::duration<double>(shared_->calls).count(),
+            detail::processor_seconds(shared_->threads)};
   }
   /// Whether the calling thread is one of these.
   bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
-  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop() and in a
-  /// forked child: nobody would run the job.
+  /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
+  /// and in a forked child: nobody would run the job.
   void post(job* j) {
     born_.require_same("a blocking call was started");
     shared& s = *shared_;
@@ -73,7 +76,8 @@ class io_pool {
       std::lock_guard lock(s.mutex);
       if (s.stopping) {
         throw std::logic_error(
-            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks end before");
+            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks "
+            "end before");
       }
       if (s.threads.empty()) start();
       j->next = nullptr;
@@ -83,7 +87,8 @@ class io_pool {
     s.wake.notify_one();
   }
 
-  /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at a time.
+  /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at
+  /// a time.
   void stop() noexcept {
     if (born_.elsewhere()) return;
     shared& s = *shared_;
@@ -110,8 +115,10 @@ class io_pool {
       execute = [](job* j) noexcept {
         auto* self = static_cast<run_awaiter*>(j);
         try {
-          if constexpr (std::is_void_v<result>) self->f_();
-          else self->value_.emplace(self->f_());
+          if constexpr (std::is_void_v<result>)
+            self->f_();
+          else
+            self->value_.emplace(self->f_());
         } catch (...) {
           self->exception_ = std::current_exception();
         }
@@ -135,8 +142,8 @@ class io_pool {
     std::exception_ptr exception_;
   };
 
-  /// Any coroutine. `f` is moved into its frame and called once, on another thread, when the result is awaited; it
-  /// returns a value or nothing. Awaiting throws what f threw, and what post throws.
+  /// Any coroutine. `f` is moved into its frame and called once, on another thread, when the result is
+  /// awaited; it returns a value or nothing. Awaiting throws what f threw, and what post throws.
   template <class F>
   run_awaiter<F> run(executor& on, F f) {
     return {*this, on, std::move(f)};
@@ -145,7 +152,7 @@ class io_pool {
  private:
   struct shared {
     std::mutex mutex;
-    std::condition_variable wake;
+    detail::condition wake;
     job* first = nullptr;
     job** last = &first;
     bool stopping = false;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/condition.hpp>
 #include <wick/run/detail/cpu_set.hpp>
 #include <wick/run/detail/process.hpp>
 #include <wick/run/detail/signal_mask.hpp>
@@ -48,7 +48,7 @@ class timer_queue {
   timer_queue& operator=(const timer_queue&) = delete;
   ~timer_queue() {
     stop();
-    // In a forked child the thread is missing, and destroying what it waited on would wait for it.
+    // In a forked child the thread is missing: it can't be joined, nor destroyed without.
     if (born_.elsewhere()) static_cast<void>(shared_.release());
   }
 
@@ -111,7 +111,7 @@ class timer_queue {
  private:
   struct shared {
     std::mutex mutex;
-    std::condition_variable wake;
+    detail::condition wake;
     std::vector<timer*> heap;  // the earliest at 0; each knows its place
     std::uint64_t added = 0;
     bool stopping = false;
@@ -179,7 +179,7 @@ class timer_queue {
       } else if (s.heap.empty()) {
         s.wake.wait(lock);
       } else {
-        s.wake.wait_until(lock, s.heap.front()->due);
+        s.wake.wait_for(lock, s.heap.front()->due - now);
       }
     }
   }

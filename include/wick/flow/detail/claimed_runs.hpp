@@ -92,7 +92,7 @@ class claimed_runs {
       // counts as 64.
       const bool slow = pace_.slow_samples();
       const bool timed = slow || clocks[order_row].count() % (64 * count) < count;
-      context c = runs_.context_at({});
+      context c = runs_.context_at({}, j);
       std::vector<failure> failed;
       const quarantine* const bad = runs_.bad.empty() ? nullptr : &runs_.bad;
       if (timed) {
@@ -162,7 +162,7 @@ class claimed_runs {
   /// What has failed in a pipeline where no stage suspends. It waits for a retry all the same.
   static detached settle_one(claimed_runs* self, job_type* j, failure* of) {
     failure f = std::move(*of);
-    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+    context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
     try {
       task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
       co_await settling;
@@ -174,7 +174,7 @@ class claimed_runs {
   }
   /// A sample for which there was no memory; called where that was caught.
   [[gnu::noinline]] void lose(job_type& j, std::uint64_t slot, const place& where) noexcept {
-    context c = runs_.context_at(where);
+    context c = runs_.context_at(where, j);
     c.enter(static_cast<std::uint32_t>(types::order_end));
     j.lose(runs_.failed(slot, c, std::current_exception()));
     owner_.give_tokens(1);
@@ -185,7 +185,7 @@ class claimed_runs {
   // -------------------------------------------------------------------------------------
 
   static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
-    context c = self->runs_.context_at(where);
+    context c = self->runs_.context_at(where, *j);
     failure f;
     try {
       task<void> running = Runs::run_async(&self->runs_, j, slot, &c);

@@ -149,7 +149,8 @@ class finishing {
       j = next;
     }
   }
-  /// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes on.
+  /// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes
+  /// on.
   void leave_unfilled(job_type& j) noexcept {
     lose(j);
     if (!j.goes_on) moved_ = j.moved;
@@ -172,7 +173,7 @@ class finishing {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
-        context c = runs.context_at({runs.seed, j->epoch, end, index});
+        context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
         failure f;
         f.slot = gap;
         f.position = end;
@@ -218,9 +219,8 @@ class finishing {
     }
     j.print.store(print, std::memory_order_relaxed);
     if (j.unlisted && j.unlisted->slot >= own && j.unlisted->slot != failure::whole_batch) j.unlisted.reset();
-    j.lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(), [](const failure& f) {
-      return f.action == error_action::fail;
-    });
+    j.lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(),
+                                       [](const failure& f) { return f.action == error_action::fail; });
   }
   static std::uint32_t next_number(const job_type& j, std::uint64_t slot) noexcept {
     std::uint32_t n = 0;
@@ -292,7 +292,7 @@ class finishing {
         if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
         failure f = self->standing_at(*j, slot);
         f.number = next_number(*j, slot);
-        context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index});
+        context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
         f.tries = 0;
         task<bool> running = Runs::run_or_fail(&self->runs_, j, &c, std::move(f));
         co_await running;
@@ -350,7 +350,7 @@ class finishing {
   }
 
   context batch_context(const job_type& j) noexcept {
-    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number});
+    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number}, j);
   }
 
   /// What was delivered is counted, and the gaps are gone.

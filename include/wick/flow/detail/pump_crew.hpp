@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -12,6 +11,7 @@
 
 #include <wick/observe/clock.hpp>
 #include <wick/run/cpus.hpp>
+#include <wick/run/detail/condition.hpp>
 #include <wick/run/executor.hpp>
 
 namespace wick::detail {
@@ -89,7 +89,7 @@ class pump_crew {
   std::vector<pump> pumps_;
   const std::size_t beside_consumer_;
   std::vector<pump*> free_;
-  std::condition_variable all_away_;
+  condition all_away_;
   alignas(64) std::atomic<std::size_t> idle_{0};
   alignas(64) std::atomic<std::uint64_t> helped_{0};
 };

@@ -61,7 +61,9 @@ class sample_runs<pipeline<Source, S...>> {
   sample_runs(const sample_runs&) = delete;
   sample_runs& operator=(const sample_runs&) = delete;
 
-  context context_at(place where) noexcept { return context(where, &on, &budget, stop->token()); }
+  context context_at(place where, const job_type& of) noexcept {
+    return context(where, &on, &budget, stop->token(), of.pass);
+  }
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
   }

@@ -25,18 +25,22 @@ namespace wick::detail {
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
 #ifdef __linux__
   static_assert(sizeof(word) == 4);
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr,
+            nullptr, 0);
 #else
   word.wait(expected, std::memory_order_relaxed);
 #endif
 }
 
-/// The same, for no longer than `most`, less than a second.
+/// The same, for no longer than `most`.
 inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
                            std::chrono::nanoseconds most) noexcept {
 #ifdef __linux__
-  const timespec time{0, static_cast<long>(most.count())};
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr, 0);
+  if (most.count() <= 0) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>((most - seconds).count())};
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr,
+            0);
 #else
   const auto end = std::chrono::steady_clock::now() + most;
   while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
@@ -45,11 +49,12 @@ inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expec
 #endif
 }
 
-/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only its
-/// address is used.
+/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only
+/// its address is used.
 inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
 #ifdef __linux__
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr,
+            0);
 #else
   count == 1 ? word.notify_one() : word.notify_all();
 #endif
@@ -57,24 +62,29 @@ inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
 
 inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
 
-/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very same code
-/// over atomics that try each interleaving and each order of memory that C++ allows; nobody else gives others.
+/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very
+/// same code over atomics that try each interleaving and each order of memory that C++ allows; nobody else
+/// gives others.
 struct std_atomics {
   template <class T>
   using atomic = std::atomic<T>;
   using mutex = std::mutex;
-  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept { futex_wait(word, expected); }
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+    futex_wait(word, expected);
+  }
   static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
                        std::chrono::nanoseconds most) noexcept {
     futex_wait_for(word, expected, most);
   }
   static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
   static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
-  static std::chrono::nanoseconds now() noexcept { return std::chrono::steady_clock::now().time_since_epoch(); }
+  static std::chrono::nanoseconds now() noexcept {
+    return std::chrono::steady_clock::now().time_since_epoch();
+  }
 };
 
-/// A word on which one thread waits for one event. What was written before set is visible after wait, and to who saw
-/// is_set. The one who waited may destroy it at once.
+/// A word on which one thread waits for one event. What was written before set is visible after wait, and to
+/// who saw is_set. The one who waited may destroy it at once.
 template <class Atomics = std_atomics>
 class basic_wake_flag {
  public:
