@@ -135,7 +135,11 @@ TEST_CASE("four batches are ahead of the loop, eight where that takes little mem
       wick::dtype type() const noexcept { return wick::dtype::float32; }
       void write_to(wick::slot) const noexcept {}
     };
+    // So long that workers make all of them: a rest that is shorter than a wake-up is left to the loop.
     const auto widen = [&](const cell&) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+      while (std::chrono::steady_clock::now() < end) {
+      }
       made.fetch_add(1);
       return block{floats};
     };
