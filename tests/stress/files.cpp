@@ -1,9 +1,6 @@
-// Loaders over real files in bad weather: a small memory bound, few descriptors, files and shards that are replaced,
-// rewritten, cut and removed while they are read, disks that are full now and then, signals all the time.
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-
+// Loaders over real files in bad weather: a small memory bound, few descriptors, files and shards that are
+// replaced, rewritten, cut and removed while they are read, disks that are full now and then, signals all the
+// time.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,20 +10,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <pthread.h>
 #include <string>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
-
-#include <fcntl.h>
-#include <pthread.h>
-#include <unistd.h>
 
 #include "support/own_mounts.hpp"
 #include "support/tar_writer.hpp"
@@ -51,7 +50,8 @@ namespace fs = std::filesystem;
 using wick::task;
 using namespace std::chrono_literals;
 
-// ---- what lies in the files -----------------------------------------------------------------------------------------
+// ---- what lies in the files
+// -----------------------------------------------------------------------------------------
 
 /// Its size, its id, its version, and bytes that follow from these.
 std::string content_of(std::uint64_t id, std::uint64_t version, std::size_t size) {
@@ -78,7 +78,8 @@ std::optional<label> label_of(std::string_view bytes) {
   return label{head[1], head[2]};
 }
 
-// ---- the weather ----------------------------------------------------------------------------------------------------
+// ---- the weather
+// ----------------------------------------------------------------------------------------------------
 
 /// Does something again and again on a thread of its own, at random intervals, until it is dropped.
 class repeatedly {
@@ -129,6 +130,10 @@ class signal_rain {
   }
   ~signal_rain() {
     rain_.reset();
+    // One may still be pending, and ends the process by what was set before; ignoring drops it.
+    struct sigaction none = {};
+    none.sa_handler = SIG_IGN;
+    ::sigaction(SIGUSR1, &none, nullptr);
     ::sigaction(SIGUSR1, &before_, nullptr);
   }
 
@@ -178,7 +183,8 @@ void replace(const fs::path& path, const std::string& content) {
   fs::rename(next, path, ignored);
 }
 
-// ---- what stages do -------------------------------------------------------------------------------------------------
+// ---- what stages do
+// -------------------------------------------------------------------------------------------------
 
 /// Bytes where nobody finds them.
 class document {
@@ -201,7 +207,9 @@ struct scene {
 struct reads_again {
   scene* s;
   bool locked;
-  task<document> operator()(wick::bytes first, wick::context& c) const { return run(s, locked, std::move(first), &c); }
+  task<document> operator()(wick::bytes first, wick::context& c) const {
+    return run(s, locked, std::move(first), &c);
+  }
   static task<document> run(scene* s, bool locked, wick::bytes first, wick::context* c) {
     const live here(s->w->alive);
     wick::async_mutex::guard key;
@@ -213,7 +221,8 @@ struct reads_again {
     auto reading = wick::read()(wick::location{other.c_str()}, *c);
     try {
       wick::bytes second = co_await reading;
-      s->w->expect(label_of(second.text()).has_value(), "a file that was read again is whole", other, second.size());
+      s->w->expect(label_of(second.text()).has_value(), "a file that was read again is whole", other,
+                   second.size());
       if (c->random().below(8) == 0) {
         const std::lock_guard lock(s->mutex);
         s->kept.push_back(std::move(second));
@@ -256,7 +265,8 @@ std::uint64_t take_singles(Loader& l, std::uint64_t most, Take&& given) {
   return n;
 }
 
-// ---- files ----------------------------------------------------------------------------------------------------------
+// ---- files
+// ----------------------------------------------------------------------------------------------------------
 
 /// Files by their paths: replaced as a whole, removed, in their place a pipe, a folder, a link to itself.
 void files(world& w) {
@@ -297,7 +307,8 @@ void files(world& w) {
             fs::create_symlink(s.paths[i].filename(), s.paths[i], ignored);
             break;
           default:
-            if (!fs::is_regular_file(fs::symlink_status(s.paths[i], ignored))) fs::remove_all(s.paths[i], ignored);
+            if (!fs::is_regular_file(fs::symlink_status(s.paths[i], ignored)))
+              fs::remove_all(s.paths[i], ignored);
             replace(s.paths[i], content_of(i, random.below(1000), sizes[i]));
             if (random.one_in(2)) evict(s.paths[i]);
         }
@@ -306,7 +317,8 @@ void files(world& w) {
     const auto options = draw_options(w, seed);
     const auto check = [&](const document& d) {
       const auto found = label_of(d.text());
-      w.expect(found && found->id < count, "the bytes of a sample are a whole file of the set", d.text().size());
+      w.expect(found && found->id < count, "the bytes of a sample are a whole file of the set",
+               d.text().size());
       return found ? found->id : 0;
     };
     const auto run = [&](auto&& pipeline) {
@@ -320,19 +332,26 @@ void files(world& w) {
           ++seen[check(d)];
           ++good;
         });
-        w.expect(n == std::min<std::uint64_t>(most, count), "each sample is given, or told to have failed", n, most, count);
+        w.expect(n == std::min<std::uint64_t>(most, count), "each sample is given, or told to have failed", n,
+                 most, count);
         for (std::size_t i = 0; i < count; ++i) w.expect(seen[i] <= 1, "no sample twice", i, seen[i]);
         w.expect(changing || good == n, "no file that stays fails", good, n, l.ledger().total());
       }
     };
-    if (again) run(wick::files(s.paths) | wick::shuffle() | wick::read() | wick::map("again", reads_again{&s, locked}));
-    else run(wick::files(s.paths) | wick::shuffle() | wick::read() | [](wick::bytes b) { return document(std::move(b)); });
+    if (again)
+      run(wick::files(s.paths) | wick::shuffle() | wick::read() |
+          wick::map("again", reads_again{&s, locked}));
+    else
+      run(wick::files(s.paths) | wick::shuffle() | wick::read() |
+          [](wick::bytes b) { return document(std::move(b)); });
   }
   w.expect(open_descriptors() == descriptors, "all descriptors are closed", open_descriptors(), descriptors);
-  w.expect(signals_on_our_threads.load() == 0, "no handler runs on a thread of wick's", signals_on_our_threads.load());
+  w.expect(signals_on_our_threads.load() == 0, "no handler runs on a thread of wick's",
+           signals_on_our_threads.load());
 }
 
-// ---- shards ---------------------------------------------------------------------------------------------------------
+// ---- shards
+// ---------------------------------------------------------------------------------------------------------
 
 struct shard_set {
   std::vector<fs::path> paths;
@@ -355,7 +374,8 @@ void shards(world& w) {
   std::uint64_t count = 0;
   for (std::uint64_t shard = 0, n = w.random.below(30) + 1; shard < n; ++shard) {
     auto& members = set.members.emplace_back();
-    for (std::uint64_t m = w.random.below(20) + 1; m > 0; --m) members.emplace_back(count++, w.random.below(9000));
+    for (std::uint64_t m = w.random.below(20) + 1; m > 0; --m)
+      members.emplace_back(count++, w.random.below(9000));
     set.paths.push_back(dir.write("s" + std::to_string(1000 + shard) + ".tar", set.bytes(shard, 0)));
     if (w.random.one_in(2)) evict(set.paths.back());
   }
@@ -368,17 +388,19 @@ void shards(world& w) {
     auto options = draw_options(w, w.random.next());
     if (policy == 1) options.on_error = wick::on_error(wick::skip);
     if (policy == 2) options.on_error = wick::on_error(wick::retry(1).then(wick::replace));
-    wick::loader l(wick::tar((dir / "s*.tar").string(), {"bin", "txt"}) | wick::shuffle() | wick::read() |
-                       [&w](const wick::record<wick::bytes>& r) {
-                         const auto found = label_of(r[0].text());
-                         w.expect(found.has_value() && found->version == 0 && r[1].text() == std::to_string(found->id),
-                                  "what is given is what was indexed", std::string(r.key), r[0].size(),
-                                  found ? found->version : ~std::uint64_t{0});
-                         return static_cast<std::int64_t>(found ? found->id : 0);
-                       } |
-                       wick::array_batch(7),
-                   options);
-    std::this_thread::sleep_for(20ms);  // two changes of a file in one tick of the kernel's clock can't be told apart
+    wick::loader l(
+        wick::tar((dir / "s*.tar").string(), {"bin", "txt"}) | wick::shuffle() | wick::read() |
+            [&w](const wick::record<wick::bytes>& r) {
+              const auto found = label_of(r[0].text());
+              w.expect(found.has_value() && found->version == 0 && r[1].text() == std::to_string(found->id),
+                       "what is given is what was indexed", std::string(r.key), r[0].size(),
+                       found ? found->version : ~std::uint64_t{0});
+              return static_cast<std::int64_t>(found ? found->id : 0);
+            } |
+            wick::array_batch(7),
+        options);
+    std::this_thread::sleep_for(
+        20ms);  // two changes of a file in one tick of the kernel's clock can't be told apart
     std::optional<repeatedly> changes;
     if (changing) {
       changes.emplace(w.random.fork(), 20'000, [&](dice& random) {
@@ -393,8 +415,9 @@ void shards(world& w) {
             const int fd = ::open(set.paths[i].c_str(), O_WRONLY | O_CLOEXEC);
             if (fd < 0) break;
             for (std::size_t at = 0; at < other.size();) {
-              const ::ssize_t n = ::pwrite(fd, other.data() + at, std::min<std::size_t>(4096, other.size() - at),
-                                           static_cast<::off_t>(at));
+              const ::ssize_t n =
+                  ::pwrite(fd, other.data() + at, std::min<std::size_t>(4096, other.size() - at),
+                           static_cast<::off_t>(at));
               if (n <= 0) break;
               at += static_cast<std::size_t>(n);
             }
@@ -417,24 +440,29 @@ void shards(world& w) {
           if (!batch) break;
           ++given;
           rows += static_cast<std::uint64_t>(batch->extents()[0]);
-          for (std::int64_t i = 0; i < batch->extents()[0]; ++i) ++seen[static_cast<std::size_t>(batch->template as<std::int64_t>()[i])];
+          for (std::int64_t i = 0; i < batch->extents()[0]; ++i)
+            ++seen[static_cast<std::size_t>(batch->template as<std::int64_t>()[i])];
         } catch (const wick::sample_error&) {
           ++lost;
         }
       }
       const std::uint64_t told = l.ledger().total() - before;
       w.expect(given + lost == l.batches(), "each batch is given or has failed", given, lost, l.batches());
-      w.expect(rows + 7 * lost + (policy == 1 ? told : 0) >= count, "each sample is given or told", rows, lost, told, count);
-      for (std::size_t i = 0; i < count && policy != 2; ++i) w.expect(seen[i] <= 1, "no sample twice", i, seen[i]);
+      w.expect(rows + 7 * lost + (policy == 1 ? told : 0) >= count, "each sample is given or told", rows,
+               lost, told, count);
+      for (std::size_t i = 0; i < count && policy != 2; ++i)
+        w.expect(seen[i] <= 1, "no sample twice", i, seen[i]);
       w.expect(changing || (told == 0 && rows == count), "nothing fails that stays", rows, told, count);
     }
   }
   w.expect(open_descriptors() == descriptors, "all descriptors are closed", open_descriptors(), descriptors);
 }
 
-// ---- a full disk ----------------------------------------------------------------------------------------------------
+// ---- a full disk
+// ----------------------------------------------------------------------------------------------------
 
-/// State and ledger on a disk that is full now and then: the state is always a whole one, the ledger has whole lines.
+/// State and ledger on a disk that is full now and then: the state is always a whole one, the ledger has
+/// whole lines.
 void full_disk_in(world& w, const fs::path& at) {
   const std::size_t count = 150;
   const auto make = [&](wick::executor& ex) {
@@ -442,7 +470,8 @@ void full_disk_in(world& w, const fs::path& at) {
         wick::from(wick::in_memory(std::vector<std::int64_t>(count, 1))) | wick::shuffle() |
             wick::map("choosy",
                       [](std::int64_t, wick::context& c) -> std::int64_t {
-                        if (c.index() % 5 == 2) throw wick::error(std::string(c.index() % 3000, 'x') + " is bad");
+                        if (c.index() % 5 == 2)
+                          throw wick::error(std::string(c.index() % 3000, 'x') + " is bad");
                         return static_cast<std::int64_t>(c.index());
                       }) |
             wick::array_batch(4),
@@ -454,8 +483,10 @@ void full_disk_in(world& w, const fs::path& at) {
     const repeatedly filling(w.random.fork(), 4000, [&](dice& random) {
       std::error_code ignored;
       const fs::path filler = at / ("filler" + std::to_string(random.below(3)));
-      if (random.one_in(2)) fs::remove(filler, ignored);
-      else std::ofstream(filler, std::ios::binary) << std::string(random.below(60'000), 'f');
+      if (random.one_in(2))
+        fs::remove(filler, ignored);
+      else
+        std::ofstream(filler, std::ios::binary) << std::string(random.below(60'000), 'f');
     });
     std::optional<std::vector<std::byte>> last;
     for (int life = 0; life < 4; ++life) {
@@ -493,8 +524,8 @@ void full_disk_in(world& w, const fs::path& at) {
   std::uint64_t number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
-    w.expect(line.starts_with("{\"epoch\":") && line.ends_with("}") && !in.eof(), "a line of the ledger is whole", number,
-             line.substr(0, 60), line.size());
+    w.expect(line.starts_with("{\"epoch\":") && line.ends_with("}") && !in.eof(),
+             "a line of the ledger is whole", number, line.substr(0, 60), line.size());
   }
   w.expect(written + refused > 0, "states were written", written, refused);
 }
@@ -513,7 +544,9 @@ void full_disk(world& w) {
 }  // namespace
 
 std::vector<scenario> file_scenarios() {
-  return {{"files", "files that are replaced and removed while they are read, with little memory and few descriptors", files},
+  return {{"files",
+           "files that are replaced and removed while they are read, with little memory and few descriptors",
+           files},
           {"shards", "tar shards that are replaced, overwritten and cut after they were indexed", shards},
           {"full_disk", "states and ledgers on a disk that is full now and then", full_disk}};
 }
