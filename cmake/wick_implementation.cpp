@@ -2,7 +2,7 @@
 // wick through CMake. Who takes the single header defines WICK_IMPLEMENTATION in one file of their own
 // instead.
 #define WICK_IMPLEMENTATION
-#include <wick/image/detail/gif_implementation.hpp>
-#include <wick/image/detail/png_implementation.hpp>
-#include <wick/image/detail/resample_kernels_implementation.hpp>
-#include <wick/image/detail/stb_implementation.hpp>
+#include <wick/codec/detail/gif_implementation.hpp>
+#include <wick/codec/detail/png_implementation.hpp>
+#include <wick/resample/detail/resample_kernels_implementation.hpp>
+#include <wick/codec/detail/stb_implementation.hpp>

@@ -14,12 +14,23 @@ from pathlib import Path
 
 # The rooms that a room's headers may include, beside itself.
 ARROWS = {
-    "run": {"observe"},
-    "observe": {"run"},
-    "flow": {"run", "observe"},
-    "read": {"flow", "run", "observe"},
-    "image": {"flow", "run", "observe"},
-    "torch": {"flow", "run", "observe", "read", "image"},
+    "system": set(),
+    "observe": set(),
+    "run": {"system"},
+    "sample": {"run"},
+    "order": {"pipeline", "sample"},
+    "pipeline": {"observe", "run", "sample"},
+    "resume": {"sample", "system"},
+    "batch": {"pipeline", "resume", "sample"},
+    "failure": {"observe", "resume", "sample", "system"},
+    "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
+    "read": {"run", "sample", "system"},
+    "pixels": {"sample"},
+    "resample": {"observe", "pixels", "sample"},
+    "codec": {"pixels", "sample"},
+    "jpeg": {"codec", "pixels", "sample"},
+    "image": {"codec", "observe", "pixels", "resample", "sample"},
+    "torch": {"batch", "image", "read", "resume", "run", "sample", "system"},
 }
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"fwd.hpp", "version.hpp"}

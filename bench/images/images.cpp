@@ -28,7 +28,7 @@
 #include "support/options.hpp"
 #include "support/timing.hpp"
 #include <wick/core.hpp>
-#include <wick/image/turbojpeg.hpp>
+#include <wick/jpeg/turbojpeg.hpp>
 
 namespace {
 

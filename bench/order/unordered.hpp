@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "order/work.hpp"
-#include <wick/flow/permutation.hpp>
+#include <wick/order/detail/permutation.hpp>
 
 namespace order {
 

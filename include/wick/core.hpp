@@ -2,21 +2,21 @@
 /// wick without Torch: the engine, the data flow, the sources and the pictures. Batches are wick::array.
 #pragma once
 
-#include <wick/flow/batch.hpp>
-#include <wick/flow/block_shuffle.hpp>
-#include <wick/flow/concat.hpp>
-#include <wick/flow/context.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/mix.hpp>
-#include <wick/flow/order.hpp>
-#include <wick/flow/per_worker.hpp>
-#include <wick/flow/pipeline.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/state.hpp>
-#include <wick/flow/state_file.hpp>
-#include <wick/flow/weighted.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/order/block_shuffle.hpp>
+#include <wick/order/concat.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/mix.hpp>
+#include <wick/order/order.hpp>
+#include <wick/pipeline/per_worker.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/resume/state_file.hpp>
+#include <wick/order/weighted.hpp>
 #include <wick/image/transforms.hpp>
-#include <wick/image/turbojpeg.hpp>
+#include <wick/jpeg/turbojpeg.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>

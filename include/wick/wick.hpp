@@ -13,11 +13,11 @@
 #include <wick/torch/transfer.hpp>
 
 #ifdef WICK_IMPLEMENTATION
-#include <wick/image/detail/gif_implementation.hpp>
-#include <wick/image/detail/png_implementation.hpp>
-#include <wick/image/detail/resample_kernels_implementation.hpp>
-#include <wick/image/detail/stb_implementation.hpp>
+#include <wick/codec/detail/gif_implementation.hpp>
+#include <wick/codec/detail/png_implementation.hpp>
+#include <wick/resample/detail/resample_kernels_implementation.hpp>
+#include <wick/codec/detail/stb_implementation.hpp>
 #endif
 #ifdef WICK_TURBOJPEG_IMPLEMENTATION
-#include <wick/image/detail/turbojpeg_implementation.hpp>
+#include <wick/jpeg/detail/turbojpeg_implementation.hpp>
 #endif

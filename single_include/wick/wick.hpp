@@ -35,7 +35,7 @@
 /// \file
 /// wick without Torch: the engine, the data flow, the sources and the pictures. Batches are wick::array.
 
-// ==== wick/flow/batch.hpp
+// ==== wick/batch/batch.hpp
 /// \file
 /// batch(n): from samples to batches. Position p of the epoch has slot p mod n of batch p / n.
 
@@ -47,7 +47,7 @@
 #include <utility>
 #include <vector>
 
-// ==== wick/flow/collate.hpp
+// ==== wick/batch/collate.hpp
 /// \file
 /// Samples become a batch: each field has a column, each sample its slot in it, in whatever order they come.
 
@@ -58,13 +58,13 @@
 #include <optional>
 #include <tuple>
 
-// ==== wick/flow/epoch_fingerprint.hpp
+// ==== wick/resume/epoch_fingerprint.hpp
 /// \file
 /// What was delivered of an epoch, as a number: to compare runs, machines and ranks.
 
 #include <bit>
 
-// ==== wick/flow/fingerprint.hpp
+// ==== wick/sample/fingerprint.hpp
 /// \file
 /// A number that says which data and which pipeline: what a resume compares before it goes on.
 
@@ -243,7 +243,7 @@ inline std::uint64_t content_of(const std::byte* data, std::size_t size, std::ui
 }  // namespace detail
 }  // namespace wick
 
-// ==== wick/flow/error.hpp
+// ==== wick/sample/error.hpp
 /// \file
 /// What goes wrong, in words that say where, what was found and what to do.
 
@@ -319,11 +319,11 @@ inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_er
 
 }  // namespace wick
 
-// ==== wick/flow/fields.hpp
+// ==== wick/batch/fields.hpp
 /// \file
 /// How a sample is taken apart into fields, each of which becomes a column of the batch.
 
-// ==== wick/flow/sample.hpp
+// ==== wick/sample/sample.hpp
 /// \file
 /// What travels from stage to stage: a sample, and the bytes of one as they lie on disk.
 
@@ -385,7 +385,7 @@ class bytes {
 
 }  // namespace wick
 
-// ==== wick/flow/shape.hpp
+// ==== wick/sample/shape.hpp
 /// \file
 /// Shapes and element types: what a value says of itself so that batch() can give it a slot.
 
@@ -674,7 +674,7 @@ struct can_batch<T> {
 }  // namespace detail
 }  // namespace wick
 
-// ==== wick/flow/slab.hpp
+// ==== wick/batch/detail/slab.hpp
 /// \file
 /// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the user
 /// drops the batch.
@@ -1374,18 +1374,18 @@ class composite_column {
 }  // namespace detail
 }  // namespace wick
 
-// ==== wick/flow/detail/apply.hpp
+// ==== wick/pipeline/detail/apply.hpp
 /// \file
 /// How a stage is applied to an item: to the whole or to its data, with a context or without, now or awaited.
 
-// ==== wick/flow/context.hpp
+// ==== wick/sample/context.hpp
 /// \file
 /// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to
 /// give up.
 
 #include <coroutine>
 
-// ==== wick/flow/random.hpp
+// ==== wick/sample/random.hpp
 /// \file
 /// Random numbers that depend on where a sample stands, not on who draws them: Philox 4x32-10, counter-based.
 
@@ -1489,11 +1489,11 @@ class random_stream {
 #include <chrono>
 #include <compare>
 
-// ==== wick/run/detail/condition.hpp
+// ==== wick/system/detail/condition.hpp
 /// \file
 /// Waiting for what a mutex guards to change.
 
-// ==== wick/run/detail/futex.hpp
+// ==== wick/system/detail/futex.hpp
 /// \file
 /// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
 /// std::atomic::wait elsewhere).
@@ -1673,7 +1673,7 @@ using condition = basic_condition<>;
 
 }  // namespace wick::detail
 
-// ==== wick/run/detail/process.hpp
+// ==== wick/system/detail/process.hpp
 /// \file
 /// Knowing that one is in a forked child, where no thread but the one that forked exists.
 
@@ -1811,13 +1811,13 @@ inline bool resume_nested(resume_node& node) { return resume_nested(this_thread_
 #include <limits>
 #include <thread>
 
-// ==== wick/run/cpus.hpp
+// ==== wick/system/cpus.hpp
 /// \file
 /// How many processors this process may really use: what its affinity mask and its control groups leave it.
 
 #include <cstdio>
 
-// ==== wick/run/detail/cpu_set.hpp
+// ==== wick/system/detail/cpu_set.hpp
 /// \file
 /// The processors that a thread may run on, on machines of any size.
 
@@ -1980,7 +1980,7 @@ inline std::size_t available_cpus() {
 
 }  // namespace wick
 
-// ==== wick/run/detail/processor_time.hpp
+// ==== wick/system/detail/processor_time.hpp
 /// \file
 /// How long processors have worked for a thread, or for the whole program.
 
@@ -2556,7 +2556,7 @@ using run_queues = basic_run_queues<>;
 
 }  // namespace wick::detail
 
-// ==== wick/run/detail/signal_mask.hpp
+// ==== wick/system/detail/signal_mask.hpp
 /// \file
 /// Which signals the threads of this library take: only those that they cause themselves.
 
@@ -2644,7 +2644,7 @@ class tenants {
 
 }  // namespace wick::detail
 
-// ==== wick/run/detail/thread_name.hpp
+// ==== wick/system/detail/thread_name.hpp
 /// \file
 /// Names for threads, so that top, perf and a debugger say who is who.
 
@@ -3868,7 +3868,7 @@ class context {
 
 }  // namespace wick
 
-// ==== wick/flow/stage.hpp
+// ==== wick/sample/stage.hpp
 /// \file
 /// What makes a type a stage, and of which kind.
 
@@ -3890,6 +3890,17 @@ concept stage = requires {
 
 template <class S, class Kind>
 concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::stage_kind, Kind>;
+
+/// An order stage says how many positions it leaves of n, and gives for one epoch a function from its positions to
+/// those before it. The function is copied into each batch and called by all workers. One that is faster for many
+/// positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them in place. Parameters that
+/// decide what stands where are told by `std::uint64_t fingerprint() const`, so that a resume with others is refused.
+template <class S>
+concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
+  { s.size(n) } -> std::convertible_to<std::uint64_t>;
+  { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
+  requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;
+};
 
 }  // namespace wick
 
@@ -4704,24 +4715,24 @@ inline group_stage group(std::size_t size, batch_options options = {}) { return 
 
 }  // namespace wick
 
-// ==== wick/flow/block_shuffle.hpp
+// ==== wick/order/block_shuffle.hpp
 /// \file
 /// A shuffle for data that is fast only when it is read in runs: blocks in random order, samples mixed within
 /// a window.
 
-// ==== wick/flow/order.hpp
+// ==== wick/order/order.hpp
 /// \file
 /// Order stages: which sample stands at which position. They compute positions before anything is read.
 
 #include <charconv>
 #include <system_error>
 
-// ==== wick/flow/permutation.hpp
+// ==== wick/order/detail/permutation.hpp
 /// \file
 /// A shuffle that is computed, not stored: a keyed bijection of 0 … n-1 at which any position can be asked at
 /// once.
 
-// ==== wick/flow/detail/grid_rounds.hpp
+// ==== wick/order/detail/grid_rounds.hpp
 /// \file
 /// The rounds of a permutation for many places at once.
 
@@ -4952,17 +4963,6 @@ class permutation {
 }  // namespace wick
 
 namespace wick {
-
-/// An order stage says how many positions it leaves of n, and gives for one epoch a function from its positions to
-/// those before it. The function is copied into each batch and called by all workers. One that is faster for many
-/// positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them in place. Parameters that
-/// decide what stands where are told by `std::uint64_t fingerprint() const`, so that a resume with others is refused.
-template <class S>
-concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
-  { s.size(n) } -> std::convertible_to<std::uint64_t>;
-  { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
-  requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;
-};
 
 namespace detail {
 /// Where in the source position p of prepared order stages is; the stage nearest to the source has the last word.
@@ -5255,11 +5255,11 @@ inline block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t wind
 
 }  // namespace wick
 
-// ==== wick/flow/concat.hpp
+// ==== wick/order/concat.hpp
 /// \file
 /// concat(sources…): several sources as one, end to end.
 
-// ==== wick/flow/source.hpp
+// ==== wick/sample/source.hpp
 /// \file
 /// What makes a type a source: it knows every sample and reads none. Where each sample's journey begins.
 
@@ -5407,26 +5407,25 @@ requires(sizeof...(Sources) > 0 &&
 
 }  // namespace wick
 
-// ==== wick/flow/loader.hpp
+// ==== wick/loader/loader.hpp
 /// \file
 /// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in order.
 
 #include <filesystem>
 #include <iterator>
 
-// ==== wick/flow/detail/error_account.hpp
+// ==== wick/failure/detail/error_account.hpp
 /// \file
 /// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
 /// and what shall be quarantined.
 
 #include <map>
 
-// ==== wick/flow/detail/batch_job.hpp
+// ==== wick/failure/detail/failed_sample.hpp
 /// \file
-/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
-/// wrong.
+/// What is known of a sample that failed, from the failure on until its batch is delivered.
 
-// ==== wick/flow/on_error.hpp
+// ==== wick/failure/on_error.hpp
 /// \file
 /// What becomes of a sample that fails: its batch fails, it is left out, another takes its place, it is tried
 /// again.
@@ -5625,118 +5624,9 @@ struct failure {
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
 };
 
-/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
-/// `Columns` where samples are put, `Value` what leaves.
-template <class Order, class Columns, class Value>
-struct alignas(64) batch_job {
-  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
-  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
-  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
-  // samples are finished.
-  std::atomic<std::uint64_t> left{0};
-  alignas(64) std::atomic<std::uint64_t> unfinished{0};
-  std::atomic<std::uint64_t> print{
-      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
-
-  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
-  std::uint64_t epoch = 0;
-  std::uint64_t number = 0;  // in its epoch
-  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
-  std::uint64_t first = 0;   // position of slot 0
-  std::uint64_t count = 0;
-  Order order;
-  Columns columns;
-  std::optional<Value> value;
-  std::atomic<bool> cancelled{false};
-  std::mutex mutex;  // of what follows, until all samples have ended
-  std::vector<failure> failures;
-  std::vector<std::size_t> gaps;    // slots without a sample
-  bool lost = false;                // it fails
-  std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
-
-  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
-  // here, whether nothing is left for this batch.
-  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
-  std::uint64_t moved = 0;
-  bool goes_on = false, ended = false, past_the_end = false;
-  bool remade = false;
-
-  /// Samples that it has in the end.
-  std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
-
-  struct run {
-    std::uint64_t from = 0, count = 0;
-  };
-  /// `count` slots of batch `sequence` may be claimed from now on.
-  void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
-  /// Slots that nobody has claimed.
-  std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
-  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
-  /// `at_end`.
-  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
-    std::uint64_t seen = left.load(std::memory_order_acquire);
-    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
-      const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
-      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
-        return {count - (seen & count_mask), n};
-      }
-    }
-    return {};
-  }
-  /// All that nobody has claimed; how many they were.
-  std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
-
-  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
-  /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
-  void note(failure f) noexcept {
-    std::lock_guard lock(mutex);
-    const bool skipped = f.action == error_action::skip;
-    try {
-      if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
-      if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
-    } catch (...) {
-      lost = true;
-      f.action = error_action::fail;
-      if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
-      return;
-    }
-    if (f.action == error_action::fail) lost = true;
-    failures.push_back(std::move(f));
-  }
-  /// There was no memory to do what is to be done about a failure: its batch fails.
-  void lose(failure f) noexcept {
-    f.action = error_action::fail;
-    note(std::move(f));
-  }
-  /// A stage behind batch() failed, or what the loader does there.
-  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
-    failure f;
-    f.slot = failure::whole_batch;
-    f.stage = stage;
-    f.cause = std::move(cause);
-    f.position = first;
-    note(std::move(f));
-  }
-  /// Of the batch that was here before.
-  void forget() noexcept {
-    failures.clear();
-    gaps.clear();
-    fills.clear();
-    unlisted.reset();
-    lost = goes_on = ended = past_the_end = remade = false;
-    cancelled.store(false, std::memory_order_relaxed);
-    print.store(0, std::memory_order_relaxed);
-  }
-
- private:
-  static constexpr unsigned count_bits = 40;
-  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
-  static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
-};
-
 }  // namespace wick::detail
 
-// ==== wick/flow/ledger.hpp
+// ==== wick/failure/ledger.hpp
 /// \file
 /// The account of samples that failed: none disappears silently.
 
@@ -5820,13 +5710,13 @@ class ledger {
 
 }  // namespace wick
 
-// ==== wick/flow/ledger_file.hpp
+// ==== wick/failure/detail/ledger_file.hpp
 /// \file
 /// The ledger as a file: a JSON object a line, written as failures are delivered.
 
 #include <cerrno>
 
-// ==== wick/flow/detail/line_file.hpp
+// ==== wick/system/detail/line_file.hpp
 /// \file
 /// A file to which any number of processes append lines, each whole, whatever stops them.
 
@@ -5837,7 +5727,7 @@ class ledger {
 #include <time.h>
 #include <unistd.h>
 
-// ==== wick/flow/detail/plain_file.hpp
+// ==== wick/system/detail/plain_file.hpp
 /// \file
 /// Opening a path that should be a regular file: what is none is named, and never waited for.
 
@@ -6193,55 +6083,14 @@ class ledger_file {
 
 }  // namespace wick
 
-// ==== wick/flow/loader_options.hpp
-/// \file
-/// What a loader may be told.
-
-namespace wick {
-
-class executor;
-
-struct loader_options {
-  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
-  std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `on`.
-  std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
-  std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
-  /// 8 while these and the loop's fit into 16 MiB.
-  std::size_t prefetch = 0;
-  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
-  /// and what stages ask for with context::reserve().
-  std::size_t memory = std::size_t{512} << 20;
-  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
-  std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it, so that
-  /// the data may change between epochs (see the concept source).
-  bool prefetch_next_epoch = true;
-  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
-  executor* on = nullptr;
-  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
-  error_policy on_error = {};
-  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::filesystem::path ledger_file = {};
-  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
-  /// ranks the same.
-  std::vector<std::filesystem::path> quarantine = {};
-  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
-  bool content_fingerprint = false;
-};
-
-}  // namespace wick
-
-// ==== wick/flow/quarantine.hpp
+// ==== wick/failure/quarantine.hpp
 /// \file
 /// Samples that are known to be bad: a file that one run writes and a later one loads, so as not to try them
 /// again.
 
 #include <fstream>
 
-// ==== wick/flow/state.hpp
+// ==== wick/resume/state.hpp
 /// \file
 /// Where a training stands, in at most 4 KiB: what loader.state() gives and load_state() takes, on any number
 /// of workers and ranks.
@@ -6490,12 +6339,12 @@ inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
 
 }  // namespace wick
 
-// ==== wick/flow/state_file.hpp
+// ==== wick/resume/state_file.hpp
 /// \file
 /// A state in a file of its own, that is whole at any moment: the old one or the new one, whenever the
 /// machine stops.
 
-// ==== wick/flow/detail/replace_file.hpp
+// ==== wick/resume/detail/replace_file.hpp
 /// \file
 /// Puts a whole file in the place of another: whoever looks finds the old or the new one, whatever stops the
 /// writer.
@@ -6503,7 +6352,7 @@ inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
 #include <dirent.h>
 #include <sys/random.h>
 
-// ==== wick/flow/detail/file_system.hpp
+// ==== wick/system/detail/file_system.hpp
 /// \file
 /// Which kind of file system a file lies on: one of this machine's own, or one that others answer for.
 
@@ -7318,9 +7167,9 @@ class error_account {
  public:
   static constexpr std::size_t max_quarantined = 1'000'000;
 
-  error_account(const loader_options& options, const quarantine& known)
-      : limits_(options.on_error.options()) {
-    if (!options.ledger_file.empty()) file_ = std::make_unique<ledger_file>(options.ledger_file);
+  error_account(const error_options& limits, const std::filesystem::path& lines, const quarantine& known)
+      : limits_(limits) {
+    if (!lines.empty()) file_ = std::make_unique<ledger_file>(lines);
     for (const quarantine::entry& e : known.entries()) bad_.emplace(e.index, e.stage);
   }
 
@@ -7460,17 +7309,135 @@ class print_book {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/feed.hpp
+// ==== wick/loader/detail/feed.hpp
 /// \file
 /// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
 /// of them ahead of the consumer, across the ends of epochs.
 
-// ==== wick/flow/detail/claimed_runs.hpp
+// ==== wick/loader/detail/batch_job.hpp
+/// \file
+/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
+/// wrong.
+
+namespace wick::detail {
+
+/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
+/// `Columns` where samples are put, `Value` what leaves.
+template <class Order, class Columns, class Value>
+struct alignas(64) batch_job {
+  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
+  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
+  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
+  // samples are finished.
+  std::atomic<std::uint64_t> left{0};
+  alignas(64) std::atomic<std::uint64_t> unfinished{0};
+  std::atomic<std::uint64_t> print{
+      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
+
+  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;  // in its epoch
+  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
+  std::uint64_t first = 0;   // position of slot 0
+  std::uint64_t count = 0;
+  Order order;
+  Columns columns;
+  std::optional<Value> value;
+  std::atomic<bool> cancelled{false};
+  std::mutex mutex;  // of what follows, until all samples have ended
+  std::vector<failure> failures;
+  std::vector<std::size_t> gaps;    // slots without a sample
+  bool lost = false;                // it fails
+  std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
+
+  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
+  // here, whether nothing is left for this batch.
+  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  std::uint64_t moved = 0;
+  bool goes_on = false, ended = false, past_the_end = false;
+  bool remade = false;
+
+  /// Samples that it has in the end.
+  std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
+
+  struct run {
+    std::uint64_t from = 0, count = 0;
+  };
+  /// `count` slots of batch `sequence` may be claimed from now on.
+  void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
+  /// Slots that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
+  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
+  /// `at_end`.
+  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
+    std::uint64_t seen = left.load(std::memory_order_acquire);
+    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
+      const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
+      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return {count - (seen & count_mask), n};
+      }
+    }
+    return {};
+  }
+  /// All that nobody has claimed; how many they were.
+  std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
+
+  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
+  /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
+  void note(failure f) noexcept {
+    std::lock_guard lock(mutex);
+    const bool skipped = f.action == error_action::skip;
+    try {
+      if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
+      if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
+    } catch (...) {
+      lost = true;
+      f.action = error_action::fail;
+      if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
+      return;
+    }
+    if (f.action == error_action::fail) lost = true;
+    failures.push_back(std::move(f));
+  }
+  /// There was no memory to do what is to be done about a failure: its batch fails.
+  void lose(failure f) noexcept {
+    f.action = error_action::fail;
+    note(std::move(f));
+  }
+  /// A stage behind batch() failed, or what the loader does there.
+  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
+    failure f;
+    f.slot = failure::whole_batch;
+    f.stage = stage;
+    f.cause = std::move(cause);
+    f.position = first;
+    note(std::move(f));
+  }
+  /// Of the batch that was here before.
+  void forget() noexcept {
+    failures.clear();
+    gaps.clear();
+    fills.clear();
+    unlisted.reset();
+    lost = goes_on = ended = past_the_end = remade = false;
+    cancelled.store(false, std::memory_order_relaxed);
+    print.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr unsigned count_bits = 40;
+  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
+  static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/claimed_runs.hpp
 /// \file
 /// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
 /// settled.
 
-// ==== wick/flow/detail/pace.hpp
+// ==== wick/loader/detail/pace.hpp
 /// \file
 /// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer may help.
 
@@ -7531,7 +7498,7 @@ class pace {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/prefetch_choice.hpp
+// ==== wick/loader/detail/prefetch_choice.hpp
 /// \file
 /// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs, since processors
 /// differ by a factor of two in what is best.
@@ -7595,7 +7562,7 @@ class prefetch_choice {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/walk_ahead.hpp
+// ==== wick/loader/detail/walk_ahead.hpp
 /// \file
 /// Going through a run of positions: which samples stand there is computed a little at a time, and samples that lie in
 /// memory are fetched into the cache some way ahead; the one goes on during the other.
@@ -7906,17 +7873,17 @@ class claimed_runs {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/finishing.hpp
+// ==== wick/loader/detail/finishing.hpp
 /// \file
 /// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
 /// and it goes through the batch stages.
 
-// ==== wick/flow/detail/sample_runs.hpp
+// ==== wick/loader/detail/sample_runs.hpp
 /// \file
 /// One sample on its way into its slot, and what is done when it fails: it is tried again, or another is
 /// drawn.
 
-// ==== wick/flow/detail/epoch_plan.hpp
+// ==== wick/loader/detail/epoch_plan.hpp
 /// \file
 /// Which positions make up which batch, and which sample of the source stands at a position.
 
@@ -8047,12 +8014,12 @@ class epoch_plan {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/stage_path.hpp
+// ==== wick/loader/detail/stage_path.hpp
 /// \file
 /// The way of a sample through the stages, and of a batch through those behind it, with a clock at each. Knows nothing of
 /// who starts them and when.
 
-// ==== wick/flow/detail/books.hpp
+// ==== wick/loader/detail/books.hpp
 /// \file
 /// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
 
@@ -8146,11 +8113,11 @@ class books {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/pipeline_types.hpp
+// ==== wick/loader/detail/pipeline_types.hpp
 /// \file
 /// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows between.
 
-// ==== wick/flow/pipeline.hpp
+// ==== wick/pipeline/pipeline.hpp
 /// \file
 /// `source | stage | stage`: a pipeline is a value that says what is to be done with each sample; a loader does it.
 
@@ -8456,7 +8423,7 @@ struct pipeline_types {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/timed_await.hpp
+// ==== wick/pipeline/detail/timed_await.hpp
 /// \file
 /// Awaits and keeps the books: what a stage worked before it suspended, and how long it then waited.
 
@@ -8848,6 +8815,47 @@ class stage_path<pipeline<Source, S...>> {
 };
 
 }  // namespace wick::detail
+
+// ==== wick/loader/loader_options.hpp
+/// \file
+/// What a loader may be told.
+
+namespace wick {
+
+class executor;
+
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `on`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
+  /// 8 while these and the loop's fit into 16 MiB.
+  std::size_t prefetch = 0;
+  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
+  /// and what stages ask for with context::reserve().
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it, so that
+  /// the data may change between epochs (see the concept source).
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  executor* on = nullptr;
+  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
+  error_policy on_error = {};
+  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
+  std::filesystem::path ledger_file = {};
+  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
+  /// ranks the same.
+  std::vector<std::filesystem::path> quarantine = {};
+  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
+  bool content_fingerprint = false;
+};
+
+}  // namespace wick
 
 // ==== wick/run/sleep.hpp
 /// \file
@@ -9730,7 +9738,7 @@ class finishing {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/pump_crew.hpp
+// ==== wick/loader/detail/pump_crew.hpp
 /// \file
 /// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
 
@@ -9816,7 +9824,7 @@ class pump_crew {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/source_size.hpp
+// ==== wick/loader/detail/source_size.hpp
 /// \file
 /// Notices when a source has another size than all was planned for.
 
@@ -9851,7 +9859,7 @@ class source_size {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/tokens.hpp
+// ==== wick/loader/detail/tokens.hpp
 /// \file
 /// How many samples may be under way at a time, when samples suspend.
 
@@ -10252,7 +10260,7 @@ class feed<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/report_book.hpp
+// ==== wick/loader/detail/report_book.hpp
 /// \file
 /// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
 
@@ -10464,7 +10472,7 @@ class report_book {
 
 }  // namespace wick::detail
 
-// ==== wick/flow/detail/single_user.hpp
+// ==== wick/loader/detail/single_user.hpp
 /// \file
 /// Tells two threads that use at the same time what is made for one.
 
@@ -10542,7 +10550,7 @@ class loader<pipeline<Source, S...>> {
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(options.on ? nullptr : std::make_unique<executor>(executor_options{options.workers, options.io_threads})),
         feed_(std::make_unique<feed_type>(std::move(what), options, options.on ? *options.on : *own_)),
-        account_(options, feed_->runs().bad) {}
+        account_(options.on_error.options(), options.ledger_file, feed_->runs().bad) {}
 
   class epoch_range;
 
@@ -10976,7 +10984,7 @@ report loader<pipeline<Source, S...>>::report() {
 
 }  // namespace wick
 
-// ==== wick/flow/mix.hpp
+// ==== wick/order/mix.hpp
 /// \file
 /// mix({source, weight}…): several sources interleaved by weight.
 
@@ -11254,7 +11262,7 @@ auto mix(weighted_source<Parts>... each) {
 
 }  // namespace wick
 
-// ==== wick/flow/per_worker.hpp
+// ==== wick/pipeline/per_worker.hpp
 /// \file
 /// per_worker(make, f): a stage with one state a worker, for what is costly to make and not thread-safe.
 
@@ -11376,7 +11384,7 @@ auto per_worker(std::string name, Make&& make, F&& f) {
 
 }  // namespace wick
 
-// ==== wick/flow/weighted.hpp
+// ==== wick/order/weighted.hpp
 /// \file
 /// weighted(weights): samples are drawn with a probability each, with replacement or without.
 
@@ -11606,7 +11614,7 @@ inline weighted_stage weighted(std::vector<double> weights, weighted_options opt
 /// \file
 /// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
 
-// ==== wick/image/geometry.hpp
+// ==== wick/pixels/geometry.hpp
 /// \file
 /// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
 
@@ -11728,12 +11736,12 @@ inline void require_probability(std::string_view stage, double p) {
 /// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
 /// slot in the batch is known. What decode() makes and the picture stages pass on.
 
-// ==== wick/image/codec.hpp
+// ==== wick/codec/codec.hpp
 /// \file
 /// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
 /// bytes.
 
-// ==== wick/image/detail/signature.hpp
+// ==== wick/codec/detail/signature.hpp
 /// \file
 /// Words for bytes that are no picture, or not a whole one: what they probably are, where they end.
 
@@ -11832,12 +11840,12 @@ inline std::string describe_start(std::span<const std::byte> data) {
 
 }  // namespace wick::detail
 
-// ==== wick/image/image.hpp
+// ==== wick/pixels/image.hpp
 /// \file
 /// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
 /// pixels.
 
-// ==== wick/image/detail/block_cache.hpp
+// ==== wick/pixels/detail/block_cache.hpp
 /// \file
 /// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
 /// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
@@ -12092,7 +12100,7 @@ class image {
 
 }  // namespace wick
 
-// ==== wick/image/row_sink.hpp
+// ==== wick/pixels/row_sink.hpp
 /// \file
 /// Where a decoder puts rows as they are finished, so that a picture that is only passed through is never
 /// whole in memory: the seam between a codec and the resize.
@@ -12128,6 +12136,32 @@ class row_sink {
 
 }  // namespace wick
 
+// ==== wick/pixels/wide_rows.hpp
+/// \file
+/// Rows of a picture with 16 bits a channel.
+
+namespace wick {
+
+/// Rows of a picture at 16 bits a channel, in its full width.
+struct wide_rows {
+  int width = 0, height = 0, channels = 0;
+  int top = 0;  ///< source row of the first
+  std::vector<std::uint16_t> levels{};
+
+  wide_rows() noexcept = default;
+  wide_rows(int w, int h, int c, int first)
+      : width(w),
+        height(h),
+        channels(c),
+        top(first),
+        levels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h) * static_cast<std::size_t>(c)) {}
+  const std::uint16_t* row(int y) const noexcept {
+    return levels.data() + std::ptrdiff_t{y - top} * width * channels;
+  }
+};
+
+}  // namespace wick
+
 namespace wick {
 
 struct codec;
@@ -12149,24 +12183,6 @@ struct decode_request {
   int channels = 3;  ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
   bool indexes =
       false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of grey
-};
-
-/// Rows of a picture at 16 bits a channel, in its full width.
-struct wide_rows {
-  int width = 0, height = 0, channels = 0;
-  int top = 0;  ///< source row of the first
-  std::vector<std::uint16_t> levels{};
-
-  wide_rows() noexcept = default;
-  wide_rows(int w, int h, int c, int first)
-      : width(w),
-        height(h),
-        channels(c),
-        top(first),
-        levels(static_cast<std::size_t>(w) * static_cast<std::size_t>(h) * static_cast<std::size_t>(c)) {}
-  const std::uint16_t* row(int y) const noexcept {
-    return levels.data() + std::ptrdiff_t{y - top} * width * channels;
-  }
 };
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
@@ -12271,17 +12287,17 @@ inline void check_size(const picture_info& info, std::int64_t max_pixels) {
 
 }  // namespace wick
 
-// ==== wick/image/detail/wide_resample.hpp
+// ==== wick/resample/detail/wide_resample.hpp
 /// \file
 /// Geometry of pictures of 16 bits a channel, by the same tables as that of 8 bits, and how levels are
 /// written as numbers.
 
-// ==== wick/image/detail/axis.hpp
+// ==== wick/resample/detail/axis.hpp
 /// \file
 /// Which source pixels make up each output pixel along one axis, and with what weight: computed once a
 /// picture, used by every row and column of it.
 
-// ==== wick/image/detail/resample_kernels.hpp
+// ==== wick/resample/detail/resample_kernels.hpp
 /// \file
 /// The inner loops of the resize: what they compute, to the bit, and how the fastest set for this machine is
 /// found.
@@ -12332,7 +12348,7 @@ struct resample_kernels {
   void (*split_planes)(const std::uint8_t* quads, std::uint8_t* const* planes, int channels, std::size_t n);
 };
 
-// Defined in image/detail/resample_kernels_implementation.hpp, which is compiled once, with stb_image:
+// Defined in resample/detail/resample_kernels_implementation.hpp, which is compiled once, with stb_image:
 // optimised whatever the program's build type, for all instruction sets at once.
 
 /// As blend_rows, for any number of rows: exact sums, rounded once.
@@ -12508,7 +12524,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/row_resampler.hpp
+// ==== wick/resample/detail/row_resampler.hpp
 /// \file
 /// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
 /// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
@@ -12765,7 +12781,7 @@ class row_resampler final : public row_sink {
 
 }  // namespace wick::detail
 
-// ==== wick/image/pixel_ops.hpp
+// ==== wick/pixels/pixel_ops.hpp
 /// \file
 /// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
 /// with mean and deviation taken out. The last things done to a picture before it is batched.
@@ -13020,7 +13036,7 @@ inline void write_numbers(const Level* levels, std::size_t pixels, int channels,
 
 }  // namespace wick::detail
 
-// ==== wick/image/resample.hpp
+// ==== wick/resample/resample.hpp
 /// \file
 /// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
 /// straight into the place where they will stay. Its inner loops are compiled once, with the decoder, for
@@ -13818,7 +13834,7 @@ inline random_resized_crop_stage random_resized_crop(int size,
 /// decode(): encoded bytes become a picture, of which only the header is read here; the pixels come when the
 /// batch's slot is known.
 
-// ==== wick/image/detail/decoders_seen.hpp
+// ==== wick/codec/detail/decoders_seen.hpp
 /// \file
 /// Which decoder had which format, for the report.
 
@@ -13879,11 +13895,11 @@ class decoders_seen {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/exif.hpp
+// ==== wick/codec/detail/exif.hpp
 /// \file
 /// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
 
-// ==== wick/image/detail/byte_order.hpp
+// ==== wick/codec/detail/byte_order.hpp
 /// \file
 /// Numbers in file headers: reads of either byte order that never look past the end.
 
@@ -13908,7 +13924,7 @@ inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) n
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/jpeg_header.hpp
+// ==== wick/codec/detail/jpeg_header.hpp
 /// \file
 /// A JPEG without decoding it: the frame header, and whether the file is all there.
 
@@ -14144,17 +14160,17 @@ inline image transposed(const image& from) {
 
 }  // namespace wick::detail
 
-// ==== wick/image/stb.hpp
+// ==== wick/codec/stb.hpp
 /// \file
 /// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
 /// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
 /// included here.
 
-// ==== wick/image/detail/bmp_gif_header.hpp
+// ==== wick/codec/detail/bmp_gif_header.hpp
 /// \file
 /// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
 
-// ==== wick/image/detail/gif_frame.hpp
+// ==== wick/codec/detail/gif_frame.hpp
 /// \file
 /// Where the first frame of a GIF is, in the file and in the picture. CompuServe, "Graphics Interchange
 /// Format", 89a.
@@ -14290,7 +14306,7 @@ inline void check_gif_complete(std::span<const std::byte> encoded) {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/decode_limits.hpp
+// ==== wick/codec/detail/decode_limits.hpp
 /// \file
 /// What a header lets stb_image take for the decoding of its picture.
 
@@ -14318,7 +14334,7 @@ inline stb_limit limit_of(const picture_info& info) noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/jpeg_layout.hpp
+// ==== wick/codec/detail/jpeg_layout.hpp
 /// \file
 /// What a JPEG's markers say about its colors and tables, by libjpeg's rules: for stb_image, which has
 /// others, and takes tables that are missing for zeros.
@@ -14543,7 +14559,7 @@ inline bytes with_standard_tables(std::span<const std::byte> encoded) {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/palette.hpp
+// ==== wick/codec/detail/palette.hpp
 /// \file
 /// Numbers that stand for colors: what a palette, or a scale of grey of few bits, gives for each.
 
@@ -14611,7 +14627,7 @@ class picked_levels {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/png_header.hpp
+// ==== wick/codec/detail/png_header.hpp
 /// \file
 /// A PNG without decoding it: the header chunk, and whether all chunks are there and undamaged.
 
@@ -14709,7 +14725,7 @@ namespace wick {
 
 namespace detail {
 
-// Defined in image/detail/stb_implementation.hpp.
+// Defined in codec/detail/stb_implementation.hpp.
 
 /// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
 /// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
@@ -14721,7 +14737,7 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
                             int& width, int& height, const char*& why, stb_limit& limit,
                             bool cleared) noexcept;
 
-// Defined in image/detail/png_implementation.hpp and gif_implementation.hpp, which are compiled with it.
+// Defined in codec/detail/png_implementation.hpp and gif_implementation.hpp, which are compiled with it.
 
 /// The rows of `part`, in full width. \throws wick::error when they are damaged
 image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes);
@@ -15271,7 +15287,7 @@ inline resize_stage resize(int shorter_edge, const resize_options& options = {})
 
 }  // namespace wick
 
-// ==== wick/image/turbojpeg.hpp
+// ==== wick/jpeg/turbojpeg.hpp
 /// \file
 /// JPEG by libjpeg-turbo: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
 /// into the resize. The feature `turbojpeg`: link wick::turbojpeg and add the codec before the first loader
@@ -15290,7 +15306,7 @@ namespace wick {
 /// grey; a file that breaks off is an error (see decode_options::allow_truncated).
 ///
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
-/// more. Defined in image/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
+/// more. Defined in jpeg/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
 /// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg
 /// (and -ldl where glibc is older than 2.34).
 ///
@@ -20086,7 +20102,7 @@ inline transfer_stage transfer(c10::Device to) { return transfer_stage(to); }
 }  // namespace wick
 
 #ifdef WICK_IMPLEMENTATION
-// ==== wick/image/detail/gif_implementation.hpp
+// ==== wick/codec/detail/gif_implementation.hpp
 /// \file
 /// The first frame of a GIF. Included in exactly one file of a program, with stb_image.
 
@@ -20226,7 +20242,7 @@ image decode_gif(std::span<const std::byte> encoded, const picture_info& info, i
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/png_implementation.hpp
+// ==== wick/codec/detail/png_implementation.hpp
 /// \file
 /// PNGs as they are stored: any depth, with or without a palette, 8 or 16 bits out. Included in exactly one
 /// file of a program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
@@ -20608,7 +20624,7 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/resample_kernels_implementation.hpp
+// ==== wick/resample/detail/resample_kernels_implementation.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
 /// in exactly one file of a program, with stb_image.
@@ -21029,7 +21045,7 @@ const resample_kernels& best_kernels() noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/stb_implementation.hpp
+// ==== wick/codec/detail/stb_implementation.hpp
 /// \file
 /// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along;
 /// elsewhere in the one that defines WICK_IMPLEMENTATION.
@@ -21123,7 +21139,7 @@ inline void* stb_resized(void* data, std::size_t size) noexcept {
 #undef STB_IMAGE_IMPLEMENTATION
 #undef STB_IMAGE_STATIC
 
-// ==== wick/image/detail/stb_jpeg_implementation.hpp
+// ==== wick/codec/detail/stb_jpeg_implementation.hpp
 /// \file
 /// The second half of a JPEG's way through stb_image. stb_image decodes the components; how they are brought
 /// to one size and what colors they are is decided here, by libjpeg-turbo's rules. Included behind
@@ -21317,12 +21333,12 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
 
 #endif
 #ifdef WICK_TURBOJPEG_IMPLEMENTATION
-// ==== wick/image/detail/turbojpeg_implementation.hpp
+// ==== wick/jpeg/detail/turbojpeg_implementation.hpp
 /// \file
 /// JPEG by libjpeg-turbo. Included in exactly one file of a program, which CMake's wick::turbojpeg target brings along;
 /// elsewhere in the one that defines WICK_TURBOJPEG_IMPLEMENTATION.
 
-// ==== wick/image/detail/jpeg_decompressor_implementation.hpp
+// ==== wick/jpeg/detail/jpeg_decompressor_implementation.hpp
 /// \file
 /// libjpeg's decompressor, as decoding uses it. Only for turbojpeg_implementation.hpp.
 
@@ -21333,7 +21349,7 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
 #endif
 #include <jerror.h>
 
-// ==== wick/image/detail/jpeg_memory_implementation.hpp
+// ==== wick/jpeg/detail/jpeg_memory_implementation.hpp
 /// \file
 /// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after each one.
 /// Only for turbojpeg_implementation.hpp, which includes jpeglib.h before this.
@@ -21490,14 +21506,14 @@ struct jpeg_memory {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/jpeg_scan_implementation.hpp
+// ==== wick/jpeg/detail/jpeg_scan_implementation.hpp
 /// \file
 /// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for turbojpeg_implementation.hpp, which
 /// includes jpeglib.h before this.
 
 #include <dlfcn.h>
 
-// ==== wick/image/detail/jpeg_scan.hpp
+// ==== wick/jpeg/detail/jpeg_scan.hpp
 /// \file
 /// The entropy-coded pixels of a baseline JPEG: bits, Huffman tables, blocks of coefficients. ITU-T T.81,
 /// annex F.2.
@@ -22277,7 +22293,7 @@ class image_sink final : public row_sink {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/jpeg_self_test_implementation.hpp
+// ==== wick/jpeg/detail/jpeg_self_test_implementation.hpp
 /// \file
 /// Whether wick's Huffman decoder may stand in for that of the libjpeg that was loaded. Only for
 /// turbojpeg_implementation.hpp.

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "support/doctest.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/future.hpp>
 #include <wick/run/sync_wait.hpp>

@@ -14,9 +14,9 @@
 #include <string>
 #include <utility>
 
-#include <wick/flow/context.hpp>
+#include <wick/sample/context.hpp>
 #include <wick/image/decode.hpp>
-#include <wick/image/turbojpeg.hpp>
+#include <wick/jpeg/turbojpeg.hpp>
 
 namespace {
 

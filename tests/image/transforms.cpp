@@ -6,8 +6,8 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/image/transforms.hpp>
 
 using namespace wick_test;

@@ -6,7 +6,7 @@
 #include "faults.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
-#include <wick/run/detail/condition.hpp>
+#include <wick/system/detail/condition.hpp>
 
 using namespace wick_test::interleaving;
 

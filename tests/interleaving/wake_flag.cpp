@@ -5,7 +5,7 @@
 #include "spared.hpp"
 #include "support/doctest.hpp"
 #include "support/interleaving.hpp"
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 
 using namespace wick_test::interleaving;
 

@@ -20,8 +20,8 @@
 #include "support/own_mounts.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/read.hpp>
 #include <wick/read/tar.hpp>

@@ -13,7 +13,7 @@
 #include "support/message_of.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
-#include <wick/flow/loader.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/read/detail/source_file.hpp>
 #include <wick/read/file_stamp.hpp>
 #include <wick/read/files.hpp>

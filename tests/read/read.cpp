@@ -14,9 +14,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/image_folder.hpp>
 #include <wick/read/read.hpp>

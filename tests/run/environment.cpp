@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include "../support/doctest.hpp"
-#include <wick/flow/context.hpp>
+#include <wick/sample/context.hpp>
 #include <wick/run/environment.hpp>
 #include <wick/run/scope.hpp>
 

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 
 #include "../support/doctest.hpp"
 #include "support.hpp"

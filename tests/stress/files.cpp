@@ -31,11 +31,11 @@
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
 #include "world.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
-#include <wick/flow/pipeline.hpp>
-#include <wick/flow/state_file.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/resume/state_file.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "world.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/context.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
-#include <wick/flow/pipeline.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
+#include <wick/pipeline/pipeline.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>

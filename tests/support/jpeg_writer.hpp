@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include <wick/image/image.hpp>
+#include <wick/pixels/image.hpp>
 
 namespace wick_test {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include <wick/flow/random.hpp>
+#include <wick/sample/random.hpp>
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/image/image.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/pixels/image.hpp>
 
 namespace wick_test {
 

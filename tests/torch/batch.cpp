@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/loader.hpp>
-#include <wick/image/image.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/pixels/image.hpp>
 
 #include "../support/eventually.hpp"
 #include "../support/message_of.hpp"

@@ -14,8 +14,8 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
-#include <wick/flow/loader.hpp>
-#include <wick/image/image.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/pixels/image.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/tensors.hpp>

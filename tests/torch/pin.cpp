@@ -17,7 +17,7 @@
 #include <ATen/ops/full.h>
 #include <c10/core/StreamGuard.h>
 
-#include <wick/flow/loader.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/transfer.hpp>

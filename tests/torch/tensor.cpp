@@ -23,7 +23,7 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
-#include <wick/flow/loader.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/torch/batch.hpp>
 
 #include "../support/message_of.hpp"

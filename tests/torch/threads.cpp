@@ -2,7 +2,7 @@
 
 #include <ATen/Parallel.h>
 
-#include <wick/run/cpus.hpp>
+#include <wick/system/cpus.hpp>
 
 #include "support/doctest.hpp"
 

@@ -16,7 +16,7 @@
 #include <ATen/ops/full.h>
 #include <c10/core/StreamGuard.h>
 
-#include <wick/flow/loader.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/run/sync_wait.hpp>
 #include <wick/torch/batch.hpp>

@@ -10,16 +10,16 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/shape.hpp>
-#include <wick/flow/stage.hpp>
-#include <wick/image/detail/decoders_seen.hpp>
-#include <wick/image/detail/exif.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
+#include <wick/sample/stage.hpp>
+#include <wick/codec/detail/decoders_seen.hpp>
+#include <wick/codec/detail/exif.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/image/stb.hpp>
+#include <wick/codec/stb.hpp>
 
 namespace wick {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/stage.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/lazy_image.hpp>
 

@@ -9,15 +9,15 @@
 #include <string>
 #include <utility>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/shape.hpp>
-#include <wick/image/codec.hpp>
-#include <wick/image/detail/wide_resample.hpp>
-#include <wick/image/geometry.hpp>
-#include <wick/image/image.hpp>
-#include <wick/image/pixel_ops.hpp>
-#include <wick/image/resample.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
+#include <wick/codec/codec.hpp>
+#include <wick/resample/detail/wide_resample.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/pixel_ops.hpp>
+#include <wick/resample/resample.hpp>
 #include <wick/observe/phases.hpp>
 
 namespace wick {

@@ -14,12 +14,12 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/stage.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/image/pixel_ops.hpp>
+#include <wick/pixels/pixel_ops.hpp>
 
 namespace wick {
 

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/stage.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/geometry.hpp>
+#include <wick/pixels/geometry.hpp>
 #include <wick/image/lazy_image.hpp>
 
 namespace wick {

@@ -7,8 +7,8 @@
 #include <string>
 #include <sys/stat.h>
 
-#include <wick/flow/detail/file_system.hpp>
-#include <wick/flow/error.hpp>
+#include <wick/system/detail/file_system.hpp>
+#include <wick/sample/error.hpp>
 #include <wick/read/detail/file_io.hpp>
 
 namespace wick {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/source.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/source.hpp>
 #include <wick/read/detail/glob.hpp>
 #include <wick/read/location.hpp>
 

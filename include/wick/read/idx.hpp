@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/shape.hpp>
-#include <wick/flow/source.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/shape.hpp>
+#include <wick/sample/source.hpp>
 #include <wick/read/detail/idx_file.hpp>
 #include <wick/read/memory.hpp>
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/source.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/source.hpp>
 #include <wick/read/detail/folder.hpp>
 #include <wick/read/detail/walk.hpp>
 #include <wick/read/location.hpp>

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/shape.hpp>
-#include <wick/flow/source.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
+#include <wick/sample/source.hpp>
 #include <wick/read/memory_view.hpp>
 
 namespace wick {

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/shape.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick {
 

@@ -16,10 +16,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/stage.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/stage.hpp>
 #include <wick/read/detail/cached_read.hpp>
 #include <wick/read/detail/file_io.hpp>
 #include <wick/read/file_stamp.hpp>

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick {
 

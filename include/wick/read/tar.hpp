@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/source.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/source.hpp>
 #include <wick/read/detail/glob.hpp>
 #include <wick/read/detail/tar_index.hpp>
 #include <wick/read/location.hpp>

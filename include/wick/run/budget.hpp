@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/detail/condition.hpp>
-#include <wick/run/detail/process.hpp>
+#include <wick/system/detail/condition.hpp>
+#include <wick/system/detail/process.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/timer_queue.hpp>

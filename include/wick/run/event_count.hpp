@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 
 namespace wick {
 

@@ -15,16 +15,16 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/cpus.hpp>
-#include <wick/run/detail/cpu_set.hpp>
-#include <wick/run/detail/futex.hpp>
-#include <wick/run/detail/process.hpp>
-#include <wick/run/detail/processor_time.hpp>
+#include <wick/system/cpus.hpp>
+#include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/futex.hpp>
+#include <wick/system/detail/process.hpp>
+#include <wick/system/detail/processor_time.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/run_queues.hpp>
-#include <wick/run/detail/signal_mask.hpp>
+#include <wick/system/detail/signal_mask.hpp>
 #include <wick/run/detail/tenants.hpp>
-#include <wick/run/detail/thread_name.hpp>
+#include <wick/system/detail/thread_name.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/job.hpp>
 #include <wick/run/timer_queue.hpp>

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/run/detail/condition.hpp>
+#include <wick/system/detail/condition.hpp>
 #include <wick/run/detail/outcome.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>

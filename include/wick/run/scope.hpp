@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>

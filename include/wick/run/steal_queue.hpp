@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <memory>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 
 namespace wick {
 

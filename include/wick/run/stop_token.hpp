@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 
 namespace wick {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <wick/run/awaitable.hpp>
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 #include <wick/run/detail/outcome.hpp>
 #include <wick/run/task.hpp>
 

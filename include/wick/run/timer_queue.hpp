@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/detail/condition.hpp>
-#include <wick/run/detail/cpu_set.hpp>
-#include <wick/run/detail/process.hpp>
-#include <wick/run/detail/signal_mask.hpp>
-#include <wick/run/detail/thread_name.hpp>
+#include <wick/system/detail/condition.hpp>
+#include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/process.hpp>
+#include <wick/system/detail/signal_mask.hpp>
+#include <wick/system/detail/thread_name.hpp>
 
 namespace wick {
 

@@ -14,8 +14,8 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/util/Exception.h>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/state.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/resume/state.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {

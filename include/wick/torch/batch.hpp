@@ -12,7 +12,7 @@
 #include <c10/core/Storage.h>
 #include <c10/core/TensorImpl.h>
 
-#include <wick/flow/batch.hpp>
+#include <wick/batch/batch.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {

@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <wick/flow/context.hpp>
+#include <wick/sample/context.hpp>
 #include <wick/image/normalize.hpp>
 #include <wick/torch/tensor.hpp>
 

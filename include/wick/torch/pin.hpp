@@ -16,9 +16,9 @@
 #include <c10/core/Storage.h>
 #include <c10/core/TensorOptions.h>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/slab.hpp>
-#include <wick/flow/stage.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/batch/detail/slab.hpp>
+#include <wick/sample/stage.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {

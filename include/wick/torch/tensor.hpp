@@ -15,9 +15,9 @@
 #include <c10/core/ScalarType.h>
 #include <c10/core/TensorOptions.h>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/fields.hpp>
-#include <wick/flow/shape.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/batch/fields.hpp>
+#include <wick/sample/shape.hpp>
 #include <wick/read/memory_view.hpp>
 
 namespace wick {

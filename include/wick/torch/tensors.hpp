@@ -13,9 +13,9 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Layout.h>
 
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/source.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/source.hpp>
 #include <wick/read/memory_view.hpp>
 #include <wick/torch/tensor.hpp>
 

@@ -7,7 +7,7 @@
 
 #include <ATen/Parallel.h>
 
-#include <wick/run/cpus.hpp>
+#include <wick/system/cpus.hpp>
 #include <wick/run/executor.hpp>
 
 namespace wick {

@@ -24,10 +24,10 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/intrusive_ptr.h>
 
-#include <wick/flow/batch.hpp>
-#include <wick/flow/context.hpp>
-#include <wick/flow/fields.hpp>
-#include <wick/flow/stage.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/batch/fields.hpp>
+#include <wick/sample/stage.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {

@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #endif
 
-#include <wick/flow/detail/file_system.hpp>
-#include <wick/flow/detail/plain_file.hpp>
+#include <wick/system/detail/file_system.hpp>
+#include <wick/system/detail/plain_file.hpp>
 #include <wick/read/detail/known_places.hpp>
 #include <wick/read/file_stamp.hpp>
 #include <wick/read/location.hpp>

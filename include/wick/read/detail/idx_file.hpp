@@ -15,8 +15,8 @@
 #include <vector>
 #include <zlib.h>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/shape.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/shape.hpp>
 #include <wick/read/detail/endian.hpp>
 #include <wick/read/detail/source_file.hpp>
 

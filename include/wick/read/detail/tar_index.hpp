@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
 #include <wick/read/detail/open_shards.hpp>
 #include <wick/read/detail/tar_scan.hpp>
 #include <wick/read/record.hpp>

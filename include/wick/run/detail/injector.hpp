@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <mutex>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 #include <wick/run/job.hpp>
 
 namespace wick::detail {

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 #include <wick/run/detail/injector.hpp>
 #include <wick/run/detail/sharing_record.hpp>
 #include <wick/run/event_count.hpp>

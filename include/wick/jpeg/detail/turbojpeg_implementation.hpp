@@ -1,0 +1,80 @@
+/// \file
+/// JPEG by libjpeg-turbo. Included in exactly one file of a program, which CMake's wick::turbojpeg target brings along;
+/// elsewhere in the one that defines WICK_TURBOJPEG_IMPLEMENTATION.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <wick/codec/codec.hpp>
+#include <wick/jpeg/detail/jpeg_decompressor_implementation.hpp>
+#include <wick/codec/detail/jpeg_header.hpp>
+#include <wick/jpeg/detail/jpeg_self_test_implementation.hpp>
+#include <wick/jpeg/turbojpeg.hpp>
+
+namespace wick::detail {
+
+/// The thread's decompressor, taken while it is used: a sink may decode something in its turn.
+class jpeg_lease {
+ public:
+  jpeg_lease() : mine_(std::move(kept())) {
+    if (mine_ == nullptr) mine_ = std::make_unique<jpeg_decompressor>();
+  }
+  jpeg_lease(const jpeg_lease&) = delete;
+  jpeg_lease& operator=(const jpeg_lease&) = delete;
+  ~jpeg_lease() { kept() = std::move(mine_); }
+  jpeg_decompressor& operator*() noexcept { return *mine_; }
+
+ private:
+  [[gnu::noinline]] static std::unique_ptr<jpeg_decompressor>& kept() noexcept {
+    static thread_local std::unique_ptr<jpeg_decompressor> mine;
+    return mine;
+  }
+  std::unique_ptr<jpeg_decompressor> mine_;
+};
+
+/// The few pixels above libjpeg's limit are left to the next decoder.
+inline bool turbojpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
+  return probe_jpeg(encoded, info) && info.width <= JPEG_MAX_DIMENSION && info.height <= JPEG_MAX_DIMENSION;
+}
+
+/// An end-of-image marker at the end can't be pixels, in which FF is always followed by 0 or a restart marker.
+inline void turbojpeg_check_complete(std::span<const std::byte> encoded, const picture_info&) {
+  if (encoded.size() >= 2 && big16(encoded, encoded.size() - 2) == 0xFFD9) return;
+  check_jpeg_complete(encoded);
+}
+
+template <bool OwnScan>
+inline void turbojpeg_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
+                                  const decode_request& request, row_sink& sink) {
+  jpeg_lease decompressor;
+  (*decompressor).decode(encoded, info, request, sink, OwnScan && jpeg_self_test::here().passed());
+}
+
+template <bool OwnScan>
+inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, const picture_info& info,
+                                        const decode_request& request) {
+  image_sink sink;
+  turbojpeg_decode_rows<OwnScan>(encoded, info, request, sink);
+  return std::move(sink.picture);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+constinit const codec turbojpeg_codec{"libjpeg-turbo",
+                                      &detail::turbojpeg_probe,
+                                      &detail::turbojpeg_check_complete,
+                                      &detail::turbojpeg_decode<true>,
+                                      &detail::turbojpeg_decode_rows<true>,
+                                      nullptr,
+                                      [] { return detail::jpeg_self_test::here().note(); }};
+constinit const codec turbojpeg_api_codec{"libjpeg-turbo, by its interface alone", &detail::turbojpeg_probe,
+                                          &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<false>,
+                                          &detail::turbojpeg_decode_rows<false>};
+
+}  // namespace wick
