@@ -315,6 +315,7 @@ class finishing {
       }
     }
     context c = batch_context(j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       if (!deliverable(j)) {
         j.columns.drop();
@@ -335,6 +336,7 @@ class finishing {
 
   static detached conclude_async(finishing* self, job_type* j) {
     context c = self->batch_context(*j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       self->close(*j);
       auto batch = j->columns.finish(j->rows());
