@@ -363,6 +363,47 @@ TEST_CASE("an epoch() that finds no memory may be tried again, or gone on from, 
   }
 }
 
+TEST_CASE("a next() that finds no memory to begin another batch begins it later") {
+  // Of the places for 8 batches, epoch() takes memory for the first 5.
+  const auto words = [](std::int64_t v) { return std::to_string(v); };
+  for (const bool ahead : {false, true}) {
+    bool reached = true;
+    for (std::uint64_t first = 0; reached; ++first) {
+      CAPTURE(ahead);
+      CAPTURE(first);
+      wick::loader l(numbers{40} | wick::map("f", words) | wick::array_batch(4),
+                     {.workers = 1, .prefetch = 5, .prefetch_next_epoch = ahead});
+      std::vector<std::string> last;
+      for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+        l.epoch(epoch);
+        std::size_t taken = 0, thrown = 0;
+        {
+          const failing memory(first, epoch == 0 ? 1 : 0, true);
+          for (;;) {
+            try {
+              auto batch = l.next();
+              if (!batch) break;
+              ++taken;
+              last = std::move(*batch);
+            } catch (const std::bad_alloc&) {
+              ++thrown;
+            } catch (const wick::sample_error&) {
+              ++thrown;
+            }
+          }
+          if (epoch == 0) reached = memory.any();
+        }
+        CHECK(taken + thrown >= 10);
+        CHECK(thrown <= 1);
+        if (thrown == 0) {
+          CHECK(taken == 10);
+          CHECK(last.back() == "39");
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("a batch that finds no memory while its gaps are filled leaves those behind it alone") {
   // What is bad of 40 samples, and what makes its batch fail when it is to fill a gap.
   struct kind {
