@@ -171,6 +171,7 @@ class finishing {
       while (!filled && !j->lost && end > j->first + j->count) {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
+        runs.path.clocks().mine()[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index});
         failure f;
