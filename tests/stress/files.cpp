@@ -1,9 +1,6 @@
-// Loaders over real files in bad weather: a small memory bound, few descriptors, files and shards that are replaced,
-// rewritten, cut and removed while they are read, disks that are full now and then, signals all the time.
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-
+// Loaders over real files in bad weather: a small memory bound, few descriptors, files and shards that are
+// replaced, rewritten, cut and removed while they are read, disks that are full now and then, signals all the
+// time.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,20 +10,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <pthread.h>
 #include <string>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
-
-#include <fcntl.h>
-#include <pthread.h>
-#include <unistd.h>
 
 #include "support/own_mounts.hpp"
 #include "support/tar_writer.hpp"
@@ -129,6 +129,8 @@ class signal_rain {
   }
   ~signal_rain() {
     rain_.reset();
+    // The last one may be on its way still, and nobody would catch it: what is ignored is dropped.
+    ::signal(SIGUSR1, SIG_IGN);
     ::sigaction(SIGUSR1, &before_, nullptr);
   }
 
@@ -434,7 +436,18 @@ void shards(world& w) {
 
 // ---- a full disk ----------------------------------------------------------------------------------------------------
 
-/// State and ledger on a disk that is full now and then: the state is always a whole one, the ledger has whole lines.
+/// How many lines of the ledger could not be written, by the loader's own words.
+std::uint64_t lines_lost(const wick::report& r) {
+  constexpr std::string_view before = "ledger_file: ";
+  for (const std::string& note : r.notes) {
+    if (const auto at = note.find(before); at != std::string::npos)
+      return std::stoull(note.substr(at + before.size()));
+  }
+  return 0;
+}
+
+/// State and ledger on a disk that is full now and then: the state is always a whole one, the ledger has
+/// whole lines, and one for each failure but those that are said to be missing.
 void full_disk_in(world& w, const fs::path& at) {
   const std::size_t count = 150;
   const auto make = [&](wick::executor& ex) {
@@ -448,7 +461,7 @@ void full_disk_in(world& w, const fs::path& at) {
             wick::array_batch(4),
         {.seed = 5, .on = &ex, .on_error = wick::on_error(wick::skip), .ledger_file = at / "ledger.jsonl"});
   };
-  std::uint64_t written = 0, refused = 0;
+  std::uint64_t written = 0, refused = 0, told = 0, lost = 0;
   {
     const signal_rain rain(w.random.fork());
     const repeatedly filling(w.random.fork(), 4000, [&](dice& random) {
@@ -487,6 +500,8 @@ void full_disk_in(world& w, const fs::path& at) {
           w.expect(false, "the state's file can be read", e.what());
         }
       }
+      told += l.ledger().total();
+      lost += lines_lost(l.report());
     }
   }
   std::ifstream in(at / "ledger.jsonl", std::ios::binary);
@@ -496,6 +511,8 @@ void full_disk_in(world& w, const fs::path& at) {
     w.expect(line.starts_with("{\"epoch\":") && line.ends_with("}") && !in.eof(), "a line of the ledger is whole", number,
              line.substr(0, 60), line.size());
   }
+  w.expect(number + lost == told, "a failure has a line in the ledger, or is counted as missing there",
+           number, lost, told);
   w.expect(written + refused > 0, "states were written", written, refused);
 }
 void full_disk(world& w) {
