@@ -7124,7 +7124,7 @@ namespace wick {
 
 struct stage_report {
   std::string name;
-  std::uint64_t count = 0;  ///< samples, for stages behind batch() batches
+  std::uint64_t count = 0;  ///< samples, each as often as it was tried; for stages behind batch() batches
   double busy = 0;          ///< seconds of work, summed over workers
   double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
 };
@@ -7795,8 +7795,7 @@ class claimed_runs {
   using job_type = typename Runs::job_type;
   using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
   static constexpr bool batched = types::batched;
-  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row,
-                               phase_row = path_type::phase_row;
+  static constexpr std::size_t order_row = path_type::order_row;
 
  public:
   claimed_runs(Runs& runs, Owner& owner) noexcept : runs_(runs), owner_(owner) {}
@@ -7872,8 +7871,7 @@ class claimed_runs {
         });
       }
       c.give_back();
-      for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
-      for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
+      path_type::count(clocks, types::order_end, count);
       clocks[order_row].ran(count);
       const std::uint64_t passed = now_ticks() - begun;
       took(clocks, count, passed);
@@ -8755,6 +8753,12 @@ class stage_path<pipeline<Source, S...>> {
     for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
   }
 
+  /// Samples that went through them, well or not.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  }
+
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item, class Job>
   void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
@@ -8855,8 +8859,7 @@ class stage_path<pipeline<Source, S...>> {
     pass<I, true>(std::move(item), c, j, slot, ticks, last);
     stage_clock* const clocks = books_.mine();
     write_down(clocks, I, 1, ticks);
-    for (std::size_t s = I; s <= types::batching && s < stages; ++s) clocks[s].ran(1);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(1);
+    count(clocks, I, 1);
   }
 
   // ---- batches -----------------------------------------------------------------------------------------------------
@@ -9222,6 +9225,20 @@ class sample_runs<pipeline<Source, S...>> {
     ~end_of_sample() { c->give_back(); }
   };
 
+  /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
+  struct on_the_clocks {
+    path_type& path;
+    std::uint64_t ticks[path_type::rows] = {};
+    const std::uint64_t begun = now_ticks();
+    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
+    ~on_the_clocks() {
+      stage_clock* const mine = path.clocks().mine();
+      path_type::write_down(mine, types::order_end, 1, ticks);
+      path_type::count(mine, types::order_end, 1);
+      path.clocks().ran(mine, 1, now_ticks() - begun);
+    }
+  };
+
   error_rule rule_for(const failure& f) const { return policy.rule_for(stage_of(f)); }
 
   /// Runs a sample once. What went wrong is in `f` afterwards.
@@ -9239,7 +9256,8 @@ class sample_runs<pipeline<Source, S...>> {
         if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
         if (self->is_bad(f->index)) self->refuse(*c);
         const end_of_sample end{c};
-        self->template run<false>(*j, f->slot, *c, nullptr);
+        on_the_clocks clocks(self->path);
+        self->template run<true>(*j, f->slot, *c, clocks.ticks);
       }
     } catch (const quarantined_sample&) {
       cause = std::current_exception();
@@ -9588,6 +9606,7 @@ class finishing {
       while (!filled && !j->lost && end > j->first + j->count) {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
+        runs.path.clocks().mine()[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
         failure f;
@@ -9731,6 +9750,7 @@ class finishing {
       }
     }
     context c = batch_context(j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       if (!deliverable(j)) {
         j.columns.drop();
@@ -9751,6 +9771,7 @@ class finishing {
 
   static detached conclude_async(finishing* self, job_type* j) {
     context c = self->batch_context(*j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       self->close(*j);
       auto batch = j->columns.finish(j->rows());

@@ -906,6 +906,61 @@ TEST_CASE("what makes no sense is refused with what to do") {
                  "were delivered already, in the place of others", "error_options::compact"));
 }
 
+TEST_CASE(
+    "compact: a sample that was moved is run once and counted once, also where its own place comes later") {
+  // All of the first two batches are bad, and so is one of those that are to fill them.
+  const std::uint64_t size = 40;
+  const auto is_bad = [](std::int64_t i) { return i < 8 || i == 37; };
+  for (const std::size_t in_flight : {1, 8}) {
+    for (const std::size_t workers : {1, 3}) {
+      CAPTURE(in_flight);
+      CAPTURE(workers);
+      const auto check = [&](auto pass) {
+        auto runs = std::make_shared<std::vector<std::atomic<int>>>(size);
+        const auto count = [runs](cell c) {
+          ++(*runs)[static_cast<std::size_t>(c.target)];
+          return c;
+        };
+        const auto choosy = [is_bad](cell c) {
+          if (is_bad(c.target)) throw std::runtime_error("bad");
+          return c;
+        };
+        // One batch at a time: when the last ones are begun, what has been moved of them is known.
+        wick::loader l(numbers{size} | wick::map("count", count) | wick::map("pass", pass) |
+                           wick::map("choosy", choosy) | wick::array_batch(4),
+                       {.workers = workers,
+                        .prefetch = 1,
+                        .in_flight = in_flight,
+                        .prefetch_next_epoch = false,
+                        .on_error = on_error(skip, {.compact = true})});
+        for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+          for (auto& n : *runs) n = 0;
+          l.epoch(epoch);
+          seen s;
+          take(l, s);
+          std::vector<std::int64_t> wanted;
+          for (const std::int64_t i : {39, 38, 36, 35, 34, 33, 32, 31}) wanted.push_back(i);
+          for (std::int64_t i = 8; i < 31; ++i) wanted.push_back(i);
+          CHECK(flat(s) == wanted);
+          CHECK(std::all_of(runs->begin(), runs->end(), [](int n) { return n == 1; }));
+          CHECK(l.ledger().total() == 9 * (epoch + 1));
+          CHECK(l.fingerprint(epoch).samples == wanted.size());
+          const wick::report r = l.report();
+          CHECK(r.samples == wanted.size());
+          CHECK(r.failures == 9);
+          for (const auto& stage : r.stages) {
+            CAPTURE(stage.name);
+            if (stage.name == "order" || stage.name == "count" || stage.name == "pass")
+              CHECK(stage.count == size);
+          }
+        }
+      };
+      check([](cell c) { return c; });
+      check(&hop);
+    }
+  }
+}
+
 TEST_CASE("what compaction has moved in one pass is forgotten in the next, wherever that one begins") {
   // The passes have the same distance between a batch's number and its place among all that were made.
   struct positions {
