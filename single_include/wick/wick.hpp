@@ -5567,8 +5567,9 @@ struct error_options {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   /// Failed samples in the whole training; goes on across load_state().
   std::uint64_t count = unlimited;
-  /// Failed samples of an epoch by those whose turn has come in it, 0 … 1. The first 1,000 count as 1,000 (or
-  /// as all of a smaller epoch), so that an early failure is no 100 %.
+  /// The share of an epoch's positions, of those whose turn has come in it, whose own sample failed, 0 … 1;
+  /// what was drawn in its place and failed, too, doesn't count again. The first 1,000 positions count as
+  /// 1,000 (or as all of a smaller epoch), so that an early failure is no 100 %.
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
@@ -7415,9 +7416,10 @@ class error_account {
       ledger_.add(f.entry);
       if (f.known || f.entry.action == error_action::retry) continue;
       ++counted_;
-      ++epoch_failures_;
       last = &f;
-      if (!f.planned || f.slot < next) continue;
+      if (!f.planned) continue;
+      ++epoch_failures_;
+      if (f.slot < next) continue;
       consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
       longest = std::max(longest, consecutive_);
       next = f.slot + 1;
@@ -16912,6 +16914,13 @@ class growing_map {
     }
   }
 
+  /// Blocks of memory that it has taken.
+  std::size_t blocks() const noexcept {
+    std::size_t n = 0;
+    for (const auto& t : tables_) n += t.load(std::memory_order_relaxed) != nullptr;
+    return n;
+  }
+
  private:
   struct entry {
     std::atomic<std::uint64_t> key{0}, value{0};
@@ -16956,6 +16965,9 @@ class known_places {
 
   bool tells_what_is_cached(std::uint64_t device) const noexcept { return silent_.find(device + 1) == 0; }
   void note_silent(std::uint64_t device) noexcept { silent_.note(device + 1, 1); }
+
+  /// Blocks of memory, which stay until the process ends.
+  std::size_t blocks() const noexcept { return folders_.blocks() + silent_.blocks(); }
 
  private:
   growing_map folders_, silent_;
