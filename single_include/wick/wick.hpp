@@ -2712,6 +2712,11 @@ class io_pool {
     return {std::chrono::duration<double>(shared_->calls).count(),
             detail::processor_seconds(shared_->threads)};
   }
+  /// Whether no call is queued or under way.
+  bool at_rest() const noexcept {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->first == nullptr && shared_->running == 0;
+  }
   /// Whether the calling thread is one of these.
   bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
@@ -2803,6 +2808,7 @@ class io_pool {
     detail::condition wake;
     job* first = nullptr;
     job** last = &first;
+    std::size_t running = 0;
     bool stopping = false;
     std::chrono::steady_clock::duration calls{};
     std::vector<std::thread> threads;
@@ -2833,11 +2839,13 @@ class io_pool {
       job* const j = s.first;
       s.first = j->next;
       if (s.first == nullptr) s.last = &s.first;
+      ++s.running;
       lock.unlock();
       const auto begun = std::chrono::steady_clock::now();
       j->execute(j);
       const auto took = std::chrono::steady_clock::now() - begun;
       lock.lock();
+      --s.running;
       s.calls += took;
     }
   }
@@ -2866,6 +2874,8 @@ struct timer {
   /// queue is stopped before. The timer is the caller's again; it may free it. It must neither block nor
   /// throw.
   void (*expired)(timer*, bool on_time) noexcept = nullptr;
+  /// No work waits for it: it only looks whether all is well.
+  bool watches = false;
 
   std::size_t place = unseen;
   std::uint64_t number = 0;
@@ -2908,6 +2918,7 @@ class timer_queue {
         });
       }
       s.heap.push_back(&t);
+      s.watching += t.watches;
       t.number = s.added++;
       s.up(s.heap.size() - 1);
       earliest = t.place == 0;
@@ -2933,6 +2944,12 @@ class timer_queue {
     return shared_->heap.size();
   }
 
+  /// Whether no work waits for a deadline.
+  bool at_rest() const noexcept {
+    std::lock_guard lock(shared_->mutex);
+    return shared_->heap.size() == shared_->watching;
+  }
+
   /// Expires all that wait, at once and with false, and ends the thread; add says false from now on. By one
   /// thread at a time, and not on the queue's own.
   void stop() noexcept {
@@ -2951,6 +2968,7 @@ class timer_queue {
     detail::condition wake;
     std::vector<timer*> heap;  // the earliest at 0; each knows its place
     std::uint64_t added = 0;
+    std::size_t watching = 0;
     bool stopping = false;
     std::thread thread;
 
@@ -2979,6 +2997,7 @@ class timer_queue {
       put(i, t);
     }
     void take_out(std::size_t i) noexcept {
+      watching -= heap[i]->watches;
       timer* const last = heap.back();
       heap.pop_back();
       if (i == heap.size()) return;
@@ -3152,6 +3171,12 @@ class executor {
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
+  /// Whether nothing is going on here, and nothing will by itself: no job is queued or run, no blocking call is under
+  /// way, nobody sleeps for a time. Of this moment, and not exact: two looks in a row say more than one.
+  bool at_rest() const noexcept {
+    return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() && !queues_.anything() &&
+           queues_.asleep() == workers();
+  }
   /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
   double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
   /// Who uses the workers, for reports.
@@ -3348,10 +3373,11 @@ class byte_account {
 /// turn first, since an ordered consumer waits for that one.
 ///
 /// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
-/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, the
-/// lowest turn is let through. And when somebody waits and nothing is given back for `patience` (twice as
-/// long each time), the lowest turn is let through, too: whoever holds the bytes may be waiting for it, for a
-/// lock of the user's perhaps.
+/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
+/// of those is let through. And so is one when somebody waits and nothing is given back for `patience`, or
+/// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes may be
+/// waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already, since
+/// that one may have a lock and will give back; else the lowest.
 ///
 /// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
 /// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
@@ -3362,7 +3388,7 @@ class byte_budget {
   using clock = timer::clock;
 
   explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1)) noexcept
-      : limit_(limit), least_patience_(patience), patience_(patience) {}
+      : limit_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
   byte_budget(const byte_budget&) = delete;
   byte_budget& operator=(const byte_budget&) = delete;
   inline ~byte_budget();
@@ -3376,14 +3402,14 @@ class byte_budget {
   /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes one who waits.
   byte_charge try_acquire(std::size_t bytes) noexcept {
     std::lock_guard lock(mutex_);
-    if (!waiting_.empty() || !fits(bytes)) return {};
+    if (!waiting_.empty() || !(fits(bytes) || all_wait())) return {};
     take(bytes);
     return {this, bytes};
   }
   /// The same into an account.
   bool try_acquire(byte_account& into, std::size_t bytes) noexcept {
     std::lock_guard lock(mutex_);
-    if (!waiting_.empty() || !fits(bytes)) return false;
+    if (!waiting_.empty() || !(fits(bytes) || all_wait())) return false;
     take(bytes);
     credit(into, bytes);
     return true;
@@ -3461,9 +3487,11 @@ class byte_budget {
 
   // ---- under the mutex ------------------------------------------------------------------------------------
 
+  /// All that is out belongs to those who wait for more.
+  bool all_wait() const noexcept { return used_.load(std::memory_order_relaxed) <= idle_; }
   bool fits(std::size_t bytes) const noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed);
-    return used <= idle_ || (bytes <= limit_ && used <= limit_ - bytes);
+    return bytes <= limit_ && used <= limit_ - bytes;
   }
   void take(std::size_t bytes) noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed) + bytes;
@@ -3478,6 +3506,21 @@ class byte_budget {
   /// Serves the lowest turn, and puts it at the end of a list of jobs to be posted.
   void serve(job**& end) noexcept {
     std::pop_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    serve_last(end);
+  }
+  /// Serves one beyond the limit.
+  void let_through(job**& end) noexcept {
+    auto chosen = waiting_.end();
+    for (auto w = waiting_.begin(); w != waiting_.end(); ++w) {
+      const bool holds = (*w)->into_ != nullptr && (*w)->into_->bytes_ != 0;
+      if (holds && (chosen == waiting_.end() || waiter::later(*chosen, *w))) chosen = w;
+    }
+    if (chosen == waiting_.end()) return serve(end);
+    std::iter_swap(chosen, waiting_.end() - 1);
+    std::make_heap(waiting_.begin(), waiting_.end() - 1, waiter::later);
+    serve_last(end);
+  }
+  void serve_last(job**& end) noexcept {
     waiter* const w = waiting_.back();
     waiting_.pop_back();
     take(w->bytes_);
@@ -3491,14 +3534,22 @@ class byte_budget {
     end = &w->next;
   }
   void serve_all_that_fit(job**& end) noexcept {
-    while (!waiting_.empty() && fits(waiting_.front()->bytes_)) serve(end);
+    while (!waiting_.empty()) {
+      if (fits(waiting_.front()->bytes_)) {
+        serve(end);
+      } else if (all_wait()) {
+        let_through(end);
+      } else {
+        return;
+      }
+    }
   }
   void watch(executor& on) noexcept {
     watch_.of = this;
-    watch_.due = clock::now() + patience_;
+    watch_.due = clock::now() + std::min(patience_.now, at_rest_.now);
+    watch_.watches = true;
     watch_.place = timer::unseen;
     watch_.expired = [](timer* t, bool on_time) noexcept { static_cast<watch_timer*>(t)->of->look(on_time); };
-    given_back_ = false;
     bool added = false;
     try {
       added = on.timers().add(watch_);
@@ -3534,6 +3585,8 @@ class byte_budget {
         while (*at != w) at = &(*at)->next;
         *at = w->next;
       } else if (watched_on_ == nullptr) {
+        given_back_ = rested_ = false;
+        since_ = clock::now();
         watch(*w->on_);
       }
     }
@@ -3561,18 +3614,30 @@ class byte_budget {
     {
       std::lock_guard lock(mutex_);
       if (!on_time || waiting_.empty()) {
-        patience_ = least_patience_;
+        patience_.now = patience_.least;
+        at_rest_.now = at_rest_.least;
         watched_on_ = nullptr;
         unwatched_.notify_all();
         return;
       }
       executor& on = *waiting_.front()->on_;
-      if (given_back_) {
-        patience_ = std::max(patience_ / 2, least_patience_);
+      const auto now = clock::now();
+      const bool rests = on.at_rest();
+      bool served = true;
+      if (std::exchange(given_back_, false)) {
+        patience_.shorter();
+        at_rest_.shorter();
+      } else if (rests && rested_ && now - since_ >= at_rest_.now) {
+        let_through(end);
+        at_rest_.longer();
+      } else if (now - since_ >= patience_.now) {
+        let_through(end);
+        patience_.longer();
       } else {
-        serve(end);
-        if (patience_ < most_patience) patience_ *= 2;
+        served = false;
       }
+      if (served) since_ = now;
+      rested_ = rests;
       watch(on);
       if (watched_on_ == nullptr) unwatched_.notify_all();
     }
@@ -3582,19 +3647,27 @@ class byte_budget {
   struct watch_timer : timer {
     byte_budget* of = nullptr;
   };
-  static constexpr std::chrono::seconds most_patience{60};
+  /// How long nothing may be given back before one is let through: twice as long each time.
+  struct span {
+    clock::duration least, now = least;
+    void longer() noexcept {
+      if (now < std::chrono::seconds(60)) now *= 2;
+    }
+    void shorter() noexcept { now = std::max(now / 2, least); }
+  };
 
   const detail::process_mark born_;
   const std::size_t limit_;
-  const clock::duration least_patience_;
   std::mutex mutex_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> peak_{0};
   std::size_t idle_ = 0;          // of those used, held by accounts that wait
   std::vector<waiter*> waiting_;  // a heap, lowest turn on top
 
-  clock::duration patience_;
-  bool given_back_ = false;  // since the watch was set
+  span patience_, at_rest_;    // while the executor has something to do, and while it has not
+  clock::time_point since_{};  // when bytes were given back or one was let through, as far as looked at
+  bool given_back_ = false;    // since the last look
+  bool rested_ = false;        // the executor at the last look
   executor* watched_on_ = nullptr;
   watch_timer watch_;
   detail::condition unwatched_;
@@ -5021,6 +5094,14 @@ struct shard_stage {
   std::uint64_t rank = 0, world = 1;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {}; }
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = !(std::is_same_v<Before, shard_stage> || ...);
+    static_assert(first,
+                  "wick: this pipeline is sharded already; a second shard() was found; write one of the two");
+    return first;
+  }
 };
 static_assert(order_stage<shard_stage>);
 
@@ -5493,8 +5574,9 @@ struct error_options {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   /// Failed samples in the whole training; goes on across load_state().
   std::uint64_t count = unlimited;
-  /// Failed samples of an epoch by those whose turn has come in it, 0 … 1. The first 1,000 count as 1,000 (or
-  /// as all of a smaller epoch), so that an early failure is no 100 %.
+  /// The share of an epoch's positions, of those whose turn has come in it, whose own sample failed, 0 … 1;
+  /// what was drawn in its place and failed, too, doesn't count again. The first 1,000 positions count as
+  /// 1,000 (or as all of a smaller epoch), so that an early failure is no 100 %.
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
@@ -6900,7 +6982,7 @@ namespace wick {
 
 struct stage_report {
   std::string name;
-  std::uint64_t count = 0;  ///< samples, for stages behind batch() batches
+  std::uint64_t count = 0;  ///< samples, each as often as it was tried; for stages behind batch() batches
   double busy = 0;          ///< seconds of work, summed over workers
   double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
 };
@@ -7191,9 +7273,10 @@ class error_account {
       ledger_.add(f.entry);
       if (f.known || f.entry.action == error_action::retry) continue;
       ++counted_;
-      ++epoch_failures_;
       last = &f;
-      if (!f.planned || f.slot < next) continue;
+      if (!f.planned) continue;
+      ++epoch_failures_;
+      if (f.slot < next) continue;
       consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
       longest = std::max(longest, consecutive_);
       next = f.slot + 1;
@@ -7689,8 +7772,7 @@ class claimed_runs {
   using job_type = typename Runs::job_type;
   using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
   static constexpr bool batched = types::batched;
-  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row,
-                               phase_row = path_type::phase_row;
+  static constexpr std::size_t order_row = path_type::order_row;
 
  public:
   claimed_runs(Runs& runs, Owner& owner) noexcept : runs_(runs), owner_(owner) {}
@@ -7766,8 +7848,7 @@ class claimed_runs {
         });
       }
       c.give_back();
-      for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
-      for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
+      path_type::count(clocks, types::order_end, count);
       clocks[order_row].ran(count);
       const std::uint64_t passed = now_ticks() - begun;
       took(clocks, count, passed);
@@ -8229,13 +8310,16 @@ using misfit_pipeline = pipeline<misfit_source>;
 template <class Came, class Stage, class... Before>
 consteval bool check_fit() {
   if constexpr (stage_of<Stage, on_order>) {
-    static_assert(!std::is_same_v<Stage, shard_stage> || !(std::is_same_v<Before, shard_stage> || ...),
-                  "wick: this pipeline is sharded already; a second shard() was found; write one of the two");
     static_assert(only_order_stages<Before...>,
                   "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
                   "it came after a stage that works on samples; write it directly behind the source");
-    return only_order_stages<Before...> &&
-           (!std::is_same_v<Stage, shard_stage> || !(std::is_same_v<Before, shard_stage> || ...));
+    if constexpr (!only_order_stages<Before...>) {
+      return false;
+    } else if constexpr (requires { Stage::template check<Came, Before...>(); }) {
+      return Stage::template check<Came, Before...>();
+    } else {
+      return true;
+    }
   } else if constexpr (stage_of<Stage, on_batching>) {
     static_assert(!has_batching<Before...>,
                   "wick: this pipeline is batched already; a second batch() was found; write one of the two");
@@ -8649,6 +8733,12 @@ class stage_path<pipeline<Source, S...>> {
     for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
   }
 
+  /// Samples that went through them, well or not.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  }
+
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item, class Job>
   void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
@@ -8749,8 +8839,7 @@ class stage_path<pipeline<Source, S...>> {
     pass<I, true>(std::move(item), c, j, slot, ticks, last);
     stage_clock* const clocks = books_.mine();
     write_down(clocks, I, 1, ticks);
-    for (std::size_t s = I; s <= types::batching && s < stages; ++s) clocks[s].ran(1);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(1);
+    count(clocks, I, 1);
   }
 
   // ---- batches -----------------------------------------------------------------------------------------------------
@@ -9157,6 +9246,20 @@ class sample_runs<pipeline<Source, S...>> {
     ~end_of_sample() { c->give_back(); }
   };
 
+  /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
+  struct on_the_clocks {
+    path_type& path;
+    std::uint64_t ticks[path_type::rows] = {};
+    const std::uint64_t begun = now_ticks();
+    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
+    ~on_the_clocks() {
+      stage_clock* const mine = path.clocks().mine();
+      path_type::write_down(mine, types::order_end, 1, ticks);
+      path_type::count(mine, types::order_end, 1);
+      path.clocks().ran(mine, 1, now_ticks() - begun);
+    }
+  };
+
   error_rule rule_for(const failure& f) const { return policy.rule_for(stage_of(f)); }
 
   /// Runs a sample once. What went wrong is in `f` afterwards.
@@ -9174,7 +9277,8 @@ class sample_runs<pipeline<Source, S...>> {
         if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
         if (self->is_bad(f->index)) self->refuse(*c);
         const end_of_sample end{c};
-        self->template run<false>(*j, f->slot, *c, nullptr);
+        on_the_clocks clocks(self->path);
+        self->template run<true>(*j, f->slot, *c, clocks.ticks);
       }
     } catch (const quarantined_sample&) {
       cause = std::current_exception();
@@ -9523,6 +9627,7 @@ class finishing {
       while (!filled && !j->lost && end > j->first + j->count) {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
+        runs.path.clocks().mine()[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
         failure f;
@@ -9666,6 +9771,7 @@ class finishing {
       }
     }
     context c = batch_context(j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       if (!deliverable(j)) {
         j.columns.drop();
@@ -9686,6 +9792,7 @@ class finishing {
 
   static detached conclude_async(finishing* self, job_type* j) {
     context c = self->batch_context(*j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       self->close(*j);
       auto batch = j->columns.finish(j->rows());
@@ -16834,6 +16941,13 @@ class growing_map {
     }
   }
 
+  /// Blocks of memory that it has taken.
+  std::size_t blocks() const noexcept {
+    std::size_t n = 0;
+    for (const auto& t : tables_) n += t.load(std::memory_order_relaxed) != nullptr;
+    return n;
+  }
+
  private:
   struct entry {
     std::atomic<std::uint64_t> key{0}, value{0};
@@ -16878,6 +16992,9 @@ class known_places {
 
   bool tells_what_is_cached(std::uint64_t device) const noexcept { return silent_.find(device + 1) == 0; }
   void note_silent(std::uint64_t device) noexcept { silent_.note(device + 1, 1); }
+
+  /// Blocks of memory, which stay until the process ends.
+  std::size_t blocks() const noexcept { return folders_.blocks() + silent_.blocks(); }
 
  private:
   growing_map folders_, silent_;

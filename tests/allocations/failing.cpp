@@ -1,5 +1,6 @@
 // No memory: any one allocation fails, or all for a while, on any thread. Nobody terminates or waits for
 // ever, every sample is delivered or its want is told, and afterwards all is as before.
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,8 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/doctest.hpp"
@@ -91,6 +94,22 @@ wick::task<wick::array> batch_hop(wick::array a, wick::context& c) {
   co_await c.on()->schedule();
   co_return a;
 }
+
+/// While it lives, the allocations number `first` to `first + count - 1` fail: of all threads, or of this one
+/// alone.
+class failing {
+ public:
+  failing(std::uint64_t first, std::uint64_t count, bool alone = false) {
+    asked = 0;
+    from = first;
+    until = first + count;
+    here_alone = alone;
+    here = armed = true;
+  }
+  ~failing() { here = armed = here_alone = false; }
+  /// Whether it came to that.
+  bool any() const { return asked > from; }
+};
 
 void ids_of(const wick::array& a, std::vector<std::int64_t>& to) {
   for (std::int64_t i = 0; i < a.extents()[0]; ++i) to.push_back(a.as<std::int64_t>()[i]);
@@ -258,16 +277,14 @@ void with_failing_epoch(Make&& make, std::uint64_t epoch, Check&& check) {
     CAPTURE(first);
     auto l = make();
     bool threw = false;
-    asked = 0;
-    from = first;
-    until = first + 1;
-    here = here_alone = armed = true;
-    try {
-      l.epoch(epoch);
-    } catch (const std::bad_alloc&) {
-      threw = true;
+    {
+      const failing memory(first, 1, true);
+      try {
+        l.epoch(epoch);
+      } catch (const std::bad_alloc&) {
+        threw = true;
+      }
     }
-    here = here_alone = armed = false;
     check(l, threw);
   }
 }
@@ -344,4 +361,210 @@ TEST_CASE("an epoch() that finds no memory may be tried again, or gone on from, 
           CHECK(last == "35");
         });
   }
+}
+
+TEST_CASE("a next() that finds no memory to begin another batch begins it later") {
+  // Of the places for 8 batches, epoch() takes memory for the first 5.
+  const auto words = [](std::int64_t v) { return std::to_string(v); };
+  for (const bool ahead : {false, true}) {
+    bool reached = true;
+    for (std::uint64_t first = 0; reached; ++first) {
+      CAPTURE(ahead);
+      CAPTURE(first);
+      wick::loader l(numbers{40} | wick::map("f", words) | wick::array_batch(4),
+                     {.workers = 1, .prefetch = 5, .prefetch_next_epoch = ahead});
+      std::vector<std::string> last;
+      for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+        l.epoch(epoch);
+        std::size_t taken = 0, thrown = 0;
+        {
+          const failing memory(first, epoch == 0 ? 1 : 0, true);
+          for (;;) {
+            try {
+              auto batch = l.next();
+              if (!batch) break;
+              ++taken;
+              last = std::move(*batch);
+            } catch (const std::bad_alloc&) {
+              ++thrown;
+            } catch (const wick::sample_error&) {
+              ++thrown;
+            }
+          }
+          if (epoch == 0) reached = memory.any();
+        }
+        CHECK(taken + thrown >= 10);
+        CHECK(thrown <= 1);
+        if (thrown == 0) {
+          CHECK(taken == 10);
+          CHECK(last.back() == "39");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a batch that finds no memory while its gaps are filled leaves those behind it alone") {
+  // What is bad of 40 samples, and what makes its batch fail when it is to fill a gap.
+  struct kind {
+    std::int64_t bad_from, bad_to, fatal;
+  };
+  using all_batches = std::vector<std::vector<std::int64_t>>;
+  // Gaps that stay unfilled: of a first batch whose first gap gets a sample that fails it, of the last batch.
+  for (const kind k : {kind{0, 4, 39}, kind{33, 37, -1}}) {
+    CAPTURE(k.bad_from);
+    const auto choosy_here = [k](std::int64_t i) {
+      if (i >= k.bad_from && i < k.bad_to) throw refused();
+      return i;
+    };
+    const auto strict = [k](std::int64_t i) {
+      if (i == k.fatal) throw refused();
+      return i;
+    };
+    const auto make = [&] {
+      return wick::loader(
+          numbers{40} | wick::map("choosy", choosy_here) | wick::map("strict", strict) | wick::array_batch(8),
+          {.workers = 1,
+           .prefetch_next_epoch = false,
+           .on_error = wick::on_error(wick::skip, {.compact = true}).at("strict", wick::fail)});
+    };
+    const auto take = [](auto& l, std::uint64_t epoch, all_batches& to) {
+      std::size_t thrown = 0;
+      for (bool begun = false;;) {
+        try {
+          if (!begun) l.epoch(epoch);
+          begun = true;
+          auto batch = l.next();
+          if (!batch) return thrown;
+          std::vector<std::int64_t> ids;
+          ids.reserve(8);
+          ids_of(*batch, ids);
+          to.push_back(std::move(ids));
+        } catch (const std::exception&) {
+          ++thrown;
+        }
+      }
+    };
+    all_batches expected;
+    auto untouched = make();
+    const std::size_t lost = take(untouched, 1, expected);
+    for (const std::uint64_t burst : {1, 3}) {
+      bool reached = true;
+      for (std::uint64_t first = 0; reached; ++first) {
+        CAPTURE(burst);
+        CAPTURE(first);
+        auto l = make();
+        all_batches batches, after;
+        batches.reserve(8);
+        {
+          const failing memory(first, burst);
+          take(l, 0, batches);
+          reached = memory.any();
+        }
+        std::vector<int> seen(40);
+        for (const auto& b : batches) {
+          for (const std::int64_t i : b) ++seen[static_cast<std::size_t>(i)];
+        }
+        for (const auto& e : l.ledger().entries()) {
+          if (e.kind != wick::error_kind::batch) ++seen[e.position];
+        }
+        // Nothing is missing without a word in those of the batches in the middle that were delivered.
+        for (const auto& b : batches) {
+          const auto own = std::find_if(b.begin(), b.end(), [](std::int64_t i) { return i >= 8 && i < 32; });
+          if (own == b.end()) continue;
+          CAPTURE(*own);
+          const auto i = seen.begin() + *own / 8 * 8;
+          CHECK(std::all_of(i, i + 8, [](int n) { return n == 1; }));
+        }
+        CHECK(take(l, 1, after) == lost);
+        CHECK(after == expected);
+      }
+    }
+  }
+}
+
+TEST_CASE("what becomes of a sample that was replaced is told when that finds no memory") {
+  const auto every_other = [](std::int64_t i) {
+    if (i % 2 == 1) throw refused();
+    return i;
+  };
+  const auto check = [](auto make) {
+    for (const std::uint64_t burst : {2, 8}) {
+      bool reached = true;
+      for (std::uint64_t first = 0; reached; ++first) {
+        CAPTURE(burst);
+        CAPTURE(first);
+        auto l = make();
+        std::size_t delivered = 0, told = 0, groups = 0;  // groups of 16 samples that are lost as a whole
+        {
+          const failing memory(first, burst);
+          for (bool begun = false;;) {
+            try {
+              if (!begun) l.epoch(0);
+              begun = true;
+              if (!l.next()) break;
+              ++delivered;
+            } catch (const wick::sample_error& e) {
+              std::string_view(e.what()).starts_with("batch ") ? ++groups : ++told;
+            } catch (const std::bad_alloc&) {
+              ++groups;
+            }
+          }
+          reached = memory.any();
+        }
+        CHECK(delivered + told + 16 * groups >= 64);
+        CHECK(delivered + told <= 64);
+      }
+    }
+  };
+  const wick::loader_options options{
+      .workers = 1, .prefetch_next_epoch = false, .on_error = wick::on_error(wick::replace)};
+  check([&] { return wick::loader(numbers{64} | wick::map("g", every_other), options); });
+  check(
+      [&] { return wick::loader(numbers{64} | wick::map("f", hop) | wick::map("g", every_other), options); });
+}
+
+TEST_CASE("a batch that ends on the consumer's thread is told when there is no memory to end it elsewhere") {
+  // The second batch has one sample, which another rank has: it has ended when it is begun.
+  const auto on_slots_only = [](wick::array a, wick::context& c) {
+    if (c.on()->this_slot() == wick::executor::none) throw wick::error("no slot");
+    return a;
+  };
+  const auto make = [&] {
+    return wick::loader(numbers{9} | wick::shard(0, 4) | wick::map("f", plain) | wick::array_batch(8) |
+                            wick::map("g", on_slots_only),
+                        {.workers = 1, .prefetch = 2, .prefetch_next_epoch = false});
+  };
+  outcome whole;
+  {
+    auto l = make();
+    run_epoch(l, 0, whole);
+    REQUIRE(whole.batches == 2);
+    REQUIRE(whole.thrown == 0);
+  }
+  std::size_t told = 0;
+  bool reached = true;
+  for (std::uint64_t first = 0; reached; ++first) {
+    CAPTURE(first);
+    auto l = make();
+    outcome hit, after;
+    hit.ids.reserve(100);
+    {
+      const failing memory(first, 1, true);
+      run_epoch(l, 0, hit);
+      reached = memory.any();
+    }
+    CHECK(hit.batches + hit.thrown >= 2);
+    for (const auto& e : l.ledger().entries()) {
+      CHECK(e.text == "std::bad_alloc");
+      if (e.kind != wick::error_kind::batch) continue;  // a sample that the consumer ran
+      CHECK(e.stage == "batch");
+      if (e.key == "batch 1") ++told;
+    }
+    run_epoch(l, 1, after);
+    CHECK(after.ids == whole.ids);
+    CHECK(after.batches == 2);
+    CHECK(after.thrown == 0);
+  }
+  CHECK(told != 0);
 }

@@ -493,7 +493,8 @@ TEST_CASE("limits throw in place of always the same batch, at any number of work
   CHECK_THROWS_AS(l.next(), wick::too_many_errors);
 }
 
-TEST_CASE("failures one after another are those without a good sample between them, whatever batches they are in") {
+TEST_CASE(
+    "failures one after another are those without a good sample between them, whatever batches they are in") {
   const auto survives = [](auto bad, auto... batched) {
     const auto some = [bad](cell c) {
       if (bad(c.target)) throw std::runtime_error("bad");
@@ -514,7 +515,8 @@ TEST_CASE("failures one after another are those without a good sample between th
   CHECK(!survives([](std::int64_t i) { return i == 31 || i == 32; }, batch));
   CHECK(survives([](std::int64_t i) { return i % 2 == 0; }));
   for (const std::int64_t n : {16, 32, 64, 128, 256, 512}) {
-    // Without batch(), samples come in groups: the last of one, none of the next, the first of the one behind.
+    // Without batch(), samples come in groups: the last of one, none of the next, the first of the one
+    // behind.
     CHECK(survives([n](std::int64_t i) { return i % (3 * n) == n - 1 || i % (3 * n) == 2 * n; }));
     CHECK(!survives([n](std::int64_t i) { return i == n - 1 || i == n; }));
   }
@@ -573,6 +575,37 @@ TEST_CASE(
   CHECK(!survives(200, 0.01, 3));
   CHECK(!survives(200, 0, 1));
   CHECK(survives(200, 1, 200));
+}
+
+TEST_CASE(
+    "a rate is a share of the positions: substitutes that fail, too, count once with what they stand for") {
+  // 120 of 200 are bad, so nearly as many substitutes fail as are taken; 16 are drawn for each.
+  const auto make = [](double rate) {
+    return wick::loader(numbers{200} |
+                            wick::map("few",
+                                      [](cell c) {
+                                        if (c.target < 120) throw std::runtime_error("bad");
+                                        return c;
+                                      }) |
+                            wick::array_batch(10),
+                        {.seed = 3, .workers = 2, .on_error = on_error(replace, {.rate = rate})});
+  };
+  for (const double rate : {1.0, 0.6}) {
+    auto l = make(rate);
+    l.epoch(0);
+    std::size_t n = 0;
+    while (l.next()) ++n;
+    CHECK(n == 20);
+    CHECK(l.ledger().total() > 200);
+  }
+  auto l = make(0.59);
+  l.epoch(0);
+  CHECK(contains(message_of([&] {
+                   while (l.next()) {
+                   }
+                   return 0;
+                 }),
+                 "a rate of 0.59"));
 }
 
 TEST_CASE(
@@ -906,6 +939,61 @@ TEST_CASE("what makes no sense is refused with what to do") {
                  "were delivered already, in the place of others", "error_options::compact"));
 }
 
+TEST_CASE(
+    "compact: a sample that was moved is run once and counted once, also where its own place comes later") {
+  // All of the first two batches are bad, and so is one of those that are to fill them.
+  const std::uint64_t size = 40;
+  const auto is_bad = [](std::int64_t i) { return i < 8 || i == 37; };
+  for (const std::size_t in_flight : {1, 8}) {
+    for (const std::size_t workers : {1, 3}) {
+      CAPTURE(in_flight);
+      CAPTURE(workers);
+      const auto check = [&](auto pass) {
+        auto runs = std::make_shared<std::vector<std::atomic<int>>>(size);
+        const auto count = [runs](cell c) {
+          ++(*runs)[static_cast<std::size_t>(c.target)];
+          return c;
+        };
+        const auto choosy = [is_bad](cell c) {
+          if (is_bad(c.target)) throw std::runtime_error("bad");
+          return c;
+        };
+        // One batch at a time: when the last ones are begun, what has been moved of them is known.
+        wick::loader l(numbers{size} | wick::map("count", count) | wick::map("pass", pass) |
+                           wick::map("choosy", choosy) | wick::array_batch(4),
+                       {.workers = workers,
+                        .prefetch = 1,
+                        .in_flight = in_flight,
+                        .prefetch_next_epoch = false,
+                        .on_error = on_error(skip, {.compact = true})});
+        for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+          for (auto& n : *runs) n = 0;
+          l.epoch(epoch);
+          seen s;
+          take(l, s);
+          std::vector<std::int64_t> wanted;
+          for (const std::int64_t i : {39, 38, 36, 35, 34, 33, 32, 31}) wanted.push_back(i);
+          for (std::int64_t i = 8; i < 31; ++i) wanted.push_back(i);
+          CHECK(flat(s) == wanted);
+          CHECK(std::all_of(runs->begin(), runs->end(), [](int n) { return n == 1; }));
+          CHECK(l.ledger().total() == 9 * (epoch + 1));
+          CHECK(l.fingerprint(epoch).samples == wanted.size());
+          const wick::report r = l.report();
+          CHECK(r.samples == wanted.size());
+          CHECK(r.failures == 9);
+          for (const auto& stage : r.stages) {
+            CAPTURE(stage.name);
+            if (stage.name == "order" || stage.name == "count" || stage.name == "pass")
+              CHECK(stage.count == size);
+          }
+        }
+      };
+      check([](cell c) { return c; });
+      check(&hop);
+    }
+  }
+}
+
 TEST_CASE("what compaction has moved in one pass is forgotten in the next, wherever that one begins") {
   // The passes have the same distance between a batch's number and its place among all that were made.
   struct positions {
@@ -913,16 +1001,19 @@ TEST_CASE("what compaction has moved in one pass is forgotten in the next, where
     std::int64_t at(std::uint64_t i) const noexcept { return static_cast<std::int64_t>(i) + 1000; }
   };
   const auto pipeline = [] {
-    return wick::from(positions{}) | wick::map("choosy", [](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
-             if (c.epoch() == 0 && c.position() < 8) throw wick::error("bad");
-             if (c.epoch() == 7 && c.position() == 20) {
-               for (int i = 0; i < 2000; ++i) co_await c.on()->schedule();  // the others come first
-             }
-             co_return v;
-           }) |
+    return wick::from(positions{}) |
+           wick::map("choosy",
+                     [](std::int64_t v, wick::context& c) -> wick::task<std::int64_t> {
+                       if (c.epoch() == 0 && c.position() < 8) throw wick::error("bad");
+                       if (c.epoch() == 7 && c.position() == 20) {
+                         for (int i = 0; i < 2000; ++i) co_await c.on()->schedule();  // the others come first
+                       }
+                       co_return v;
+                     }) |
            wick::array_batch(4);
   };
-  const wick::loader_options options{.workers = 2, .prefetch = 4, .on_error = wick::on_error(wick::skip, {.compact = true})};
+  const wick::loader_options options{
+      .workers = 2, .prefetch = 4, .on_error = wick::on_error(wick::skip, {.compact = true})};
   std::vector<std::byte> state;
   {
     wick::loader l(pipeline(), options);

@@ -1,7 +1,10 @@
 // Data that changes under a loader: what is safe, and what is told.
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +55,19 @@ struct elastic : numbers {
   std::shared_ptr<std::atomic<std::uint64_t>> now;
   explicit elastic(std::uint64_t n) : numbers{n}, now(std::make_shared<std::atomic<std::uint64_t>>(n)) {}
   std::uint64_t size() const { return *now; }
+};
+
+/// Asked for its size it gives these answers, each once, and the last of them from then on. 0: it throws.
+struct answering : numbers {
+  std::shared_ptr<std::deque<std::uint64_t>> answers = std::make_shared<std::deque<std::uint64_t>>();
+  explicit answering(std::uint64_t n) : numbers{n} { answers->push_back(n); }
+  void answer(std::initializer_list<std::uint64_t> all) const { answers->assign(all); }
+  std::uint64_t size() const {
+    const std::uint64_t n = answers->front();
+    if (answers->size() > 1) answers->pop_front();
+    if (n == 0) throw wick::error("nobody knows how many there are");
+    return n;
+  }
 };
 
 }  // namespace
@@ -165,4 +181,110 @@ TEST_CASE("an epoch that was left early still reads: data may change when the lo
     std::vector<std::string>().swap(data);
     data = texts(round, 100 + round);
   }
+}
+
+TEST_CASE("a size that changes between epoch() and the first batch is told in place of that batch") {
+  const auto check = [](const answering& source, auto& l, std::uint64_t epoch) {
+    for (const std::uint64_t changed : {120, 60}) {
+      source.answer({100, changed});  // the first is for epoch() itself, which finds nothing wrong
+      l.epoch(epoch);
+      for (int i = 0; i < 3; ++i) {
+        CHECK(contains(message_of([&] { return l.next(); }),
+                       "loader: ", "100 samples when this loader was made",
+                       "has " + std::to_string(changed) + " now", "make a new loader"));
+      }
+      CHECK(l.current_epoch() == epoch);
+    }
+    // Back again: nothing of the epoch is lost.
+    source.answer({100});
+    std::size_t n = 0;
+    while (l.next()) ++n;
+    CHECK(n == l.batches());
+    n = 0;
+    for (auto& batch : l.epoch(epoch + 1)) n += batch.target.extents()[0] == 10;
+    CHECK(n == l.batches());
+  };
+  for (const bool ahead : {false, true}) {
+    CAPTURE(ahead);
+    const wick::loader_options options{.workers = 2, .prefetch = 3, .prefetch_next_epoch = ahead};
+    {  // the first epoch
+      const answering source(100);
+      wick::loader l(source | wick::shuffle() | wick::array_batch(10), options);
+      check(source, l, 0);
+    }
+    {  // one that was not foreseen, with the one before under way
+      const answering source(100);
+      wick::loader l(source | wick::shuffle() | wick::array_batch(10), options);
+      REQUIRE(l.next());
+      check(source, l, 5);
+    }
+    {  // the one that comes next
+      const answering source(100);
+      wick::loader l(source | wick::shuffle() | wick::array_batch(10), options);
+      for (int i = 0; i < 7; ++i) REQUIRE(l.next());
+      source.answer({120});  // so that it is not begun ahead
+      for (int i = 7; i < 10; ++i) REQUIRE(l.next());
+      REQUIRE(!l.next());
+      check(source, l, 1);
+    }
+  }
+}
+
+TEST_CASE("the same without batch()") {
+  const answering source(100);
+  wick::loader l(source | wick::shuffle(), {.workers = 1});
+  source.answer({100, 99});
+  l.epoch(0);
+  CHECK(contains(message_of([&] { return l.next(); }), "100 samples", "has 99 now"));
+  source.answer({100});
+  std::size_t n = 0;
+  while (l.next()) ++n;
+  CHECK(n == 100);
+}
+
+TEST_CASE("the same in a coroutine, which leaves an epoch on a worker") {
+  struct consumer {
+    static wick::task<std::string> first_of(wick::executor* on,
+                                            wick::loader<decltype(answering(1) | wick::array_batch(1))>* from,
+                                            std::uint64_t epoch) {
+      co_await on->schedule();
+      from->epoch(epoch);
+      std::string told;
+      try {
+        auto taking = from->next_async();
+        const auto batch = co_await taking;
+        if (batch) told = "batch of " + std::to_string(batch->target.extents()[0]);
+      } catch (const wick::error& e) {
+        told = e.what();
+      }
+      co_return told;
+    }
+  };
+  wick::executor ex(2);
+  const answering source(100);
+  wick::loader l(source | wick::array_batch(10), {.on = &ex});
+  source.answer({100, 101});
+  CHECK(contains(wick::sync_wait(consumer::first_of(&ex, &l, 0)), "100 samples", "has 101 now"));
+  source.answer({100});
+  CHECK(wick::sync_wait(consumer::first_of(&ex, &l, 0)) == "batch of 10");
+  source.answer({100, 101});  // nothing is asked before what is under way has been left
+  CHECK(contains(wick::sync_wait(consumer::first_of(&ex, &l, 7)), "100 samples", "has 101 now"));
+  source.answer({100});
+  CHECK(wick::sync_wait(consumer::first_of(&ex, &l, 7)) == "batch of 10");
+}
+
+TEST_CASE("a size that changes back and forth is told as that, and one that can't be had as what it throws") {
+  const answering source(100);
+  wick::loader l(source | wick::array_batch(10), {.workers = 1});
+  source.answer({100, 99, 99, 100});  // epoch() looks twice, and so does next()
+  l.epoch(0);
+  CHECK(message_of([&] { return l.next(); }) ==
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+  source.answer({100, 0});
+  l.epoch(0);
+  CHECK(message_of([&] { return l.next(); }) == "nobody knows how many there are");
+  source.answer({0});
+  CHECK(message_of([&] { return l.epoch(1); }) == "nobody knows how many there are");
+  source.answer({100});
+  CHECK(targets_of(l, 0).size() == 10);
 }

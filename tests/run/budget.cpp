@@ -1,5 +1,3 @@
-#include <wick/run/budget.hpp>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -10,12 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/async_mutex.hpp>
-#include <wick/run/scope.hpp>
-#include <wick/run/sync_wait.hpp>
-
 #include "../support/doctest.hpp"
+#include "../support/eventually.hpp"
 #include "support.hpp"
+#include <wick/run/async_mutex.hpp>
+#include <wick/run/async_semaphore.hpp>
+#include <wick/run/budget.hpp>
+#include <wick/run/scope.hpp>
+#include <wick/run/sleep.hpp>
+#include <wick/run/sync_wait.hpp>
 
 using wick::byte_budget;
 using wick::byte_charge;
@@ -27,6 +28,8 @@ using wick_test::gate;
 using wick_test::rounds;
 
 namespace {
+
+using std::chrono::hours;
 
 /// Acquires, notes its position, and drops the charge after a hop.
 task<void> want(executor* on, byte_budget* from, std::size_t bytes, std::uint64_t position,
@@ -47,7 +50,7 @@ void settle(executor& ex) {
 }  // namespace
 
 TEST_CASE("a charge counts while it lives and is given back when it is dropped") {
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   {
     const byte_charge c = b.try_acquire(60);
     CHECK(c);
@@ -60,7 +63,7 @@ TEST_CASE("a charge counts while it lives and is given back when it is dropped")
 }
 
 TEST_CASE("what does not fit is not given, what fits exactly is") {
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   const byte_charge a = b.try_acquire(60);
   CHECK_FALSE(b.try_acquire(41));
   const byte_charge c = b.try_acquire(40);
@@ -70,7 +73,7 @@ TEST_CASE("what does not fit is not given, what fits exactly is") {
 }
 
 TEST_CASE("what is larger than the whole budget passes alone") {
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   {
     const byte_charge small = b.try_acquire(1);
     CHECK_FALSE(b.try_acquire(1000));
@@ -83,7 +86,7 @@ TEST_CASE("what is larger than the whole budget passes alone") {
 }
 
 TEST_CASE("a charge may be moved, and is given back once") {
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   byte_charge a = b.try_acquire(30);
   byte_charge c = std::move(a);
   CHECK_FALSE(a);
@@ -96,7 +99,7 @@ TEST_CASE("a charge may be moved, and is given back once") {
 }
 
 TEST_CASE("assigning to a charge gives back what it held, at once") {
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   byte_charge a = b.try_acquire(30), c = b.try_acquire(50);
   a = std::move(c);
   CHECK(b.used() == 50);
@@ -110,7 +113,7 @@ TEST_CASE("assigning to a charge gives back what it held, at once") {
 }
 
 TEST_CASE("a split charge is given back part by part, and adds up") {
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   byte_charge whole = b.try_acquire(90);
   byte_charge part = whole.split(30);
   CHECK(whole.bytes() == 60);
@@ -134,7 +137,7 @@ TEST_CASE("an empty charge splits into empty charges") {
 }
 
 TEST_CASE("nothing at all may be had as long as the budget is kept") {
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   const byte_charge nothing = b.try_acquire(0);
   CHECK(nothing);
   CHECK(b.used() == 0);
@@ -142,11 +145,12 @@ TEST_CASE("nothing at all may be had as long as the budget is kept") {
 
 TEST_CASE("those who wait are served in the order of their positions") {
   executor ex(1);
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   std::vector<std::uint64_t> granted;
   scope s(ex);
   byte_charge all = b.try_acquire(100);
-  for (const std::uint64_t position : {5u, 2u, 9u, 0u, 7u, 1u}) s.spawn(want(&ex, &b, 100, position, &granted));
+  for (const std::uint64_t position : {5u, 2u, 9u, 0u, 7u, 1u})
+    s.spawn(want(&ex, &b, 100, position, &granted));
   settle(ex);
   CHECK(granted.empty());
   all.reset();
@@ -154,9 +158,10 @@ TEST_CASE("those who wait are served in the order of their positions") {
   CHECK(granted == std::vector<std::uint64_t>{0, 1, 2, 5, 7, 9});
 }
 
-TEST_CASE("one release may let several through, lowest position first, and stops at the first that does not fit") {
+TEST_CASE(
+    "one release may let several through, lowest position first, and stops at the first that does not fit") {
   executor ex(1);
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   std::vector<std::uint64_t> granted;
   std::vector<byte_charge> held;
   const auto keep = [](executor* on, byte_budget* from, std::size_t bytes, std::uint64_t position,
@@ -186,7 +191,7 @@ TEST_CASE("one release may let several through, lowest position first, and stops
 
 TEST_CASE("try_acquire does not overtake one who waits") {
   executor ex(1);
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   std::vector<std::uint64_t> granted;
   scope s(ex);
   byte_charge most = b.try_acquire(60);
@@ -200,9 +205,10 @@ TEST_CASE("try_acquire does not overtake one who waits") {
 }
 
 TEST_CASE("a lower position that fits passes those who wait behind it") {
-  // The consumer waits for the lowest position: what is free is for that one, even while a later one wants more.
+  // The consumer waits for the lowest position: what is free is for that one, even while a later one wants
+  // more.
   executor ex(1);
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   std::vector<std::uint64_t> granted;
   scope s(ex);
   byte_charge most = b.try_acquire(60);
@@ -219,7 +225,7 @@ TEST_CASE("a lower position that fits passes those who wait behind it") {
 
 TEST_CASE("of equal positions all are served") {
   executor ex(1);
-  byte_budget b(10);
+  byte_budget b(10, hours(1));
   std::vector<std::uint64_t> granted;
   scope s(ex);
   for (int i = 0; i < 20; ++i) s.spawn(want(&ex, &b, 10, 1, &granted));
@@ -229,7 +235,7 @@ TEST_CASE("of equal positions all are served") {
 
 TEST_CASE("a charge may be dropped on a thread that is no worker") {
   executor ex(1);
-  byte_budget b(10);
+  byte_budget b(10, hours(1));
   std::vector<std::uint64_t> granted;
   scope s(ex);
   byte_charge c = b.try_acquire(10);
@@ -242,7 +248,7 @@ TEST_CASE("a charge may be dropped on a thread that is no worker") {
 
 TEST_CASE("a charge is given back when its holder throws") {
   executor ex(1);
-  byte_budget b(10);
+  byte_budget b(10, hours(1));
   const auto fail = [](executor* on, byte_budget* from) -> task<void> {
     const byte_charge c = co_await from->acquire(*on, 10, 0);
     throw std::runtime_error("bad");
@@ -313,8 +319,6 @@ TEST_CASE("under load the larger than all pass alone, and everyone is served") {
 
 namespace {
 
-using std::chrono::hours;
-
 /// Takes `first`, hops, takes `second` while it has that, hops, ends.
 task<void> two_steps(executor* on, byte_budget* from, std::size_t first, std::size_t second, wick::turn at,
                      std::vector<std::uint64_t>* ended) {
@@ -335,7 +339,7 @@ TEST_CASE("turns go by pass, then by position") {
 }
 
 TEST_CASE("an account grows in steps and gives all back at once") {
-  byte_budget b(100);
+  byte_budget b(100, hours(1));
   {
     wick::byte_account a;
     CHECK(b.try_acquire(a, 30));
@@ -374,7 +378,8 @@ TEST_CASE("under load work in two steps ends, and goes beyond the limit by one o
   const int n = rounds(20'000, 2'000);
   for (int i = 0; i < n; ++i) {
     random = random * 1664525u + 1013904223u;
-    s.spawn(two_steps(&ex, &b, 1 + (random >> 8) % 400, 1 + (random >> 20) % 400, static_cast<std::uint64_t>(i), nullptr));
+    s.spawn(two_steps(&ex, &b, 1 + (random >> 8) % 400, 1 + (random >> 20) % 400,
+                      static_cast<std::uint64_t>(i), nullptr));
   }
   s.wait();
   CHECK(b.used() == 0);
@@ -415,6 +420,87 @@ TEST_CASE("who holds bytes and waits for something else than bytes does not stop
     CHECK(s.budget.used() == 0);
     CHECK(s.budget.peak() == 150);
   }
+}
+
+namespace {
+
+/// Takes 10 bytes, waits for the gate, then takes a lock, then 50 bytes more, and gives all back.
+struct convoy {
+  byte_budget budget{100, std::chrono::milliseconds(100)};
+  wick::async_semaphore gate{0};
+  wick::async_mutex lock;
+  std::vector<std::uint64_t> ended;
+  static task<void> sample(executor* on, convoy* s, std::uint64_t position) {
+    wick::byte_account mine;
+    co_await s->budget.acquire(mine, *on, 10, position);
+    auto permit = co_await s->gate.acquire({*on, {}});
+    permit.forget();
+    auto key = co_await s->lock.lock({*on, {}});
+    co_await s->budget.acquire(mine, *on, 50, position);
+    s->ended.push_back(position);
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "behind a lock whose holder waits for bytes it is the holder who is let through, not all before it") {
+  executor ex(1);
+  convoy c;
+  scope s(ex);
+  byte_charge some = c.budget.try_acquire(20);
+  for (std::uint64_t position = 10; position < 18; ++position) s.spawn(convoy::sample(&ex, &c, position));
+  settle(ex);
+  for (std::uint64_t position = 0; position < 10; ++position) s.spawn(convoy::sample(&ex, &c, position));
+  settle(ex);
+  c.gate.release(18);
+  settle(ex);
+  some.reset();
+  s.wait();
+  CHECK(c.ended.size() == 18);
+  CHECK(c.ended.front() == 10);
+  CHECK(c.budget.used() == 0);
+  CHECK(c.budget.peak() <= 150);
+}
+
+TEST_CASE("an executor is at rest when nothing is queued, run, called or slept for") {
+  executor ex(1);
+  CHECK(wick_test::eventually([&] { return ex.at_rest(); }));
+  std::atomic<bool> go{false};
+  {
+    scope s(ex);
+    s.spawn([](executor* on, std::atomic<bool>* go) -> task<void> {
+      auto call = on->io().run(*on, [go] {
+        while (!go->load()) std::this_thread::yield();
+      });
+      co_await call;
+    }(&ex, &go));
+    settle(ex);
+    CHECK_FALSE(ex.at_rest());
+    go = true;
+    s.wait();
+  }
+  CHECK(wick_test::eventually([&] { return ex.at_rest(); }));
+  {
+    scope s(ex);
+    s.spawn([](scope* in) -> task<void> {
+      auto sleep = wick::sleep_for(hours(1), *in);
+      try {
+        co_await sleep;
+      } catch (const wick::cancelled&) {
+      }
+    }(&s));
+    settle(ex);
+    CHECK_FALSE(ex.at_rest());
+    s.request_stop();
+    s.wait();
+  }
+  CHECK(wick_test::eventually([&] { return ex.at_rest(); }));
+  {
+    const executor::helper slot(ex);
+    CHECK_FALSE(ex.at_rest());
+  }
+  CHECK(wick_test::eventually([&] { return ex.at_rest(); }));
 }
 
 TEST_CASE("a budget may be dropped right after somebody had to wait") {

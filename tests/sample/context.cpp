@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -103,7 +104,7 @@ TEST_CASE("what a sample has reserved is given back when it ends, and when the n
 TEST_CASE(
     "where memory is short a sample of an earlier pass comes before one of a later, of the same epoch, too") {
   wick::executor ex(1);
-  wick::byte_budget budget(100);
+  wick::byte_budget budget(100, std::chrono::hours(1));
   std::vector<int> served;
   {
     const auto serve = [](wick::context* c, int name, std::vector<int>* to) -> wick::task<void> {

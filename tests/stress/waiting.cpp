@@ -185,7 +185,7 @@ struct larder {
   world* w;
   wick::executor* ex;
   std::size_t limit;
-  wick::byte_budget budget{limit};
+  wick::byte_budget budget{limit, std::chrono::hours(1)};
   std::atomic<long> out{0}, holders{0}, served{0};
 
   static task<void> eat(larder* s, live, dice d, std::uint64_t position) {

@@ -16,7 +16,7 @@ namespace wick {
 
 struct stage_report {
   std::string name;
-  std::uint64_t count = 0;  ///< samples, for stages behind batch() batches
+  std::uint64_t count = 0;  ///< samples, each as often as it was tried; for stages behind batch() batches
   double busy = 0;          ///< seconds of work, summed over workers
   double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -78,6 +79,14 @@ struct shard_stage {
   std::uint64_t rank = 0, world = 1;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {}; }
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = !(std::is_same_v<Before, shard_stage> || ...);
+    static_assert(first,
+                  "wick: this pipeline is sharded already; a second shard() was found; write one of the two");
+    return first;
+  }
 };
 static_assert(order_stage<shard_stage>);
 

@@ -124,13 +124,16 @@ using misfit_pipeline = pipeline<misfit_source>;
 template <class Came, class Stage, class... Before>
 consteval bool check_fit() {
   if constexpr (stage_of<Stage, on_order>) {
-    static_assert(!std::is_same_v<Stage, shard_stage> || !(std::is_same_v<Before, shard_stage> || ...),
-                  "wick: this pipeline is sharded already; a second shard() was found; write one of the two");
     static_assert(only_order_stages<Before...>,
                   "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
                   "it came after a stage that works on samples; write it directly behind the source");
-    return only_order_stages<Before...> &&
-           (!std::is_same_v<Stage, shard_stage> || !(std::is_same_v<Before, shard_stage> || ...));
+    if constexpr (!only_order_stages<Before...>) {
+      return false;
+    } else if constexpr (requires { Stage::template check<Came, Before...>(); }) {
+      return Stage::template check<Came, Before...>();
+    } else {
+      return true;
+    }
   } else if constexpr (stage_of<Stage, on_batching>) {
     static_assert(!has_batching<Before...>,
                   "wick: this pipeline is batched already; a second batch() was found; write one of the two");

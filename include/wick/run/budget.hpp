@@ -87,10 +87,11 @@ class byte_account {
 /// turn first, since an ordered consumer waits for that one.
 ///
 /// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
-/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, the
-/// lowest turn is let through. And when somebody waits and nothing is given back for `patience` (twice as
-/// long each time), the lowest turn is let through, too: whoever holds the bytes may be waiting for it, for a
-/// lock of the user's perhaps.
+/// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
+/// of those is let through. And so is one when somebody waits and nothing is given back for `patience`, or
+/// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes may be
+/// waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already, since
+/// that one may have a lock and will give back; else the lowest.
 ///
 /// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
 /// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
@@ -101,7 +102,7 @@ class byte_budget {
   using clock = timer::clock;
 
   explicit byte_budget(std::size_t limit, clock::duration patience = std::chrono::seconds(1)) noexcept
-      : limit_(limit), least_patience_(patience), patience_(patience) {}
+      : limit_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
   byte_budget(const byte_budget&) = delete;
   byte_budget& operator=(const byte_budget&) = delete;
   inline ~byte_budget();
@@ -115,14 +116,14 @@ class byte_budget {
   /// Takes at once or not at all; an empty charge means not. Any thread. Never overtakes one who waits.
   byte_charge try_acquire(std::size_t bytes) noexcept {
     std::lock_guard lock(mutex_);
-    if (!waiting_.empty() || !fits(bytes)) return {};
+    if (!waiting_.empty() || !(fits(bytes) || all_wait())) return {};
     take(bytes);
     return {this, bytes};
   }
   /// The same into an account.
   bool try_acquire(byte_account& into, std::size_t bytes) noexcept {
     std::lock_guard lock(mutex_);
-    if (!waiting_.empty() || !fits(bytes)) return false;
+    if (!waiting_.empty() || !(fits(bytes) || all_wait())) return false;
     take(bytes);
     credit(into, bytes);
     return true;
@@ -200,9 +201,11 @@ class byte_budget {
 
   // ---- under the mutex ------------------------------------------------------------------------------------
 
+  /// All that is out belongs to those who wait for more.
+  bool all_wait() const noexcept { return used_.load(std::memory_order_relaxed) <= idle_; }
   bool fits(std::size_t bytes) const noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed);
-    return used <= idle_ || (bytes <= limit_ && used <= limit_ - bytes);
+    return bytes <= limit_ && used <= limit_ - bytes;
   }
   void take(std::size_t bytes) noexcept {
     const std::size_t used = used_.load(std::memory_order_relaxed) + bytes;
@@ -217,6 +220,21 @@ class byte_budget {
   /// Serves the lowest turn, and puts it at the end of a list of jobs to be posted.
   void serve(job**& end) noexcept {
     std::pop_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    serve_last(end);
+  }
+  /// Serves one beyond the limit.
+  void let_through(job**& end) noexcept {
+    auto chosen = waiting_.end();
+    for (auto w = waiting_.begin(); w != waiting_.end(); ++w) {
+      const bool holds = (*w)->into_ != nullptr && (*w)->into_->bytes_ != 0;
+      if (holds && (chosen == waiting_.end() || waiter::later(*chosen, *w))) chosen = w;
+    }
+    if (chosen == waiting_.end()) return serve(end);
+    std::iter_swap(chosen, waiting_.end() - 1);
+    std::make_heap(waiting_.begin(), waiting_.end() - 1, waiter::later);
+    serve_last(end);
+  }
+  void serve_last(job**& end) noexcept {
     waiter* const w = waiting_.back();
     waiting_.pop_back();
     take(w->bytes_);
@@ -230,14 +248,22 @@ class byte_budget {
     end = &w->next;
   }
   void serve_all_that_fit(job**& end) noexcept {
-    while (!waiting_.empty() && fits(waiting_.front()->bytes_)) serve(end);
+    while (!waiting_.empty()) {
+      if (fits(waiting_.front()->bytes_)) {
+        serve(end);
+      } else if (all_wait()) {
+        let_through(end);
+      } else {
+        return;
+      }
+    }
   }
   void watch(executor& on) noexcept {
     watch_.of = this;
-    watch_.due = clock::now() + patience_;
+    watch_.due = clock::now() + std::min(patience_.now, at_rest_.now);
+    watch_.watches = true;
     watch_.place = timer::unseen;
     watch_.expired = [](timer* t, bool on_time) noexcept { static_cast<watch_timer*>(t)->of->look(on_time); };
-    given_back_ = false;
     bool added = false;
     try {
       added = on.timers().add(watch_);
@@ -273,6 +299,8 @@ class byte_budget {
         while (*at != w) at = &(*at)->next;
         *at = w->next;
       } else if (watched_on_ == nullptr) {
+        given_back_ = rested_ = false;
+        since_ = clock::now();
         watch(*w->on_);
       }
     }
@@ -300,18 +328,30 @@ class byte_budget {
     {
       std::lock_guard lock(mutex_);
       if (!on_time || waiting_.empty()) {
-        patience_ = least_patience_;
+        patience_.now = patience_.least;
+        at_rest_.now = at_rest_.least;
         watched_on_ = nullptr;
         unwatched_.notify_all();
         return;
       }
       executor& on = *waiting_.front()->on_;
-      if (given_back_) {
-        patience_ = std::max(patience_ / 2, least_patience_);
+      const auto now = clock::now();
+      const bool rests = on.at_rest();
+      bool served = true;
+      if (std::exchange(given_back_, false)) {
+        patience_.shorter();
+        at_rest_.shorter();
+      } else if (rests && rested_ && now - since_ >= at_rest_.now) {
+        let_through(end);
+        at_rest_.longer();
+      } else if (now - since_ >= patience_.now) {
+        let_through(end);
+        patience_.longer();
       } else {
-        serve(end);
-        if (patience_ < most_patience) patience_ *= 2;
+        served = false;
       }
+      if (served) since_ = now;
+      rested_ = rests;
       watch(on);
       if (watched_on_ == nullptr) unwatched_.notify_all();
     }
@@ -321,19 +361,27 @@ class byte_budget {
   struct watch_timer : timer {
     byte_budget* of = nullptr;
   };
-  static constexpr std::chrono::seconds most_patience{60};
+  /// How long nothing may be given back before one is let through: twice as long each time.
+  struct span {
+    clock::duration least, now = least;
+    void longer() noexcept {
+      if (now < std::chrono::seconds(60)) now *= 2;
+    }
+    void shorter() noexcept { now = std::max(now / 2, least); }
+  };
 
   const detail::process_mark born_;
   const std::size_t limit_;
-  const clock::duration least_patience_;
   std::mutex mutex_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> peak_{0};
   std::size_t idle_ = 0;          // of those used, held by accounts that wait
   std::vector<waiter*> waiting_;  // a heap, lowest turn on top
 
-  clock::duration patience_;
-  bool given_back_ = false;  // since the watch was set
+  span patience_, at_rest_;    // while the executor has something to do, and while it has not
+  clock::time_point since_{};  // when bytes were given back or one was let through, as far as looked at
+  bool given_back_ = false;    // since the last look
+  bool rested_ = false;        // the executor at the last look
   executor* watched_on_ = nullptr;
   watch_timer watch_;
   detail::condition unwatched_;

@@ -153,6 +153,12 @@ class executor {
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
+  /// Whether nothing is going on here, and nothing will by itself: no job is queued or run, no blocking call is under
+  /// way, nobody sleeps for a time. Of this moment, and not exact: two looks in a row say more than one.
+  bool at_rest() const noexcept {
+    return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() && !queues_.anything() &&
+           queues_.asleep() == workers();
+  }
   /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
   double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
   /// Who uses the workers, for reports.

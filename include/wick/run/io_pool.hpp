@@ -64,6 +64,11 @@ class io_pool {
     return {std::chrono::duration<double>(shared_->calls).count(),
             detail::processor_seconds(shared_->threads)};
   }
+  /// Whether no call is queued or under way.
+  bool at_rest() const noexcept {
+    const std::lock_guard lock(shared_->mutex);
+    return shared_->first == nullptr && shared_->running == 0;
+  }
   /// Whether the calling thread is one of these.
   bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
@@ -155,6 +160,7 @@ class io_pool {
     detail::condition wake;
     job* first = nullptr;
     job** last = &first;
+    std::size_t running = 0;
     bool stopping = false;
     std::chrono::steady_clock::duration calls{};
     std::vector<std::thread> threads;
@@ -185,11 +191,13 @@ class io_pool {
       job* const j = s.first;
       s.first = j->next;
       if (s.first == nullptr) s.last = &s.first;
+      ++s.running;
       lock.unlock();
       const auto begun = std::chrono::steady_clock::now();
       j->execute(j);
       const auto took = std::chrono::steady_clock::now() - begun;
       lock.lock();
+      --s.running;
       s.calls += took;
     }
   }

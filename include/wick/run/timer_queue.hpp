@@ -29,6 +29,8 @@ struct timer {
   /// queue is stopped before. The timer is the caller's again; it may free it. It must neither block nor
   /// throw.
   void (*expired)(timer*, bool on_time) noexcept = nullptr;
+  /// No work waits for it: it only looks whether all is well.
+  bool watches = false;
 
   std::size_t place = unseen;
   std::uint64_t number = 0;
@@ -71,6 +73,7 @@ class timer_queue {
         });
       }
       s.heap.push_back(&t);
+      s.watching += t.watches;
       t.number = s.added++;
       s.up(s.heap.size() - 1);
       earliest = t.place == 0;
@@ -96,6 +99,12 @@ class timer_queue {
     return shared_->heap.size();
   }
 
+  /// Whether no work waits for a deadline.
+  bool at_rest() const noexcept {
+    std::lock_guard lock(shared_->mutex);
+    return shared_->heap.size() == shared_->watching;
+  }
+
   /// Expires all that wait, at once and with false, and ends the thread; add says false from now on. By one
   /// thread at a time, and not on the queue's own.
   void stop() noexcept {
@@ -114,6 +123,7 @@ class timer_queue {
     detail::condition wake;
     std::vector<timer*> heap;  // the earliest at 0; each knows its place
     std::uint64_t added = 0;
+    std::size_t watching = 0;
     bool stopping = false;
     std::thread thread;
 
@@ -142,6 +152,7 @@ class timer_queue {
       put(i, t);
     }
     void take_out(std::size_t i) noexcept {
+      watching -= heap[i]->watches;
       timer* const last = heap.back();
       heap.pop_back();
       if (i == heap.size()) return;

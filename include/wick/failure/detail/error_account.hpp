@@ -163,9 +163,10 @@ class error_account {
       ledger_.add(f.entry);
       if (f.known || f.entry.action == error_action::retry) continue;
       ++counted_;
-      ++epoch_failures_;
       last = &f;
-      if (!f.planned || f.slot < next) continue;
+      if (!f.planned) continue;
+      ++epoch_failures_;
+      if (f.slot < next) continue;
       consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
       longest = std::max(longest, consecutive_);
       next = f.slot + 1;

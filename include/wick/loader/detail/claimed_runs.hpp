@@ -34,8 +34,7 @@ class claimed_runs {
   using job_type = typename Runs::job_type;
   using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
   static constexpr bool batched = types::batched;
-  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row,
-                               phase_row = path_type::phase_row;
+  static constexpr std::size_t order_row = path_type::order_row;
 
  public:
   claimed_runs(Runs& runs, Owner& owner) noexcept : runs_(runs), owner_(owner) {}
@@ -111,8 +110,7 @@ class claimed_runs {
         });
       }
       c.give_back();
-      for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
-      for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
+      path_type::count(clocks, types::order_end, count);
       clocks[order_row].ran(count);
       const std::uint64_t passed = now_ticks() - begun;
       took(clocks, count, passed);

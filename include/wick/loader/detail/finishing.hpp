@@ -172,6 +172,7 @@ class finishing {
       while (!filled && !j->lost && end > j->first + j->count) {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
+        runs.path.clocks().mine()[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
         failure f;
@@ -315,6 +316,7 @@ class finishing {
       }
     }
     context c = batch_context(j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       if (!deliverable(j)) {
         j.columns.drop();
@@ -335,6 +337,7 @@ class finishing {
 
   static detached conclude_async(finishing* self, job_type* j) {
     context c = self->batch_context(*j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       self->close(*j);
       auto batch = j->columns.finish(j->rows());

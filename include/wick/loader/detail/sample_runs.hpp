@@ -24,6 +24,8 @@
 #include <wick/loader/loader_options.hpp>
 #include <wick/failure/quarantine.hpp>
 #include <wick/sample/random.hpp>
+#include <wick/observe/clock.hpp>
+#include <wick/observe/stage_clock.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sleep.hpp>
@@ -214,6 +216,20 @@ class sample_runs<pipeline<Source, S...>> {
     ~end_of_sample() { c->give_back(); }
   };
 
+  /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
+  struct on_the_clocks {
+    path_type& path;
+    std::uint64_t ticks[path_type::rows] = {};
+    const std::uint64_t begun = now_ticks();
+    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
+    ~on_the_clocks() {
+      stage_clock* const mine = path.clocks().mine();
+      path_type::write_down(mine, types::order_end, 1, ticks);
+      path_type::count(mine, types::order_end, 1);
+      path.clocks().ran(mine, 1, now_ticks() - begun);
+    }
+  };
+
   error_rule rule_for(const failure& f) const { return policy.rule_for(stage_of(f)); }
 
   /// Runs a sample once. What went wrong is in `f` afterwards.
@@ -231,7 +247,8 @@ class sample_runs<pipeline<Source, S...>> {
         if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
         if (self->is_bad(f->index)) self->refuse(*c);
         const end_of_sample end{c};
-        self->template run<false>(*j, f->slot, *c, nullptr);
+        on_the_clocks clocks(self->path);
+        self->template run<true>(*j, f->slot, *c, clocks.ticks);
       }
     } catch (const quarantined_sample&) {
       cause = std::current_exception();

@@ -136,6 +136,12 @@ class stage_path<pipeline<Source, S...>> {
     for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
   }
 
+  /// Samples that went through them, well or not.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  }
+
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item, class Job>
   void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
@@ -236,8 +242,7 @@ class stage_path<pipeline<Source, S...>> {
     pass<I, true>(std::move(item), c, j, slot, ticks, last);
     stage_clock* const clocks = books_.mine();
     write_down(clocks, I, 1, ticks);
-    for (std::size_t s = I; s <= types::batching && s < stages; ++s) clocks[s].ran(1);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(1);
+    count(clocks, I, 1);
   }
 
   // ---- batches -----------------------------------------------------------------------------------------------------

@@ -54,6 +54,13 @@ class growing_map {
     }
   }
 
+  /// Blocks of memory that it has taken.
+  std::size_t blocks() const noexcept {
+    std::size_t n = 0;
+    for (const auto& t : tables_) n += t.load(std::memory_order_relaxed) != nullptr;
+    return n;
+  }
+
  private:
   struct entry {
     std::atomic<std::uint64_t> key{0}, value{0};
@@ -98,6 +105,9 @@ class known_places {
 
   bool tells_what_is_cached(std::uint64_t device) const noexcept { return silent_.find(device + 1) == 0; }
   void note_silent(std::uint64_t device) noexcept { silent_.note(device + 1, 1); }
+
+  /// Blocks of memory, which stay until the process ends.
+  std::size_t blocks() const noexcept { return folders_.blocks() + silent_.blocks(); }
 
  private:
   growing_map folders_, silent_;
