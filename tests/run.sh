@@ -16,7 +16,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
 
 presets=(default)
-needs=(build tests turbojpeg torch data)
+needs=(build tests jpeg torch data)
 quick=()
 ctest_arguments=()
 while (($#)); do

@@ -1,6 +1,6 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests turbojpeg pillow torch data clang tbb   what of these is missing is named, then installed (apt-get)
+#   wick_require build tests jpeg pillow torch data clang tbb   what of these is missing is named, then installed (apt-get)
 #
 # WICK_INSTALL=no only names it, and ends the script with 1. Sets PATH and CXX when the distribution's own cmake, compiler
 # or LibTorch is too old and another one was installed.
@@ -55,7 +55,7 @@ wick_has_torch() {
   (cd / && python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)') >/dev/null 2>&1
 }
 
-wick_has_turbojpeg() { # libjpeg-turbo's libjpeg, not another one
+wick_has_libjpeg_turbo() { # libjpeg-turbo's libjpeg, not another one
   local folder
   for folder in $wick_prefixes; do
     grep -qs LIBJPEG_TURBO_VERSION "$folder"/include/jconfig.h "$folder"/include/*/jconfig.h && return
@@ -164,7 +164,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         wick_has_pillow || echo python3-pil
         command -v valgrind >/dev/null 2>&1 || echo valgrind
         ;;
-      turbojpeg) wick_has_turbojpeg || echo libjpeg-dev ;;
+      jpeg) wick_has_libjpeg_turbo || echo libjpeg-dev ;;
       torch) wick_has_torch || echo libtorch-dev ;;
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
       pillow) wick_has_pillow || echo python3-pil ;;

@@ -26,8 +26,8 @@ struct settings {
 struct stb_decode {
   wick::lazy_image operator()(wick::bytes encoded) const {
     wick::picture_info info;
-    wick::stb_codec.probe(encoded.span(), info);
-    info.decoder = &wick::stb_codec;
+    wick::detail::stb_codec.probe(encoded.span(), info);
+    info.decoder = &wick::detail::stb_codec;
     return wick::lazy_image(std::move(encoded), info, 3);
   }
 };

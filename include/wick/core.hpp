@@ -16,7 +16,6 @@
 #include <wick/resume/state_file.hpp>
 #include <wick/order/weighted.hpp>
 #include <wick/image/transforms.hpp>
-#include <wick/jpeg/turbojpeg.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>

@@ -12328,7 +12328,10 @@ class codec_list {
  public:
   static constexpr std::size_t capacity = 16;
 
-  explicit codec_list(const codec& fallback) noexcept : codecs_{&fallback}, count_(1) {}
+  /// The first is asked last. At most sixteen.
+  explicit codec_list(std::span<const codec* const> known) noexcept : count_(known.size()) {
+    std::copy(known.begin(), known.end(), codecs_.begin());
+  }
   codec_list(const codec_list&) = delete;
   codec_list& operator=(const codec_list&) = delete;
 
@@ -12377,10 +12380,23 @@ class codec_list {
   }
 
  private:
-  std::array<const codec*, capacity> codecs_;
+  std::array<const codec*, capacity> codecs_{};
   std::atomic<std::size_t> count_;
   std::mutex adding_;
 };
+
+namespace detail {
+/// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
+/// codec/detail/builtin_codecs_implementation.hpp.
+std::span<const codec* const> builtin_codecs() noexcept;
+}  // namespace detail
+
+/// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
+/// adds with `wick::codecs().add(...)` before its first loader starts.
+inline codec_list& codecs() noexcept {
+  static codec_list list(detail::builtin_codecs());
+  return list;
+}
 
 /// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
 /// `max_pixels`
@@ -14267,7 +14283,7 @@ inline image transposed(const image& from) {
 
 }  // namespace wick::detail
 
-// ==== wick/codec/stb.hpp
+// ==== wick/codec/detail/stb.hpp
 /// \file
 /// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
 /// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
@@ -14489,7 +14505,7 @@ class jpeg_layout {
   [[noreturn]] static void unsupported(const std::string& what) {
     throw error(
         "JPEG with " + what +
-        ", which stb_image does not read; build with libjpeg-turbo (the feature turbojpeg), or convert it" +
+        ", which stb_image does not read; build wick with libjpeg-turbo, or convert it" +
         or_leave_it_out);
   }
   [[noreturn]] static void damaged(const std::string& what) {
@@ -14828,9 +14844,7 @@ inline void check_png_complete(std::span<const std::byte> encoded) {
 
 }  // namespace wick::detail
 
-namespace wick {
-
-namespace detail {
+namespace wick::detail {
 
 // Defined in codec/detail/stb_implementation.hpp.
 
@@ -15001,21 +15015,11 @@ inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const pictu
   return decode_wide_png(encoded, request.wanted, request.channels);
 }
 
-}  // namespace detail
-
 /// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
-inline constexpr codec stb_codec{
-    "stb_image", &detail::stb_probe,      &detail::stb_check_complete, &detail::stb_decode,
-    nullptr,     &detail::stb_decode_wide};
+inline constexpr codec stb_codec{"stb_image", &stb_probe,      &stb_check_complete, &stb_decode,
+                                 nullptr,     &stb_decode_wide};
 
-/// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the
-/// first loader starts.
-inline codec_list& codecs() noexcept {
-  static codec_list list(stb_codec);
-  return list;
-}
-
-}  // namespace wick
+}  // namespace wick::detail
 
 namespace wick {
 
@@ -15102,9 +15106,9 @@ class decode_stage {
     const std::string seen = seen_.text();
     if (seen.empty()) return text;
     text += (text.empty() ? "decode: " : "; decode: ") + seen;
-    if (seen_.saw("JPEG", stb_codec.name)) {
-      text += "; libjpeg-turbo is about three times as fast for JPEGs: link wick::turbojpeg, and call "
-              "wick::codecs().add(wick::turbojpeg_codec) before the loader is made";
+    if (seen_.saw("JPEG", detail::stb_codec.name)) {
+      text += "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
+              "and build wick anew, without WICK_JPEG=stb";
     }
     return text;
   }
@@ -15391,41 +15395,6 @@ inline resize_stage resize(int height, int width, const resize_options& options 
 inline resize_stage resize(int shorter_edge, const resize_options& options = {}) {
   return {shorter_edge, options};
 }
-
-}  // namespace wick
-
-// ==== wick/jpeg/turbojpeg.hpp
-/// \file
-/// JPEG by libjpeg-turbo: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
-/// into the resize. The feature `turbojpeg`: link wick::turbojpeg and add the codec before the first loader
-/// starts:
-///
-///     wick::codecs().add(wick::turbojpeg_codec);
-
-namespace wick {
-
-/// Baseline and progressive JPEG of 8 bits: grey, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
-/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is
-/// libjpeg's smooth one, pixels are those of Pillow; grey is the JPEG's own, as Pillow's draft("L") gives it.
-/// Colour profiles (ICC) are not applied, nor are they by Pillow or torchvision.
-///
-/// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
-/// grey; a file that breaks off is an error (see decode_options::allow_truncated).
-///
-/// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
-/// more. Defined in jpeg/detail/turbojpeg_implementation.hpp, which the CMake target wick::turbojpeg
-/// compiles; who takes the single header defines WICK_TURBOJPEG_IMPLEMENTATION in one file and links -ljpeg
-/// (and -ldl where glibc is older than 2.34).
-///
-/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most
-/// of all where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in
-/// it. The first picture of a program is preceded by a test of some microseconds, whether the library that
-/// was loaded lets itself be helped so; if not, all is libjpeg's work, and the report has a note.
-extern const codec turbojpeg_codec;
-
-/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
-/// libjpeg-turbo, and to compare.
-extern const codec turbojpeg_api_codec;
 
 }  // namespace wick
 
@@ -20741,6 +20710,292 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 
 }  // namespace wick::detail
 
+// ==== wick/codec/detail/stb_implementation.hpp
+/// \file
+/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along;
+/// elsewhere in the one that defines WICK_IMPLEMENTATION.
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wuseless-cast"
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wcast-align"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+#pragma GCC diagnostic ignored "-Wduplicated-branches"
+#pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+
+namespace wick::detail {
+
+inline thread_local bool stb_memory_is_cleared = false;
+inline thread_local stb_limit* stb_limited_by = nullptr;
+
+inline bool stb_may_have(std::size_t size) noexcept {
+  if (stb_limited_by == nullptr || size <= stb_limited_by->bytes) return true;
+  stb_limited_by->exceeded = true;
+  return false;
+}
+
+/// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
+inline void* stb_memory(std::size_t size) noexcept {
+  if (!stb_may_have(size)) return nullptr;
+  void* const out = allocate_block(size);
+  if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
+  return out;
+}
+
+inline void* stb_resized(void* data, std::size_t size) noexcept {
+  return stb_may_have(size) ? resize_block(data, size) : nullptr;
+}
+
+}  // namespace wick::detail
+
+#define STB_IMAGE_STATIC
+#define STB_IMAGE_IMPLEMENTATION
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_BMP
+#define STBI_NO_ZLIB
+#define STBI_NO_STDIO
+#define STBI_NO_LINEAR
+#define STBI_ASSERT(x) ((void)0)  // damaged files reach them
+#define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
+#define STBI_REALLOC(data, size) ::wick::detail::stb_resized(data, size)
+#define STBI_FREE(data) ::wick::detail::release_block(data)
+#if defined(__ARM_NEON) || defined(__aarch64__)
+#define STBI_NEON
+#endif
+// Empty chunks are copied from and to null, which memcpy does not take.
+#include <string.h>
+#pragma push_macro("memcpy")
+#undef memcpy
+#define memcpy(to, from, size) ((size) == 0 ? (to) : memcpy(to, from, size))
+// Up to 2.27, when a scan ends within a code, a 0 is shifted by more than 31 bits. It stays 0, wherever that
+// is done.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((no_sanitize("shift-exponent"))), apply_to = function)
+#endif
+#if __has_include(<stb_image.h>)
+#include <stb_image.h>
+#else
+#include <stb/stb_image.h>
+#endif
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#pragma pop_macro("memcpy")
+#ifndef STBI_THREAD_LOCAL
+#error "wick: stb_image before 2.26 keeps its failure reason in a plain global; install a newer libstb-dev"
+#endif
+#undef STB_IMAGE_IMPLEMENTATION
+#undef STB_IMAGE_STATIC
+
+// ==== wick/codec/detail/stb_jpeg_implementation.hpp
+/// \file
+/// The second half of a JPEG's way through stb_image. stb_image decodes the components; how they are brought
+/// to one size and what colors they are is decided here, by libjpeg-turbo's rules. Included behind
+/// stb_image's code, by stb_implementation.hpp alone.
+
+namespace wick::detail {
+
+/// A component's samples, of which `across` x `down` become as many pixels.
+class jpeg_plane {
+ public:
+  jpeg_plane(const stbi__jpeg& from, int component, std::uint8_t* line) noexcept
+      : data_(from.img_comp[component].data),
+        stride_(from.img_comp[component].w2),
+        height_(from.img_comp[component].y),
+        across_(from.img_h_max / from.img_comp[component].h),
+        down_(from.img_v_max / from.img_comp[component].v),
+        line_(line) {
+    const int width = static_cast<int>(from.s->img_x);
+    width_ = (width + across_ - 1) / across_;
+    both_ = from.resample_row_hv_2_kernel;
+  }
+
+  /// Row y of the picture. Halves are filled in smoothly, weighed 3 to 1, but not across two samples or less;
+  /// all else is repeated: jdsample.c.
+  const std::uint8_t* row(int y) const noexcept {
+    const int near = y / down_;
+    std::uint8_t* const in = at(near);
+    const bool smooth_across = across_ == 2 && width_ > 2;
+    if (down_ == 2 && (smooth_across || across_ == 1)) {
+      const bool upper = y % 2 == 0;
+      std::uint8_t* const far = at(upper ? std::max(near - 1, 0) : std::min(near + 1, height_ - 1));
+      if (smooth_across) return both_(line_, in, far, width_, 2);
+      for (int x = 0; x < width_; ++x)
+        line_[x] = static_cast<std::uint8_t>((3 * in[x] + far[x] + (upper ? 1 : 2)) >> 2);
+      return line_;
+    }
+    if (across_ == 1) return in;
+    if (smooth_across && down_ == 1) return widened(in);
+    std::uint8_t* out = line_;
+    for (int x = 0; x < width_; ++x) {
+      for (int k = 0; k < across_; ++k) *out++ = in[x];
+    }
+    return line_;
+  }
+  /// What a line may take.
+  static std::size_t line_size(const stbi__jpeg& from) noexcept { return std::size_t{from.s->img_x} + 64; }
+
+ private:
+  std::uint8_t* at(int y) const noexcept { return data_ + std::ptrdiff_t{y} * stride_; }
+  const std::uint8_t* widened(const std::uint8_t* in) const noexcept {
+    const int last = width_ - 1;
+    line_[0] = in[0];
+    line_[1] = static_cast<std::uint8_t>((3 * in[0] + in[1] + 2) >> 2);
+    for (int x = 1; x < last; ++x) {
+      line_[2 * x] = static_cast<std::uint8_t>((3 * in[x] + in[x - 1] + 1) >> 2);
+      line_[2 * x + 1] = static_cast<std::uint8_t>((3 * in[x] + in[x + 1] + 2) >> 2);
+    }
+    line_[2 * last] = static_cast<std::uint8_t>((3 * in[last] + in[last - 1] + 1) >> 2);
+    line_[2 * last + 1] = in[last];
+    return line_;
+  }
+
+  std::uint8_t* data_;
+  std::ptrdiff_t stride_;
+  int width_ = 0, height_, across_, down_;
+  std::uint8_t* line_;
+  std::uint8_t* (*both_)(std::uint8_t*, std::uint8_t*, std::uint8_t*, int, int);
+};
+
+/// One row of pixels out of the components' rows; `line` has room for three levels a pixel.
+inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std::uint8_t* const* in,
+                     std::uint8_t* out, int channels, std::uint8_t* line) noexcept {
+  const int width = static_cast<int>(from.s->img_x);
+  const bool alpha = channels == 2 || channels == 4;
+  const auto ycc = [&](std::uint8_t* to, int step) {
+    from.YCbCr_to_RGB_kernel(to, in[0], in[1], in[2], width, step);
+  };
+  if (colors == jpeg_color_model::grey || (colors == jpeg_color_model::ycc && channels <= 2)) {
+    if (channels == 1) {
+      std::memcpy(out, in[0], static_cast<std::size_t>(width));
+      return;
+    }
+    for (int x = 0; x < width; ++x, out += channels) {
+      for (int c = 0; c < channels; ++c) out[c] = alpha && c == channels - 1 ? std::uint8_t{255} : in[0][x];
+    }
+    return;
+  }
+  if (colors == jpeg_color_model::ycc) return ycc(out, channels);
+  if (colors == jpeg_color_model::ycck) ycc(line, 3);  // the complement of what Adobe stores
+  for (int x = 0; x < width; ++x, out += channels) {
+    unsigned rgb[3];
+    for (int c = 0; c < 3; ++c) {
+      rgb[c] = colors == jpeg_color_model::ycck ? 255u - line[3 * x + c] : in[c][x];
+      if (colors == jpeg_color_model::rgb) continue;
+      const unsigned key = in[3][x], product = (255u - rgb[c]) * key + 128u,
+                     ink = ((product >> 8) + product) >> 8;
+      rgb[c] = key > ink ? key - ink : 0u;  // as Pillow converts CMYK
+    }
+    if (channels >= 3) {
+      for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
+    } else {
+      out[0] = static_cast<std::uint8_t>(rounded_luma(rgb[0], rgb[1], rgb[2]));
+    }
+    if (alpha) out[channels - 1] = 255;
+  }
+}
+
+/// Pixels from allocate_block, null on failure, with the reason in `why`.
+inline std::uint8_t* stb_jpeg_pixels(stbi__jpeg& from, jpeg_color_model colors, int channels,
+                                     const char*& why) noexcept {
+  const auto failed = [&why](const char* reason) -> std::uint8_t* {
+    why = reason;
+    return nullptr;
+  };
+  if (!stbi__decode_jpeg_image(&from)) return failed(stbi__g_failure_reason);
+  const int components = from.s->img_n;
+  const int wanted = colors == jpeg_color_model::grey                                     ? 1
+                     : colors == jpeg_color_model::ycc || colors == jpeg_color_model::rgb ? 3
+                                                                                          : 4;
+  if (components != wanted) return failed("two frame headers");
+  const std::size_t width = from.s->img_x, height = from.s->img_y, line = jpeg_plane::line_size(from);
+  auto* const out = static_cast<std::uint8_t*>(stbi__malloc_mad3(channels, from.s->img_x, from.s->img_y, 1));
+  auto* const lines = static_cast<std::uint8_t*>(stb_memory(line * 7));
+  if (out == nullptr || lines == nullptr) {
+    release_block(out);
+    release_block(lines);
+    return failed("outofmem");
+  }
+  const jpeg_plane planes[4] = {{from, 0, lines},
+                                {from, components > 1 ? 1 : 0, lines + line},
+                                {from, components > 1 ? 2 : 0, lines + 2 * line},
+                                {from, components > 3 ? 3 : 0, lines + 3 * line}};
+  const int needed = colors == jpeg_color_model::ycc && channels <= 2 ? 1 : components;
+  for (std::size_t y = 0; y < height; ++y) {
+    const std::uint8_t* rows[4] = {};
+    for (int c = 0; c < needed; ++c) rows[c] = planes[c].row(static_cast<int>(y));
+    jpeg_row(from, colors, rows, out + y * width * static_cast<std::size_t>(channels), channels,
+             lines + 4 * line);
+  }
+  release_block(lines);
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
+                       const char*& why, stb_limit& limit, bool cleared) noexcept {
+  int stored = 0;
+  stb_memory_is_cleared = cleared;
+  stb_limited_by = &limit;
+  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
+                                                &height, &stored, channels);
+  stb_limited_by = nullptr;
+  if (pixels == nullptr) {
+    const char* const reason = stbi_failure_reason();
+    why = reason != nullptr ? reason : "no reason";
+  }
+  return pixels;
+}
+
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
+                            int& width, int& height, const char*& why, stb_limit& limit, bool cleared) noexcept {
+  stb_memory_is_cleared = cleared;
+  stb_limited_by = &limit;
+  stbi__context context{};
+  stbi__start_mem(&context, reinterpret_cast<const stbi_uc*>(encoded), size);
+  auto* const jpeg = static_cast<stbi__jpeg*>(stb_memory(sizeof(stbi__jpeg)));
+  if (jpeg == nullptr) {
+    stb_limited_by = nullptr;
+    why = "outofmem";
+    return nullptr;
+  }
+  jpeg->s = &context;
+  stbi__setup_jpeg(jpeg);
+  std::uint8_t* const pixels = stb_jpeg_pixels(*jpeg, colors, channels, why);
+  stbi__cleanup_jpeg(jpeg);
+  stb_limited_by = nullptr;
+  release_block(jpeg);
+  width = static_cast<int>(context.img_x);
+  height = static_cast<int>(context.img_y);
+  return pixels;
+}
+
+}  // namespace wick::detail
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
 // ==== wick/resample/detail/resample_kernels_implementation.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
@@ -21162,302 +21417,19 @@ const resample_kernels& best_kernels() noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/codec/detail/stb_implementation.hpp
+#if __has_include(<jpeglib.h>) && !defined(WICK_JPEG_STB)
+
+#include <jpeglib.h>
+#ifdef LIBJPEG_TURBO_VERSION
+#define WICK_HAS_LIBJPEG_TURBO
+// ==== wick/jpeg/detail/libjpeg_turbo_implementation.hpp
 /// \file
-/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along;
-/// elsewhere in the one that defines WICK_IMPLEMENTATION.
-
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpragmas"
-#pragma GCC diagnostic ignored "-Wunknown-warning-option"
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#pragma GCC diagnostic ignored "-Wuseless-cast"
-#pragma GCC diagnostic ignored "-Wcast-qual"
-#pragma GCC diagnostic ignored "-Wcast-align"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wdouble-promotion"
-#pragma GCC diagnostic ignored "-Wduplicated-branches"
-#pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-#endif
-
-namespace wick::detail {
-
-inline thread_local bool stb_memory_is_cleared = false;
-inline thread_local stb_limit* stb_limited_by = nullptr;
-
-inline bool stb_may_have(std::size_t size) noexcept {
-  if (stb_limited_by == nullptr || size <= stb_limited_by->bytes) return true;
-  stb_limited_by->exceeded = true;
-  return false;
-}
-
-/// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
-inline void* stb_memory(std::size_t size) noexcept {
-  if (!stb_may_have(size)) return nullptr;
-  void* const out = allocate_block(size);
-  if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
-  return out;
-}
-
-inline void* stb_resized(void* data, std::size_t size) noexcept {
-  return stb_may_have(size) ? resize_block(data, size) : nullptr;
-}
-
-}  // namespace wick::detail
-
-#define STB_IMAGE_STATIC
-#define STB_IMAGE_IMPLEMENTATION
-#define STBI_ONLY_JPEG
-#define STBI_ONLY_BMP
-#define STBI_NO_ZLIB
-#define STBI_NO_STDIO
-#define STBI_NO_LINEAR
-#define STBI_ASSERT(x) ((void)0)  // damaged files reach them
-#define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
-#define STBI_REALLOC(data, size) ::wick::detail::stb_resized(data, size)
-#define STBI_FREE(data) ::wick::detail::release_block(data)
-#if defined(__ARM_NEON) || defined(__aarch64__)
-#define STBI_NEON
-#endif
-// Empty chunks are copied from and to null, which memcpy does not take.
-#include <string.h>
-#pragma push_macro("memcpy")
-#undef memcpy
-#define memcpy(to, from, size) ((size) == 0 ? (to) : memcpy(to, from, size))
-// Up to 2.27, when a scan ends within a code, a 0 is shifted by more than 31 bits. It stays 0, wherever that
-// is done.
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((no_sanitize("shift-exponent"))), apply_to = function)
-#endif
-#if __has_include(<stb_image.h>)
-#include <stb_image.h>
-#else
-#include <stb/stb_image.h>
-#endif
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
-#pragma pop_macro("memcpy")
-#ifndef STBI_THREAD_LOCAL
-#error "wick: stb_image before 2.26 keeps its failure reason in a plain global; install a newer libstb-dev"
-#endif
-#undef STB_IMAGE_IMPLEMENTATION
-#undef STB_IMAGE_STATIC
-
-// ==== wick/codec/detail/stb_jpeg_implementation.hpp
-/// \file
-/// The second half of a JPEG's way through stb_image. stb_image decodes the components; how they are brought
-/// to one size and what colors they are is decided here, by libjpeg-turbo's rules. Included behind
-/// stb_image's code, by stb_implementation.hpp alone.
-
-namespace wick::detail {
-
-/// A component's samples, of which `across` x `down` become as many pixels.
-class jpeg_plane {
- public:
-  jpeg_plane(const stbi__jpeg& from, int component, std::uint8_t* line) noexcept
-      : data_(from.img_comp[component].data),
-        stride_(from.img_comp[component].w2),
-        height_(from.img_comp[component].y),
-        across_(from.img_h_max / from.img_comp[component].h),
-        down_(from.img_v_max / from.img_comp[component].v),
-        line_(line) {
-    const int width = static_cast<int>(from.s->img_x);
-    width_ = (width + across_ - 1) / across_;
-    both_ = from.resample_row_hv_2_kernel;
-  }
-
-  /// Row y of the picture. Halves are filled in smoothly, weighed 3 to 1, but not across two samples or less;
-  /// all else is repeated: jdsample.c.
-  const std::uint8_t* row(int y) const noexcept {
-    const int near = y / down_;
-    std::uint8_t* const in = at(near);
-    const bool smooth_across = across_ == 2 && width_ > 2;
-    if (down_ == 2 && (smooth_across || across_ == 1)) {
-      const bool upper = y % 2 == 0;
-      std::uint8_t* const far = at(upper ? std::max(near - 1, 0) : std::min(near + 1, height_ - 1));
-      if (smooth_across) return both_(line_, in, far, width_, 2);
-      for (int x = 0; x < width_; ++x)
-        line_[x] = static_cast<std::uint8_t>((3 * in[x] + far[x] + (upper ? 1 : 2)) >> 2);
-      return line_;
-    }
-    if (across_ == 1) return in;
-    if (smooth_across && down_ == 1) return widened(in);
-    std::uint8_t* out = line_;
-    for (int x = 0; x < width_; ++x) {
-      for (int k = 0; k < across_; ++k) *out++ = in[x];
-    }
-    return line_;
-  }
-  /// What a line may take.
-  static std::size_t line_size(const stbi__jpeg& from) noexcept { return std::size_t{from.s->img_x} + 64; }
-
- private:
-  std::uint8_t* at(int y) const noexcept { return data_ + std::ptrdiff_t{y} * stride_; }
-  const std::uint8_t* widened(const std::uint8_t* in) const noexcept {
-    const int last = width_ - 1;
-    line_[0] = in[0];
-    line_[1] = static_cast<std::uint8_t>((3 * in[0] + in[1] + 2) >> 2);
-    for (int x = 1; x < last; ++x) {
-      line_[2 * x] = static_cast<std::uint8_t>((3 * in[x] + in[x - 1] + 1) >> 2);
-      line_[2 * x + 1] = static_cast<std::uint8_t>((3 * in[x] + in[x + 1] + 2) >> 2);
-    }
-    line_[2 * last] = static_cast<std::uint8_t>((3 * in[last] + in[last - 1] + 1) >> 2);
-    line_[2 * last + 1] = in[last];
-    return line_;
-  }
-
-  std::uint8_t* data_;
-  std::ptrdiff_t stride_;
-  int width_ = 0, height_, across_, down_;
-  std::uint8_t* line_;
-  std::uint8_t* (*both_)(std::uint8_t*, std::uint8_t*, std::uint8_t*, int, int);
-};
-
-/// One row of pixels out of the components' rows; `line` has room for three levels a pixel.
-inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std::uint8_t* const* in,
-                     std::uint8_t* out, int channels, std::uint8_t* line) noexcept {
-  const int width = static_cast<int>(from.s->img_x);
-  const bool alpha = channels == 2 || channels == 4;
-  const auto ycc = [&](std::uint8_t* to, int step) {
-    from.YCbCr_to_RGB_kernel(to, in[0], in[1], in[2], width, step);
-  };
-  if (colors == jpeg_color_model::grey || (colors == jpeg_color_model::ycc && channels <= 2)) {
-    if (channels == 1) {
-      std::memcpy(out, in[0], static_cast<std::size_t>(width));
-      return;
-    }
-    for (int x = 0; x < width; ++x, out += channels) {
-      for (int c = 0; c < channels; ++c) out[c] = alpha && c == channels - 1 ? std::uint8_t{255} : in[0][x];
-    }
-    return;
-  }
-  if (colors == jpeg_color_model::ycc) return ycc(out, channels);
-  if (colors == jpeg_color_model::ycck) ycc(line, 3);  // the complement of what Adobe stores
-  for (int x = 0; x < width; ++x, out += channels) {
-    unsigned rgb[3];
-    for (int c = 0; c < 3; ++c) {
-      rgb[c] = colors == jpeg_color_model::ycck ? 255u - line[3 * x + c] : in[c][x];
-      if (colors == jpeg_color_model::rgb) continue;
-      const unsigned key = in[3][x], product = (255u - rgb[c]) * key + 128u,
-                     ink = ((product >> 8) + product) >> 8;
-      rgb[c] = key > ink ? key - ink : 0u;  // as Pillow converts CMYK
-    }
-    if (channels >= 3) {
-      for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
-    } else {
-      out[0] = static_cast<std::uint8_t>(rounded_luma(rgb[0], rgb[1], rgb[2]));
-    }
-    if (alpha) out[channels - 1] = 255;
-  }
-}
-
-/// Pixels from allocate_block, null on failure, with the reason in `why`.
-inline std::uint8_t* stb_jpeg_pixels(stbi__jpeg& from, jpeg_color_model colors, int channels,
-                                     const char*& why) noexcept {
-  const auto failed = [&why](const char* reason) -> std::uint8_t* {
-    why = reason;
-    return nullptr;
-  };
-  if (!stbi__decode_jpeg_image(&from)) return failed(stbi__g_failure_reason);
-  const int components = from.s->img_n;
-  const int wanted = colors == jpeg_color_model::grey                                     ? 1
-                     : colors == jpeg_color_model::ycc || colors == jpeg_color_model::rgb ? 3
-                                                                                          : 4;
-  if (components != wanted) return failed("two frame headers");
-  const std::size_t width = from.s->img_x, height = from.s->img_y, line = jpeg_plane::line_size(from);
-  auto* const out = static_cast<std::uint8_t*>(stbi__malloc_mad3(channels, from.s->img_x, from.s->img_y, 1));
-  auto* const lines = static_cast<std::uint8_t*>(stb_memory(line * 7));
-  if (out == nullptr || lines == nullptr) {
-    release_block(out);
-    release_block(lines);
-    return failed("outofmem");
-  }
-  const jpeg_plane planes[4] = {{from, 0, lines},
-                                {from, components > 1 ? 1 : 0, lines + line},
-                                {from, components > 1 ? 2 : 0, lines + 2 * line},
-                                {from, components > 3 ? 3 : 0, lines + 3 * line}};
-  const int needed = colors == jpeg_color_model::ycc && channels <= 2 ? 1 : components;
-  for (std::size_t y = 0; y < height; ++y) {
-    const std::uint8_t* rows[4] = {};
-    for (int c = 0; c < needed; ++c) rows[c] = planes[c].row(static_cast<int>(y));
-    jpeg_row(from, colors, rows, out + y * width * static_cast<std::size_t>(channels), channels,
-             lines + 4 * line);
-  }
-  release_block(lines);
-  return out;
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, stb_limit& limit, bool cleared) noexcept {
-  int stored = 0;
-  stb_memory_is_cleared = cleared;
-  stb_limited_by = &limit;
-  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
-                                                &height, &stored, channels);
-  stb_limited_by = nullptr;
-  if (pixels == nullptr) {
-    const char* const reason = stbi_failure_reason();
-    why = reason != nullptr ? reason : "no reason";
-  }
-  return pixels;
-}
-
-std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
-                            int& width, int& height, const char*& why, stb_limit& limit, bool cleared) noexcept {
-  stb_memory_is_cleared = cleared;
-  stb_limited_by = &limit;
-  stbi__context context{};
-  stbi__start_mem(&context, reinterpret_cast<const stbi_uc*>(encoded), size);
-  auto* const jpeg = static_cast<stbi__jpeg*>(stb_memory(sizeof(stbi__jpeg)));
-  if (jpeg == nullptr) {
-    stb_limited_by = nullptr;
-    why = "outofmem";
-    return nullptr;
-  }
-  jpeg->s = &context;
-  stbi__setup_jpeg(jpeg);
-  std::uint8_t* const pixels = stb_jpeg_pixels(*jpeg, colors, channels, why);
-  stbi__cleanup_jpeg(jpeg);
-  stb_limited_by = nullptr;
-  release_block(jpeg);
-  width = static_cast<int>(context.img_x);
-  height = static_cast<int>(context.img_y);
-  return pixels;
-}
-
-}  // namespace wick::detail
-
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
-
-#endif
-#ifdef WICK_TURBOJPEG_IMPLEMENTATION
-// ==== wick/jpeg/detail/turbojpeg_implementation.hpp
-/// \file
-/// JPEG by libjpeg-turbo. Included in exactly one file of a program, which CMake's wick::turbojpeg target brings along;
-/// elsewhere in the one that defines WICK_TURBOJPEG_IMPLEMENTATION.
+/// JPEG by libjpeg-turbo. Included in exactly one file of a program: one of CMake's target wick::core, or, with the
+/// single header, the one that defines WICK_IMPLEMENTATION.
 
 // ==== wick/jpeg/detail/jpeg_decompressor_implementation.hpp
 /// \file
-/// libjpeg's decompressor, as decoding uses it. Only for turbojpeg_implementation.hpp.
+/// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo_implementation.hpp.
 
 #include <csetjmp>
 #include <jpeglib.h>
@@ -21469,7 +21441,7 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
 // ==== wick/jpeg/detail/jpeg_memory_implementation.hpp
 /// \file
 /// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after each one.
-/// Only for turbojpeg_implementation.hpp, which includes jpeglib.h before this.
+/// Only for libjpeg_turbo_implementation.hpp, which includes jpeglib.h before this.
 
 namespace wick::detail {
 
@@ -21625,7 +21597,7 @@ struct jpeg_memory {
 
 // ==== wick/jpeg/detail/jpeg_scan_implementation.hpp
 /// \file
-/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for turbojpeg_implementation.hpp, which
+/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for libjpeg_turbo_implementation.hpp, which
 /// includes jpeglib.h before this.
 
 #include <dlfcn.h>
@@ -22413,7 +22385,7 @@ class image_sink final : public row_sink {
 // ==== wick/jpeg/detail/jpeg_self_test_implementation.hpp
 /// \file
 /// Whether wick's Huffman decoder may stand in for that of the libjpeg that was loaded. Only for
-/// turbojpeg_implementation.hpp.
+/// libjpeg_turbo_implementation.hpp.
 
 #include <dlfcn.h>
 
@@ -22545,6 +22517,38 @@ class jpeg_self_test {
 
 }  // namespace wick::detail
 
+// ==== wick/jpeg/detail/libjpeg_turbo.hpp
+/// \file
+/// JPEG by libjpeg-turbo: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
+/// into the resize. It is there where CMake found libjpeg-turbo, or, with the single header, where there is a
+/// jpeglib.h of it.
+
+namespace wick::detail {
+
+/// Baseline and progressive JPEG of 8 bits: grey, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
+/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is
+/// libjpeg's smooth one, pixels are those of Pillow; grey is the JPEG's own, as Pillow's draft("L") gives it.
+/// Colour profiles (ICC) are not applied, nor are they by Pillow or torchvision.
+///
+/// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
+/// grey; a file that breaks off is an error (see decode_options::allow_truncated).
+///
+/// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
+/// more. Defined in jpeg/detail/libjpeg_turbo_implementation.hpp, which is compiled once, by CMake or in the
+/// one file that defines WICK_IMPLEMENTATION; that program links -ljpeg (and -ldl where glibc is older than 2.34).
+///
+/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most
+/// of all where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in
+/// it. The first picture of a program is preceded by a test of some microseconds, whether the library that
+/// was loaded lets itself be helped so; if not, all is libjpeg's work, and the report has a note.
+extern const codec libjpeg_turbo_codec;
+
+/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
+/// libjpeg-turbo, and to compare.
+extern const codec libjpeg_turbo_api_codec;
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// The thread's decompressor, taken while it is used: a sink may decode something in its turn.
@@ -22567,46 +22571,67 @@ class jpeg_lease {
 };
 
 /// The few pixels above libjpeg's limit are left to the next decoder.
-inline bool turbojpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
+inline bool libjpeg_turbo_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) && info.width <= JPEG_MAX_DIMENSION && info.height <= JPEG_MAX_DIMENSION;
 }
 
 /// An end-of-image marker at the end can't be pixels, in which FF is always followed by 0 or a restart marker.
-inline void turbojpeg_check_complete(std::span<const std::byte> encoded, const picture_info&) {
+inline void libjpeg_turbo_check_complete(std::span<const std::byte> encoded, const picture_info&) {
   if (encoded.size() >= 2 && big16(encoded, encoded.size() - 2) == 0xFFD9) return;
   check_jpeg_complete(encoded);
 }
 
 template <bool OwnScan>
-inline void turbojpeg_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
+inline void libjpeg_turbo_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
                                   const decode_request& request, row_sink& sink) {
   jpeg_lease decompressor;
   (*decompressor).decode(encoded, info, request, sink, OwnScan && jpeg_self_test::here().passed());
 }
 
 template <bool OwnScan>
-inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, const picture_info& info,
+inline decoded_picture libjpeg_turbo_decode(std::span<const std::byte> encoded, const picture_info& info,
                                         const decode_request& request) {
   image_sink sink;
-  turbojpeg_decode_rows<OwnScan>(encoded, info, request, sink);
+  libjpeg_turbo_decode_rows<OwnScan>(encoded, info, request, sink);
   return std::move(sink.picture);
 }
 
+constinit const codec libjpeg_turbo_codec{"libjpeg-turbo",
+                                      &libjpeg_turbo_probe,
+                                      &libjpeg_turbo_check_complete,
+                                      &libjpeg_turbo_decode<true>,
+                                      &libjpeg_turbo_decode_rows<true>,
+                                      nullptr,
+                                      [] { return jpeg_self_test::here().note(); }};
+constinit const codec libjpeg_turbo_api_codec{"libjpeg-turbo, by its interface alone", &libjpeg_turbo_probe,
+                                          &libjpeg_turbo_check_complete, &libjpeg_turbo_decode<false>,
+                                          &libjpeg_turbo_decode_rows<false>};
+
 }  // namespace wick::detail
 
-namespace wick {
+#endif
+#endif
+// ==== wick/codec/detail/builtin_codecs_implementation.hpp
+/// \file
+/// The decoders that a program has without adding any. Included in exactly one file of a program, behind those
+/// that it names.
 
-constinit const codec turbojpeg_codec{"libjpeg-turbo",
-                                      &detail::turbojpeg_probe,
-                                      &detail::turbojpeg_check_complete,
-                                      &detail::turbojpeg_decode<true>,
-                                      &detail::turbojpeg_decode_rows<true>,
-                                      nullptr,
-                                      [] { return detail::jpeg_self_test::here().note(); }};
-constinit const codec turbojpeg_api_codec{"libjpeg-turbo, by its interface alone", &detail::turbojpeg_probe,
-                                          &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<false>,
-                                          &detail::turbojpeg_decode_rows<false>};
+namespace wick::detail {
 
-}  // namespace wick
+#ifdef WICK_HAS_LIBJPEG_TURBO
+extern const codec libjpeg_turbo_codec;
+#endif
+
+std::span<const codec* const> builtin_codecs() noexcept {
+  static constexpr std::array all{
+      &stb_codec,
+#ifdef WICK_HAS_LIBJPEG_TURBO
+      &libjpeg_turbo_codec,  // asked first
+#endif
+  };
+  return all;
+}
+
+}  // namespace wick::detail
 
 #endif

@@ -16,8 +16,8 @@
 #include "../support/picture.hpp"
 #include "../support/sanitized.hpp"
 #include <wick/image/decode.hpp>
-#include <wick/codec/stb.hpp>
-#include <wick/jpeg/turbojpeg.hpp>
+#include <wick/codec/detail/stb.hpp>
+#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 using namespace wick_test;
 using wick::image;
@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 /// By one decoder, all that decode() would ask it.
-image decoded(const std::string& file, int channels = 3, const wick::codec& by = wick::stb_codec) {
+image decoded(const std::string& file, int channels = 3, const wick::codec& by = wick::detail::stb_codec) {
   const auto data = std::as_bytes(std::span(file));
   wick::picture_info info;
   if (!by.probe(data, info)) throw wick::error("no picture");
@@ -36,7 +36,7 @@ image decoded(const std::string& file, int channels = 3, const wick::codec& by =
   const wick::rect all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   return by.decode(data, info, {all, 1.0, channels}).pixels;
 }
-std::string refusal(const std::string& file, const wick::codec& by = wick::stb_codec) {
+std::string refusal(const std::string& file, const wick::codec& by = wick::detail::stb_codec) {
   return message_of([&] { return decoded(file, 3, by); });
 }
 
@@ -331,7 +331,7 @@ TEST_CASE(
   CHECK(contains(refusal(many), "Huffman tables", "damaged or hostile"));
 }
 
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
 
 TEST_CASE("a JPEG may have as many scans as cjpeg can write, and no more, by both decoders") {
   const std::string file = encode_jpeg(photo(40, 30, 1), jpeg_kind{.progressive = true, .most_scans = true});
@@ -339,8 +339,8 @@ TEST_CASE("a JPEG may have as many scans as cjpeg can write, and no more, by bot
   for (std::size_t at = file.find("\xFF\xDA"); at != std::string::npos; at = file.find("\xFF\xDA", at + 1))
     ++scans;
   REQUIRE(scans == 100);
-  const image few = decoded(encode_jpeg(photo(40, 30, 1), jpeg_kind{}), 1, wick::turbojpeg_codec);
-  for (const wick::codec* by : {&wick::turbojpeg_codec, &wick::turbojpeg_api_codec, &wick::stb_codec}) {
+  const image few = decoded(encode_jpeg(photo(40, 30, 1), jpeg_kind{}), 1, wick::detail::libjpeg_turbo_codec);
+  for (const wick::codec* by : {&wick::detail::libjpeg_turbo_codec, &wick::detail::libjpeg_turbo_api_codec, &wick::detail::stb_codec}) {
     CAPTURE(by->name);
     CHECK(compare(decoded(file, 1, *by), few).greatest <= 1);
     CHECK(contains(refusal(with_scan_again(file, 1), *by), "more than 100 scans", "decompression bomb"));
@@ -353,7 +353,7 @@ TEST_CASE("the scans of every kind of progressive JPEG are within the limit") {
       const jpeg_kind kind{.progressive = true, .restart_blocks = restarts ? 1u : 0u};
       const std::string file = encode_jpeg(photo(61, 47, channels), kind);
       CHECK(refusal(file).empty());
-      CHECK(refusal(file, wick::turbojpeg_codec).empty());
+      CHECK(refusal(file, wick::detail::libjpeg_turbo_codec).empty());
     }
   }
 }

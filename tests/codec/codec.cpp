@@ -4,7 +4,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/codec/codec.hpp>
-#include <wick/codec/stb.hpp>
+#include <wick/codec/detail/stb.hpp>
 
 using namespace wick_test;
 
@@ -51,15 +51,15 @@ TEST_CASE("zero bytes and zero pixels are errors of their own") {
 }
 
 TEST_CASE("a codec that is added is asked before the ones that were there") {
-  wick::codec_list list(wick::stb_codec);
+  wick::codec_list list(wick::detail::stb_codec);
   const std::string jpeg = encode_jpeg(photo(16, 16));
-  CHECK(list.probe(span_of(jpeg)).decoder == &wick::stb_codec);
+  CHECK(list.probe(span_of(jpeg)).decoder == &wick::detail::stb_codec);
   list.add(dots);
   list.add(dots);
   const wick::picture_info info = list.probe(span_of("....."));
   CHECK(info.decoder == &dots);
   CHECK(info.width == 5);
-  CHECK(list.probe(span_of(jpeg)).decoder == &wick::stb_codec);
+  CHECK(list.probe(span_of(jpeg)).decoder == &wick::detail::stb_codec);
 }
 
 TEST_CASE("a header may not claim more pixels than the limit, whatever the numbers") {

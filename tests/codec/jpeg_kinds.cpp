@@ -11,9 +11,9 @@
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
 #include <wick/image/decode.hpp>
-#include <wick/jpeg/turbojpeg.hpp>
+#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
 
 using namespace wick_test;
 using wick::image;
@@ -75,7 +75,7 @@ lazy_image by(const wick::codec& decoder, const std::string& file, int channels,
   return lazy_image(std::move(encoded), info, channels, exact);
 }
 
-const wick::codec* const decoders[] = {&wick::turbojpeg_codec, &wick::stb_codec};
+const wick::codec* const decoders[] = {&wick::detail::libjpeg_turbo_codec, &wick::detail::stb_codec};
 
 std::string file_name(const named_kind& k, const std::string& more) {
   std::string out = k.name + more;
@@ -113,11 +113,11 @@ TEST_CASE("the pixels of every kind of JPEG are Pillow's") {
         CAPTURE(mode);
         const image expected = with.pixels(name + mode, w, h, channels);
         // Pillow may bring a libjpeg-turbo of its own, of another version: hence a level.
-        const difference by_turbo = compare(by(wick::turbojpeg_codec, file, channels).pixels(), expected);
+        const difference by_turbo = compare(by(wick::detail::libjpeg_turbo_codec, file, channels).pixels(), expected);
         CHECK(by_turbo.greatest <= 1);
         CHECK(by_turbo.mean <= 0.05);
         if (!k.stb) continue;
-        const image got = by(wick::stb_codec, file, channels).pixels();
+        const image got = by(wick::detail::stb_codec, file, channels).pixels();
         CHECK(compare(got, expected).greatest <= 3);
         CHECK(compare(got, expected).mean <= 0.6);
       }
@@ -211,9 +211,9 @@ TEST_CASE("whatever markers and component names a JPEG has, both decoders take i
   const bool pillow_is_here = with.run();
   for (const auto& [name, file] : files) {
     CAPTURE(name);
-    const image turbo = by(wick::turbojpeg_codec, file, 3).pixels();
-    CHECK(compare(by(wick::stb_codec, file, 3).pixels(), turbo).greatest <= 3);
-    CHECK(compare(by(wick::stb_codec, file, 1).pixels(), by(wick::turbojpeg_codec, file, 1).pixels())
+    const image turbo = by(wick::detail::libjpeg_turbo_codec, file, 3).pixels();
+    CHECK(compare(by(wick::detail::stb_codec, file, 3).pixels(), turbo).greatest <= 3);
+    CHECK(compare(by(wick::detail::stb_codec, file, 1).pixels(), by(wick::detail::libjpeg_turbo_codec, file, 1).pixels())
               .greatest <= 3);
     if (pillow_is_here) CHECK(compare(turbo, with.pixels(name + "_pixels", 24, 17, 3)).greatest <= 1);
   }
@@ -244,7 +244,7 @@ TEST_CASE("tables that a JPEG leaves out are the standard's, as in frames of Mot
 
 TEST_CASE("stb_image refuses a JPEG that it would read as other pixels than libjpeg-turbo") {
   const auto refusal = [](const std::string& file) {
-    return message_of([&] { return by(wick::stb_codec, file, 3).pixels(); });
+    return message_of([&] { return by(wick::detail::stb_codec, file, 3).pixels(); });
   };
   const std::string whole = encode_jpeg(photo(64, 48), {.restart_blocks = 2});
   std::string lacking = whole;
@@ -262,10 +262,10 @@ TEST_CASE("stb_image refuses a JPEG that it would read as other pixels than libj
   CHECK(refusal(changing.substr(0, second) + again + changing.substr(second)).empty());  // the same once more
   again[20] = static_cast<char>(again[20] + 1);
   CHECK(contains(refusal(changing.substr(0, second) + again + changing.substr(second)),
-                 "quantization tables that change", "turbojpeg"));
+                 "quantization tables that change", "libjpeg-turbo"));
 
   CHECK(
-      contains(refusal(encode_jpeg(photo(16, 16), {.arithmetic = true})), "arithmetic coding", "turbojpeg"));
+      contains(refusal(encode_jpeg(photo(16, 16), {.arithmetic = true})), "arithmetic coding", "libjpeg-turbo"));
 }
 
 TEST_CASE("a resized crop of every kind is Pillow's: exactly on request, nearly when the decoder scales") {
@@ -300,14 +300,14 @@ TEST_CASE("a resized crop of every kind is Pillow's: exactly on request, nearly 
       };
       CAPTURE(k.name);
       CAPTURE(n);
-      const image exact = resized(wick::turbojpeg_codec, true);
+      const image exact = resized(wick::detail::libjpeg_turbo_codec, true);
       CHECK(compare(exact, expected).greatest <= 2);
       CHECK(compare(exact, expected).mean <= 0.6);
       // Fewer pixels to begin with, and still fewer colours where they are not halved both ways.
-      const difference scaled = compare(resized(wick::turbojpeg_codec, false), expected);
+      const difference scaled = compare(resized(wick::detail::libjpeg_turbo_codec, false), expected);
       CHECK(scaled.mean <= (k.kind.across == k.kind.down || k.channels == 1 ? 2 : 7));
       if (!k.stb) continue;
-      const image other = resized(wick::stb_codec, true);
+      const image other = resized(wick::detail::stb_codec, true);
       CHECK(compare(other, expected).mean <= (j[2] == 1 ? 1 : 0.6));
     }
   }
@@ -319,7 +319,7 @@ TEST_CASE("a part of every kind is that part of the whole, resized or not, where
   for (const named_kind& k : all_kinds()) {
     const std::string file = encode_jpeg(photo(width, height, k.channels), k.kind);
     for (const wick::codec* decoder : decoders) {
-      if (decoder == &wick::stb_codec && !k.stb) continue;
+      if (decoder == &wick::detail::stb_codec && !k.stb) continue;
       for (int channels = 1; channels <= 4; ++channels) {
         const image whole = by(*decoder, file, channels).pixels();
         for (int borders = 0; borders < 16; ++borders) {  // 1 left, 2 right, 4 top, 8 bottom
@@ -353,9 +353,9 @@ TEST_CASE("a part of every kind is that part of the whole at every scale") {
     const std::string file = encode_jpeg(photo(width, height, k.channels), k.kind);
     const auto data = std::as_bytes(std::span(file));
     wick::picture_info info;
-    REQUIRE(wick::turbojpeg_codec.probe(data, info));
+    REQUIRE(wick::detail::libjpeg_turbo_codec.probe(data, info));
     for (const double asked : {1.0, 0.5, 0.25, 0.125}) {
-      const auto whole = wick::turbojpeg_codec.decode(data, info, {{0, 0, width, height}, asked, 3});
+      const auto whole = wick::detail::libjpeg_turbo_codec.decode(data, info, {{0, 0, width, height}, asked, 3});
       const double scale = whole.scale;
       REQUIRE(scale >= asked);
       for (int round = 0; round < 12; ++round) {
@@ -365,7 +365,7 @@ TEST_CASE("a part of every kind is that part of the whole at every scale") {
         wick::rect r{below(width), below(height), 0, 0};
         r.width = 1 + below(width - r.x);
         r.height = 1 + below(height - r.y);
-        const auto got = wick::turbojpeg_codec.decode(data, info, {r, asked, 3});
+        const auto got = wick::detail::libjpeg_turbo_codec.decode(data, info, {r, asked, 3});
         REQUIRE(got.scale == scale);
         const int left = static_cast<int>(got.left * scale), top = static_cast<int>(got.top * scale);
         const int x0 = static_cast<int>(r.x * scale), x1 = static_cast<int>((r.x + r.width - 1) * scale);
@@ -405,7 +405,7 @@ TEST_CASE("a JPEG that breaks off is filled as Pillow fills it") {
     }
   }
   if (!with.run()) return;
-  wick::codecs().add(wick::turbojpeg_codec);
+  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
   wick::context context = context_at(0);
   int compared = 0;
   for (const auto& [name, file] : cut) {
@@ -445,7 +445,7 @@ TEST_CASE("a JPEG is turned as its EXIF orientation says, as Pillow turns it, be
     }
   }
   if (!with.run()) return;
-  wick::codecs().add(wick::turbojpeg_codec);
+  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
   wick::context context = context_at(0);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const int orientation = static_cast<int>(i / 2);

@@ -10,7 +10,7 @@
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
 #include <wick/image/decode.hpp>
-#include <wick/jpeg/turbojpeg.hpp>
+#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 using namespace wick_test;
 using wick::color;
@@ -20,8 +20,8 @@ using wick::lazy_image;
 namespace {
 
 lazy_image decoded(const std::string& file, const wick::decode_options& options = {}) {
-#ifdef WICK_TEST_TURBOJPEG
-  wick::codecs().add(wick::turbojpeg_codec);
+#ifdef WICK_TEST_LIBJPEG_TURBO
+  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
 #endif
   wick::context context = context_at(0);
   return wick::decode(options)(as_bytes(file), context);

@@ -6,7 +6,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/codec/stb.hpp>
+#include <wick/codec/detail/stb.hpp>
 
 using namespace wick_test;
 using wick::image;
@@ -20,19 +20,19 @@ std::span<const std::byte> span_of(const std::string& s) {
 /// As stb_image's codec sees it, whichever others there are.
 wick::picture_info probed(const std::string& encoded) {
   wick::picture_info info;
-  if (!wick::stb_codec.probe(span_of(encoded), info)) throw wick::error("no picture");
+  if (!wick::detail::stb_codec.probe(span_of(encoded), info)) throw wick::error("no picture");
   return info;
 }
 
 void check_whole(const std::string& encoded) {
-  wick::stb_codec.check_complete(span_of(encoded), probed(encoded));
+  wick::detail::stb_codec.check_complete(span_of(encoded), probed(encoded));
 }
 
 image decoded(const std::string& encoded, int channels) {
   check_whole(encoded);
   const wick::picture_info info = probed(encoded);
   const wick::rect whole{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
-  return wick::stb_codec.decode(span_of(encoded), info, {whole, 1.0, channels}).pixels;
+  return wick::detail::stb_codec.decode(span_of(encoded), info, {whole, 1.0, channels}).pixels;
 }
 
 // 24 x 16, red = 10 x, green = 15 y, blue = 6 (x + y), written by Pillow at quality 50.

@@ -16,7 +16,7 @@
 
 #include <wick/sample/context.hpp>
 #include <wick/image/decode.hpp>
-#include <wick/jpeg/turbojpeg.hpp>
+#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 namespace {
 
@@ -29,17 +29,17 @@ void demand(bool holds, const char* what) {
   std::abort();
 }
 
-#ifdef WICK_TEST_TURBOJPEG
-bool use_turbojpeg = false, by_api_alone = false;
+#ifdef WICK_TEST_LIBJPEG_TURBO
+bool use_libjpeg_turbo = false, by_api_alone = false;
 /// libjpeg-turbo in some rounds, stb_image in the others.
-const wick::codec either{wick::turbojpeg_codec.name,
+const wick::codec either{wick::detail::libjpeg_turbo_codec.name,
                          [](std::span<const std::byte> encoded, wick::picture_info& info) {
-                           return use_turbojpeg && wick::turbojpeg_codec.probe(encoded, info);
+                           return use_libjpeg_turbo && wick::detail::libjpeg_turbo_codec.probe(encoded, info);
                          },
-                         wick::turbojpeg_codec.check_complete, wick::turbojpeg_codec.decode,
+                         wick::detail::libjpeg_turbo_codec.check_complete, wick::detail::libjpeg_turbo_codec.decode,
                          [](std::span<const std::byte> encoded, const wick::picture_info& info,
                             const wick::decode_request& request, wick::row_sink& sink) {
-                           (by_api_alone ? wick::turbojpeg_api_codec : wick::turbojpeg_codec)
+                           (by_api_alone ? wick::detail::libjpeg_turbo_api_codec : wick::detail::libjpeg_turbo_codec)
                                .decode_rows(encoded, info, request, sink);
                          }};
 #endif
@@ -105,8 +105,8 @@ slot slot_of(const wick::lazy_image& picture, bool planar, int before, std::size
 void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
   const auto chosen = [&](std::size_t i) { return static_cast<unsigned>(choice[i]); };
   const unsigned flags = chosen(0);
-#ifdef WICK_TEST_TURBOJPEG
-  use_turbojpeg = flags % 2 != 0;
+#ifdef WICK_TEST_LIBJPEG_TURBO
+  use_libjpeg_turbo = flags % 2 != 0;
 #endif
   wick::bytes encoded(file.size());
   if (!file.empty()) std::memcpy(encoded.data(), file.data(), file.size());
@@ -134,11 +134,11 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
   const std::size_t size =
       static_cast<std::size_t>(picture.extents().count()) * wick::size_of(picture.type());
   const slot first = slot_of(picture, planar, 0x00, size);
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
   by_api_alone = true;
 #endif
   const slot second = slot_of(picture, planar, 0xFF, size);
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
   by_api_alone = false;
 #endif
   demand(first.error == second.error, "two decodings of one picture fail otherwise");
@@ -149,7 +149,7 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
   static const bool added = (wick::codecs().add(either), true);
   static_cast<void>(added);
 #endif

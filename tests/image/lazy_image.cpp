@@ -8,7 +8,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/image/lazy_image.hpp>
-#include <wick/codec/stb.hpp>
+#include <wick/codec/detail/stb.hpp>
 
 using namespace wick_test;
 using wick::image;

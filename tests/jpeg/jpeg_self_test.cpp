@@ -10,9 +10,9 @@
 #include "../support/jpeg_writer.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/jpeg/turbojpeg.hpp>
+#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
 
 #include <wick/jpeg/detail/jpeg_self_test_implementation.hpp>
 
@@ -43,7 +43,7 @@ slot with_more_to_it(j_decompress_ptr info) {
 image decoded(jpeg_scan_reader::find_slot find, const std::string& file, bool own_scan) {
   const auto data = std::as_bytes(std::span(file));
   wick::picture_info info;
-  REQUIRE(wick::turbojpeg_codec.probe(data, info));
+  REQUIRE(wick::detail::libjpeg_turbo_codec.probe(data, info));
   const wick::rect all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   wick::detail::image_sink sink;
   jpeg_decompressor(find).decode(data, info, {all, 1.0, 3}, sink, own_scan);
@@ -56,11 +56,11 @@ TEST_CASE("the libjpeg-turbo of this build passes the test, and its JPEGs are re
   CHECK(jpeg_self_test().passed());
   CHECK(jpeg_self_test::here().passed());
   CHECK(jpeg_self_test::here().note().empty());
-  CHECK(wick::turbojpeg_codec.note().empty());
+  CHECK(wick::detail::libjpeg_turbo_codec.note().empty());
   const std::string file = encode_jpeg(photo(64, 48), jpeg_kind{});
   const auto data = std::as_bytes(std::span(file));
   wick::picture_info info;
-  REQUIRE(wick::turbojpeg_codec.probe(data, info));
+  REQUIRE(wick::detail::libjpeg_turbo_codec.probe(data, info));
   jpeg_decompressor decompressor;
   for (const bool own_scan : {true, false}) {
     wick::detail::image_sink sink;

@@ -1,5 +1,5 @@
 /// \file
-/// JPEGs of every kind, written by libjpeg: for tests of the feature `turbojpeg`.
+/// JPEGs of every kind, written by libjpeg, where there is one.
 #pragma once
 
 #include <array>

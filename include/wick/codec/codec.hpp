@@ -3,6 +3,7 @@
 /// bytes.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -79,7 +80,10 @@ class codec_list {
  public:
   static constexpr std::size_t capacity = 16;
 
-  explicit codec_list(const codec& fallback) noexcept : codecs_{&fallback}, count_(1) {}
+  /// The first is asked last. At most sixteen.
+  explicit codec_list(std::span<const codec* const> known) noexcept : count_(known.size()) {
+    std::copy(known.begin(), known.end(), codecs_.begin());
+  }
   codec_list(const codec_list&) = delete;
   codec_list& operator=(const codec_list&) = delete;
 
@@ -128,10 +132,23 @@ class codec_list {
   }
 
  private:
-  std::array<const codec*, capacity> codecs_;
+  std::array<const codec*, capacity> codecs_{};
   std::atomic<std::size_t> count_;
   std::mutex adding_;
 };
+
+namespace detail {
+/// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
+/// codec/detail/builtin_codecs_implementation.hpp.
+std::span<const codec* const> builtin_codecs() noexcept;
+}  // namespace detail
+
+/// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
+/// adds with `wick::codecs().add(...)` before its first loader starts.
+inline codec_list& codecs() noexcept {
+  static codec_list list(detail::builtin_codecs());
+  return list;
+}
 
 /// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
 /// `max_pixels`

@@ -19,7 +19,7 @@
 #include <wick/codec/detail/decoders_seen.hpp>
 #include <wick/codec/detail/exif.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/codec/stb.hpp>
+#include <wick/codec/detail/stb.hpp>
 
 namespace wick {
 
@@ -106,9 +106,9 @@ class decode_stage {
     const std::string seen = seen_.text();
     if (seen.empty()) return text;
     text += (text.empty() ? "decode: " : "; decode: ") + seen;
-    if (seen_.saw("JPEG", stb_codec.name)) {
-      text += "; libjpeg-turbo is about three times as fast for JPEGs: link wick::turbojpeg, and call "
-              "wick::codecs().add(wick::turbojpeg_codec) before the loader is made";
+    if (seen_.saw("JPEG", detail::stb_codec.name)) {
+      text += "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
+              "and build wick anew, without WICK_JPEG=stb";
     }
     return text;
   }

@@ -17,7 +17,7 @@
 #include <wick/codec/detail/palette.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/codec/stb.hpp>
+#include <wick/codec/detail/stb.hpp>
 
 namespace wick::detail {
 

@@ -61,7 +61,7 @@ class jpeg_layout {
   [[noreturn]] static void unsupported(const std::string& what) {
     throw error(
         "JPEG with " + what +
-        ", which stb_image does not read; build with libjpeg-turbo (the feature turbojpeg), or convert it" +
+        ", which stb_image does not read; build wick with libjpeg-turbo, or convert it" +
         or_leave_it_out);
   }
   [[noreturn]] static void damaged(const std::string& what) {

@@ -23,7 +23,7 @@
 #include <wick/codec/detail/png_header.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/pixels/image.hpp>
-#include <wick/codec/stb.hpp>
+#include <wick/codec/detail/stb.hpp>
 
 namespace wick::detail {
 

@@ -1,5 +1,5 @@
 /// \file
-/// libjpeg's decompressor, as decoding uses it. Only for turbojpeg_implementation.hpp.
+/// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo_implementation.hpp.
 #pragma once
 
 #include <algorithm>

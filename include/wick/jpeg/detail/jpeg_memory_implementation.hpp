@@ -1,6 +1,6 @@
 /// \file
 /// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after each one.
-/// Only for turbojpeg_implementation.hpp, which includes jpeglib.h before this.
+/// Only for libjpeg_turbo_implementation.hpp, which includes jpeglib.h before this.
 #pragma once
 
 #include <algorithm>

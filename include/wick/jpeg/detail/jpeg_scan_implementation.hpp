@@ -1,5 +1,5 @@
 /// \file
-/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for turbojpeg_implementation.hpp, which
+/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for libjpeg_turbo_implementation.hpp, which
 /// includes jpeglib.h before this.
 #pragma once
 

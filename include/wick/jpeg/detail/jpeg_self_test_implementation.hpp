@@ -1,6 +1,6 @@
 /// \file
 /// Whether wick's Huffman decoder may stand in for that of the libjpeg that was loaded. Only for
-/// turbojpeg_implementation.hpp.
+/// libjpeg_turbo_implementation.hpp.
 #pragma once
 
 #include <algorithm>

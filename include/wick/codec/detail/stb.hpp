@@ -22,9 +22,7 @@
 #include <wick/codec/detail/palette.hpp>
 #include <wick/codec/detail/png_header.hpp>
 
-namespace wick {
-
-namespace detail {
+namespace wick::detail {
 
 // Defined in codec/detail/stb_implementation.hpp.
 
@@ -195,18 +193,8 @@ inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const pictu
   return decode_wide_png(encoded, request.wanted, request.channels);
 }
 
-}  // namespace detail
-
 /// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
-inline constexpr codec stb_codec{
-    "stb_image", &detail::stb_probe,      &detail::stb_check_complete, &detail::stb_decode,
-    nullptr,     &detail::stb_decode_wide};
+inline constexpr codec stb_codec{"stb_image", &stb_probe,      &stb_check_complete, &stb_decode,
+                                 nullptr,     &stb_decode_wide};
 
-/// The decoders that decode() asks. A faster one is put in front with `wick::codecs().add(...)`, before the
-/// first loader starts.
-inline codec_list& codecs() noexcept {
-  static codec_list list(stb_codec);
-  return list;
-}
-
-}  // namespace wick
+}  // namespace wick::detail

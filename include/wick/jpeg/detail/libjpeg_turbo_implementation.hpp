@@ -1,6 +1,6 @@
 /// \file
-/// JPEG by libjpeg-turbo. Included in exactly one file of a program, which CMake's wick::turbojpeg target brings along;
-/// elsewhere in the one that defines WICK_TURBOJPEG_IMPLEMENTATION.
+/// JPEG by libjpeg-turbo. Included in exactly one file of a program: one of CMake's target wick::core, or, with the
+/// single header, the one that defines WICK_IMPLEMENTATION.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <wick/jpeg/detail/jpeg_decompressor_implementation.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/jpeg/detail/jpeg_self_test_implementation.hpp>
-#include <wick/jpeg/turbojpeg.hpp>
+#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 namespace wick::detail {
 
@@ -37,44 +37,40 @@ class jpeg_lease {
 };
 
 /// The few pixels above libjpeg's limit are left to the next decoder.
-inline bool turbojpeg_probe(std::span<const std::byte> encoded, picture_info& info) {
+inline bool libjpeg_turbo_probe(std::span<const std::byte> encoded, picture_info& info) {
   return probe_jpeg(encoded, info) && info.width <= JPEG_MAX_DIMENSION && info.height <= JPEG_MAX_DIMENSION;
 }
 
 /// An end-of-image marker at the end can't be pixels, in which FF is always followed by 0 or a restart marker.
-inline void turbojpeg_check_complete(std::span<const std::byte> encoded, const picture_info&) {
+inline void libjpeg_turbo_check_complete(std::span<const std::byte> encoded, const picture_info&) {
   if (encoded.size() >= 2 && big16(encoded, encoded.size() - 2) == 0xFFD9) return;
   check_jpeg_complete(encoded);
 }
 
 template <bool OwnScan>
-inline void turbojpeg_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
+inline void libjpeg_turbo_decode_rows(std::span<const std::byte> encoded, const picture_info& info,
                                   const decode_request& request, row_sink& sink) {
   jpeg_lease decompressor;
   (*decompressor).decode(encoded, info, request, sink, OwnScan && jpeg_self_test::here().passed());
 }
 
 template <bool OwnScan>
-inline decoded_picture turbojpeg_decode(std::span<const std::byte> encoded, const picture_info& info,
+inline decoded_picture libjpeg_turbo_decode(std::span<const std::byte> encoded, const picture_info& info,
                                         const decode_request& request) {
   image_sink sink;
-  turbojpeg_decode_rows<OwnScan>(encoded, info, request, sink);
+  libjpeg_turbo_decode_rows<OwnScan>(encoded, info, request, sink);
   return std::move(sink.picture);
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
-constinit const codec turbojpeg_codec{"libjpeg-turbo",
-                                      &detail::turbojpeg_probe,
-                                      &detail::turbojpeg_check_complete,
-                                      &detail::turbojpeg_decode<true>,
-                                      &detail::turbojpeg_decode_rows<true>,
+constinit const codec libjpeg_turbo_codec{"libjpeg-turbo",
+                                      &libjpeg_turbo_probe,
+                                      &libjpeg_turbo_check_complete,
+                                      &libjpeg_turbo_decode<true>,
+                                      &libjpeg_turbo_decode_rows<true>,
                                       nullptr,
-                                      [] { return detail::jpeg_self_test::here().note(); }};
-constinit const codec turbojpeg_api_codec{"libjpeg-turbo, by its interface alone", &detail::turbojpeg_probe,
-                                          &detail::turbojpeg_check_complete, &detail::turbojpeg_decode<false>,
-                                          &detail::turbojpeg_decode_rows<false>};
+                                      [] { return jpeg_self_test::here().note(); }};
+constinit const codec libjpeg_turbo_api_codec{"libjpeg-turbo, by its interface alone", &libjpeg_turbo_probe,
+                                          &libjpeg_turbo_check_complete, &libjpeg_turbo_decode<false>,
+                                          &libjpeg_turbo_decode_rows<false>};
 
-}  // namespace wick
+}  // namespace wick::detail

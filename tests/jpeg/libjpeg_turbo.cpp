@@ -13,10 +13,10 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/image/decode.hpp>
-#include <wick/codec/stb.hpp>
-#include <wick/jpeg/turbojpeg.hpp>
+#include <wick/codec/detail/stb.hpp>
+#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
 
 using namespace wick_test;
 using wick::image;
@@ -27,7 +27,7 @@ namespace {
 
 /// What comes out, or the error's text.
 std::pair<image, std::string> outcome(const std::string& file, const wick::rect& part, double scale = 1,
-                                      int channels = 3, const wick::codec& codec = wick::turbojpeg_codec) {
+                                      int channels = 3, const wick::codec& codec = wick::detail::libjpeg_turbo_codec) {
   const auto data = std::as_bytes(std::span(file));
   wick::picture_info info;
   image out;
@@ -83,7 +83,7 @@ TEST_CASE("a decompressor that has given memory back, or failed, goes on with th
   // The first picture of a thread, which has a colour converter, needs more than the first block, which is
   // given back with the others. libjpeg-turbo 2.1.5 looks at a colour converter of the picture before when
   // rows are skipped while it upsamples and converts at once, which it is told not to; under valgrind
-  // (jpeg/turbojpeg_valgrind) a look at freed memory fails this.
+  // (jpeg/libjpeg_turbo_valgrind) a look at freed memory fails this.
   std::thread([] {
     const std::string large =
         encode_jpeg(photo(900, 700), jpeg_kind{.progressive = true, .across = {1, 1, 1}, .down = {1, 1, 1}});
@@ -123,8 +123,8 @@ TEST_CASE("pictures inside of pictures: what takes the rows may decode in its tu
   const std::string outer = encode_jpeg(photo(100, 80), jpeg_kind{});
   const auto data = std::as_bytes(std::span(outer));
   wick::picture_info info;
-  REQUIRE(wick::turbojpeg_codec.probe(data, info));
-  wick::turbojpeg_codec.decode_rows(data, info, {{0, 0, 100, 80}, 1, 3}, sink);
+  REQUIRE(wick::detail::libjpeg_turbo_codec.probe(data, info));
+  wick::detail::libjpeg_turbo_codec.decode_rows(data, info, {{0, 0, 100, 80}, 1, 3}, sink);
   CHECK(sink.rows == 80);
   CHECK(sink.inner == outcome(sink.file, {0, 0, 64, 48}).first);
 }
@@ -133,9 +133,9 @@ TEST_CASE("a lossless JPEG, and one wider than libjpeg takes, are known by their
   std::string lossless = encode_jpeg(photo(16, 16), jpeg_kind{});
   lossless[lossless.find("\xFF\xC0") + 1] = '\xC3';
   CHECK(contains(outcome(lossless, {0, 0, 16, 16}).second, "lossless", "convert it"));
-  wick::codecs().add(wick::turbojpeg_codec);
+  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
   const std::string wide = encode_jpeg(photo(65535, 1));
-  CHECK(wick::codecs().probe(std::as_bytes(std::span(wide))).decoder == &wick::stb_codec);
+  CHECK(wick::codecs().probe(std::as_bytes(std::span(wide))).decoder == &wick::detail::stb_codec);
 }
 
 TEST_CASE("reading the Huffman codes here or leaving them to libjpeg makes no difference, damaged or not") {
@@ -188,7 +188,7 @@ TEST_CASE("reading the Huffman codes here or leaving them to libjpeg makes no di
     const double scale = std::array{1.0, 1.0, 0.5, 0.25, 0.125}[below(5)];
     const int wanted = std::array{1, 3, 4}[below(3)];
     const auto here = outcome(file, part, scale, wanted),
-               there = outcome(file, part, scale, wanted, wick::turbojpeg_api_codec);
+               there = outcome(file, part, scale, wanted, wick::detail::libjpeg_turbo_api_codec);
     REQUIRE(here.second == there.second);
     REQUIRE(here.first == there.first);
     failed += here.second.empty() ? 0 : 1;
@@ -205,7 +205,7 @@ TEST_CASE("a JPEG that ends without a marker ends at the same byte for both read
     for (const std::string& more : {std::string(), std::string("\xFF"), std::string("\xFF\xFF"), std::string(3, '\0')}) {
       const std::string cut = file.substr(0, size) + more;
       for (const wick::rect& part : {all, top}) {
-        const auto here = outcome(cut, part), there = outcome(cut, part, 1, 3, wick::turbojpeg_api_codec);
+        const auto here = outcome(cut, part), there = outcome(cut, part, 1, 3, wick::detail::libjpeg_turbo_api_codec);
         CHECK(here.second == there.second);
         CHECK(here.first == there.first);
         if (here.second.empty()) ++read;
