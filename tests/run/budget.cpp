@@ -351,7 +351,7 @@ TEST_CASE("an account grows in steps and gives all back at once") {
   CHECK(b.peak() == 100);
 }
 
-TEST_CASE("when all bytes are held by those who wait for more, the lowest turn is let through") {
+TEST_CASE("when all bytes are held by those who wait for more, one of them is let through at a time") {
   executor ex(1);
   byte_budget b(100, hours(1));
   std::vector<std::uint64_t> ended;
@@ -361,6 +361,7 @@ TEST_CASE("when all bytes are held by those who wait for more, the lowest turn i
   settle(ex);
   all.reset();
   s.wait();
+  std::sort(ended.begin(), ended.end());
   CHECK(ended == std::vector<std::uint64_t>{0, 1, 2, 3});
   CHECK(b.used() == 0);
   CHECK(b.peak() == 150);
@@ -412,6 +413,46 @@ TEST_CASE("who holds bytes and waits for something else than bytes does not stop
       both.wait();
     }
     CHECK(s.ended == 2);
+    CHECK(s.budget.used() == 0);
+    CHECK(s.budget.peak() == 150);
+  }
+}
+
+TEST_CASE("who holds bytes and a lock is let through before those who hold none") {
+  // 8 has bytes and the lock and wants more, 9 has bytes and waits for the lock; the others come first and
+  // have nothing.
+  struct scene {
+    byte_budget budget{100, hours(1)};
+    wick::async_mutex lock, start;
+    std::vector<std::uint64_t> served;
+    static task<void> in_two_steps(executor* on, scene* s, std::uint64_t position) {
+      wick::byte_account mine;
+      co_await s->budget.acquire(mine, *on, 50, position);
+      auto key = co_await s->lock.lock({*on, {}});
+      auto go = co_await s->start.lock({*on, {}});
+      co_await s->budget.acquire(mine, *on, 50, position);
+      s->served.push_back(position);
+    }
+    static task<void> in_one(executor* on, scene* s, std::uint64_t position) {
+      const byte_charge c = co_await s->budget.acquire(*on, 50, position);
+      s->served.push_back(position);
+    }
+  };
+  executor ex(1);
+  for (int round = 0; round < 3; ++round) {
+    scene s;
+    {
+      auto start = s.start.try_lock();
+      scope all(ex);
+      for (const std::uint64_t position : {8u, 9u}) all.spawn(scene::in_two_steps(&ex, &s, position));
+      settle(ex);
+      for (const std::uint64_t position : {0u, 1u, 2u}) all.spawn(scene::in_one(&ex, &s, position));
+      settle(ex);
+      start.unlock();
+      all.wait();
+    }
+    REQUIRE(s.served.size() == 5);
+    CHECK(s.served[0] == 8);
     CHECK(s.budget.used() == 0);
     CHECK(s.budget.peak() == 150);
   }

@@ -88,9 +88,10 @@ class byte_account {
 ///
 /// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
 /// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, the
-/// lowest turn is let through. And when somebody waits and nothing is given back for `patience` (twice as
-/// long each time), the lowest turn is let through, too: whoever holds the bytes may be waiting for it, for a
-/// lock of the user's perhaps.
+/// lowest turn is let through. Of the accounts that wait and hold bytes, one at a time is let through beyond
+/// the limit in any case: it may have a lock of the user's for which the others wait, with all the other
+/// bytes. And when somebody waits and nothing is given back for `patience` (twice as long each time), the
+/// lowest turn is let through, too: the lock may be in the hands of who holds no bytes.
 ///
 /// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
 /// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
@@ -217,6 +218,9 @@ class byte_budget {
   /// Serves the lowest turn, and puts it at the end of a list of jobs to be posted.
   void serve(job**& end) noexcept {
     std::pop_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    serve_last(end);
+  }
+  void serve_last(job**& end) noexcept {
     waiter* const w = waiting_.back();
     waiting_.pop_back();
     take(w->bytes_);
@@ -231,6 +235,25 @@ class byte_budget {
   }
   void serve_all_that_fit(job**& end) noexcept {
     while (!waiting_.empty() && fits(waiting_.front()->bytes_)) serve(end);
+    while (idle_ != 0 && serve_beyond(end)) {
+    }
+  }
+  /// Lets the account through that may go beyond the limit: that which has done so already, or the lowest
+  /// turn of those that hold bytes. False when it does not wait.
+  bool serve_beyond(job**& end) noexcept {
+    const auto may = [&](const waiter* w) {
+      return w->into_ != nullptr && (beyond_ != nullptr ? w->into_ == beyond_ : w->into_->bytes_ != 0);
+    };
+    auto found = waiting_.end();
+    for (auto w = waiting_.begin(); w != waiting_.end(); ++w) {
+      if (may(*w) && (found == waiting_.end() || waiter::later(*found, *w))) found = w;
+    }
+    if (found == waiting_.end()) return false;
+    beyond_ = (*found)->into_;
+    std::iter_swap(found, waiting_.end() - 1);
+    serve_last(end);
+    std::make_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    return true;
   }
   void watch(executor& on) noexcept {
     watch_.of = this;
@@ -286,6 +309,7 @@ class byte_budget {
     {
       std::lock_guard lock(mutex_);
       if (from != nullptr) bytes = std::exchange(from->bytes_, 0);
+      if (from == beyond_) beyond_ = nullptr;
       used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
       given_back_ = true;
       serve_all_that_fit(end);
@@ -330,6 +354,7 @@ class byte_budget {
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> peak_{0};
   std::size_t idle_ = 0;          // of those used, held by accounts that wait
+  byte_account* beyond_ = nullptr;  // was let through beyond the limit while others held bytes
   std::vector<waiter*> waiting_;  // a heap, lowest turn on top
 
   clock::duration patience_;
