@@ -37,6 +37,7 @@
 #include <wick/flow/order.hpp>
 #include <wick/flow/pipeline.hpp>
 #include <wick/flow/state_file.hpp>
+#include <wick/read/detail/known_places.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
@@ -355,9 +356,11 @@ void shards(world& w) {
   const wick_test::temp_dir dir;
   shard_set set;
   std::uint64_t count = 0;
-  for (std::uint64_t shard = 0, n = w.random.below(30) + 1; shard < n; ++shard) {
+  const bool big = w.random.one_in(2);  // so that a read takes long enough for others to write meanwhile
+  for (std::uint64_t shard = 0, n = w.random.below(big ? 6 : 30) + 1; shard < n; ++shard) {
     auto& members = set.members.emplace_back();
-    for (std::uint64_t m = w.random.below(20) + 1; m > 0; --m) members.emplace_back(count++, w.random.below(9000));
+    for (std::uint64_t m = w.random.below(20) + 1; m > 0; --m)
+      members.emplace_back(count++, w.random.below(big ? 200'000 : 9000));
     set.paths.push_back(dir.write("s" + std::to_string(1000 + shard) + ".tar", set.bytes(shard, 0)));
     if (w.random.one_in(2)) evict(set.paths.back());
   }
@@ -383,11 +386,15 @@ void shards(world& w) {
     std::this_thread::sleep_for(20ms);  // two changes of a file in one tick of the kernel's clock can't be told apart
     std::optional<repeatedly> changes;
     if (changing) {
-      changes.emplace(w.random.fork(), 20'000, [&](dice& random) {
+      changes.emplace(w.random.fork(), big ? 5000 : 20'000, [&](dice& random) {
         const std::size_t i = random.below(set.paths.size());
-        const std::string other = set.bytes(i, 1 + random.below(100));
         std::error_code ignored;
-        switch (random.below(3)) {
+        if (big) {  // reads of what is in no cache: the slow way
+          for (const fs::path& path : set.paths) evict(path);
+          if (!random.one_in(4)) return;
+        }
+        const std::string other = set.bytes(i, 1 + random.below(100));
+        switch (big ? 1 : random.below(3)) {
           case 0:
             replace(set.paths[i], other);
             break;
@@ -530,6 +537,13 @@ void full_disk(world& w) {
 }  // namespace
 
 std::vector<scenario> file_scenarios() {
+  // What read() knows of folders and devices is kept for ever, and grows by a table now and then. That is no
+  // leak: here are more of them than all scenarios have.
+  dice names(1);
+  for (int i = 0; i < 20'000; ++i) {
+    wick::detail::known_places::all().note_remote(names.next() | 1);
+    wick::detail::known_places::all().note_silent(names.next() | std::uint64_t{1} << 63);
+  }
   return {{"files", "files that are replaced and removed while they are read, with little memory and few descriptors", files},
           {"shards", "tar shards that are replaced, overwritten and cut after they were indexed", shards},
           {"full_disk", "states and ledgers on a disk that is full now and then", full_disk}};

@@ -79,8 +79,9 @@ struct error_options {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   /// Failed samples in the whole training; goes on across load_state().
   std::uint64_t count = unlimited;
-  /// Failed samples of an epoch by those whose turn has come in it, 0 … 1. The first 1,000 count as 1,000 (or
-  /// as all of a smaller epoch), so that an early failure is no 100 %.
+  /// Failed samples of an epoch by those whose turn has come in it, 0 … 1; 1 is no limit. The first 1,000
+  /// count as 1,000 (or as all of a smaller epoch), so that an early failure is no 100 %. A sample whose
+  /// substitutes failed as well counts once.
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;

@@ -156,14 +156,18 @@ class error_account {
     if (epoch != epoch_) epoch_failures_ = 0;
     epoch_ = epoch;
     std::uint64_t next = first_slot, longest = 0;
-    const told_failure* last = nullptr;
+    const told_failure *last = nullptr, *previous = nullptr;
     for (const told_failure& f : failures) {
+      const told_failure* const before = std::exchange(previous, &f);
       if (file_) file_->add(f.entry);
       remember(f);
       ledger_.add(f.entry);
       if (f.known || f.entry.action == error_action::retry) continue;
       ++counted_;
-      ++epoch_failures_;
+      // The rate is that of positions: substitutes that fail, too, are of one that has failed already.
+      const bool again =
+          before != nullptr && before->slot == f.slot && before->entry.position == f.entry.position;
+      if (!again) ++epoch_failures_;
       last = &f;
       if (!f.planned || f.slot < next) continue;
       consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
@@ -224,7 +228,7 @@ class error_account {
       beyond(number(longest) + " samples failed one after another", number(limits_.consecutive));
     }
     const std::uint64_t of = std::max(passed, std::min<std::uint64_t>(1000, of_epoch));
-    if (static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
+    if (limits_.rate < 1 && static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
       beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
                  number(epoch_) + " failed",
              "a rate of " + std::to_string(limits_.rate));
