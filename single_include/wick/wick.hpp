@@ -3260,9 +3260,10 @@ class byte_account {
 ///
 /// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
 /// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, the
-/// lowest turn is let through. And when somebody waits and nothing is given back for `patience` (twice as
-/// long each time), the lowest turn is let through, too: whoever holds the bytes may be waiting for it, for a
-/// lock of the user's perhaps.
+/// lowest turn is let through. Of the accounts that wait and hold bytes, one at a time is let through beyond
+/// the limit in any case: it may have a lock of the user's for which the others wait, with all the other
+/// bytes. And when somebody waits and nothing is given back for `patience` (twice as long each time), the
+/// lowest turn is let through, too: the lock may be in the hands of who holds no bytes.
 ///
 /// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
 /// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
@@ -3389,6 +3390,9 @@ class byte_budget {
   /// Serves the lowest turn, and puts it at the end of a list of jobs to be posted.
   void serve(job**& end) noexcept {
     std::pop_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    serve_last(end);
+  }
+  void serve_last(job**& end) noexcept {
     waiter* const w = waiting_.back();
     waiting_.pop_back();
     take(w->bytes_);
@@ -3403,6 +3407,25 @@ class byte_budget {
   }
   void serve_all_that_fit(job**& end) noexcept {
     while (!waiting_.empty() && fits(waiting_.front()->bytes_)) serve(end);
+    while (idle_ != 0 && serve_beyond(end)) {
+    }
+  }
+  /// Lets the account through that may go beyond the limit: that which has done so already, or the lowest
+  /// turn of those that hold bytes. False when it does not wait.
+  bool serve_beyond(job**& end) noexcept {
+    const auto may = [&](const waiter* w) {
+      return w->into_ != nullptr && (beyond_ != nullptr ? w->into_ == beyond_ : w->into_->bytes_ != 0);
+    };
+    auto found = waiting_.end();
+    for (auto w = waiting_.begin(); w != waiting_.end(); ++w) {
+      if (may(*w) && (found == waiting_.end() || waiter::later(*found, *w))) found = w;
+    }
+    if (found == waiting_.end()) return false;
+    beyond_ = (*found)->into_;
+    std::iter_swap(found, waiting_.end() - 1);
+    serve_last(end);
+    std::make_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    return true;
   }
   void watch(executor& on) noexcept {
     watch_.of = this;
@@ -3458,6 +3481,7 @@ class byte_budget {
     {
       std::lock_guard lock(mutex_);
       if (from != nullptr) bytes = std::exchange(from->bytes_, 0);
+      if (from == beyond_) beyond_ = nullptr;
       used_.store(used_.load(std::memory_order_relaxed) - bytes, std::memory_order_relaxed);
       given_back_ = true;
       serve_all_that_fit(end);
@@ -3502,6 +3526,7 @@ class byte_budget {
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> peak_{0};
   std::size_t idle_ = 0;          // of those used, held by accounts that wait
+  byte_account* beyond_ = nullptr;  // was let through beyond the limit while others held bytes
   std::vector<waiter*> waiting_;  // a heap, lowest turn on top
 
   clock::duration patience_;
@@ -5403,8 +5428,9 @@ struct error_options {
   static constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
   /// Failed samples in the whole training; goes on across load_state().
   std::uint64_t count = unlimited;
-  /// Failed samples of an epoch by those whose turn has come in it, 0 … 1. The first 1,000 count as 1,000 (or
-  /// as all of a smaller epoch), so that an early failure is no 100 %.
+  /// Failed samples of an epoch by those whose turn has come in it, 0 … 1; 1 is no limit. The first 1,000
+  /// count as 1,000 (or as all of a smaller epoch), so that an early failure is no 100 %. A sample whose
+  /// substitutes failed as well counts once.
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
@@ -6959,7 +6985,7 @@ namespace wick {
 
 struct stage_report {
   std::string name;
-  std::uint64_t count = 0;  ///< samples, for stages behind batch() batches
+  std::uint64_t count = 0;  ///< samples, each as often as it was tried; for stages behind batch() batches
   double busy = 0;          ///< seconds of work, summed over workers
   double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
 };
@@ -7243,14 +7269,18 @@ class error_account {
     if (epoch != epoch_) epoch_failures_ = 0;
     epoch_ = epoch;
     std::uint64_t next = first_slot, longest = 0;
-    const told_failure* last = nullptr;
+    const told_failure *last = nullptr, *previous = nullptr;
     for (const told_failure& f : failures) {
+      const told_failure* const before = std::exchange(previous, &f);
       if (file_) file_->add(f.entry);
       remember(f);
       ledger_.add(f.entry);
       if (f.known || f.entry.action == error_action::retry) continue;
       ++counted_;
-      ++epoch_failures_;
+      // The rate is that of positions: substitutes that fail, too, are of one that has failed already.
+      const bool again =
+          before != nullptr && before->slot == f.slot && before->entry.position == f.entry.position;
+      if (!again) ++epoch_failures_;
       last = &f;
       if (!f.planned || f.slot < next) continue;
       consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
@@ -7311,7 +7341,7 @@ class error_account {
       beyond(number(longest) + " samples failed one after another", number(limits_.consecutive));
     }
     const std::uint64_t of = std::max(passed, std::min<std::uint64_t>(1000, of_epoch));
-    if (static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
+    if (limits_.rate < 1 && static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
       beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
                  number(epoch_) + " failed",
              "a rate of " + std::to_string(limits_.rate));
@@ -7630,8 +7660,7 @@ class claimed_runs {
   using job_type = typename Runs::job_type;
   using source_type = std::remove_cvref_t<decltype(std::declval<const path_type&>().source())>;
   static constexpr bool batched = types::batched;
-  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row,
-                               phase_row = path_type::phase_row;
+  static constexpr std::size_t order_row = path_type::order_row;
 
  public:
   claimed_runs(Runs& runs, Owner& owner) noexcept : runs_(runs), owner_(owner) {}
@@ -7707,8 +7736,7 @@ class claimed_runs {
         });
       }
       c.give_back();
-      for (std::size_t s = types::order_end; s <= types::batching && s < stages; ++s) clocks[s].ran(count);
-      for (std::size_t s = phase_row; s < path_type::rows; ++s) clocks[s].ran(count);
+      path_type::count(clocks, types::order_end, count);
       clocks[order_row].ran(count);
       const std::uint64_t passed = now_ticks() - begun;
       took(clocks, count, passed);
@@ -8590,6 +8618,12 @@ class stage_path<pipeline<Source, S...>> {
     for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
   }
 
+  /// Samples that went through them, well or not.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  }
+
   /// Through the stages from I on, which don't suspend, into the slot.
   template <std::size_t I, bool Timed, class Item, class Job>
   void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
@@ -8690,8 +8724,7 @@ class stage_path<pipeline<Source, S...>> {
     pass<I, true>(std::move(item), c, j, slot, ticks, last);
     stage_clock* const clocks = books_.mine();
     write_down(clocks, I, 1, ticks);
-    for (std::size_t s = I; s <= types::batching && s < stages; ++s) clocks[s].ran(1);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(1);
+    count(clocks, I, 1);
   }
 
   // ---- batches -----------------------------------------------------------------------------------------------------
@@ -9055,6 +9088,20 @@ class sample_runs<pipeline<Source, S...>> {
     ~end_of_sample() { c->give_back(); }
   };
 
+  /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
+  struct on_the_clocks {
+    path_type& path;
+    std::uint64_t ticks[path_type::rows] = {};
+    const std::uint64_t begun = now_ticks();
+    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
+    ~on_the_clocks() {
+      stage_clock* const mine = path.clocks().mine();
+      path_type::write_down(mine, types::order_end, 1, ticks);
+      path_type::count(mine, types::order_end, 1);
+      path.clocks().ran(mine, 1, now_ticks() - begun);
+    }
+  };
+
   error_rule rule_for(const failure& f) const { return policy.rule_for(stage_of(f)); }
 
   /// Runs a sample once. What went wrong is in `f` afterwards.
@@ -9072,7 +9119,8 @@ class sample_runs<pipeline<Source, S...>> {
         if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
         if (self->is_bad(f->index)) self->refuse(*c);
         const end_of_sample end{c};
-        self->template run<false>(*j, f->slot, *c, nullptr);
+        on_the_clocks clocks(self->path);
+        self->template run<true>(*j, f->slot, *c, clocks.ticks);
       }
     } catch (const quarantined_sample&) {
       cause = std::current_exception();
@@ -9420,6 +9468,7 @@ class finishing {
       while (!filled && !j->lost && end > j->first + j->count) {
         --end;
         const std::uint64_t index = runs.plan.index(j->order, end);
+        runs.path.clocks().mine()[path_type::order_row].ran(1);
         j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
         context c = runs.context_at({runs.seed, j->epoch, end, index});
         failure f;
@@ -9564,6 +9613,7 @@ class finishing {
       }
     }
     context c = batch_context(j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       if (!deliverable(j)) {
         j.columns.drop();
@@ -9584,6 +9634,7 @@ class finishing {
 
   static detached conclude_async(finishing* self, job_type* j) {
     context c = self->batch_context(*j);
+    c.enter(static_cast<std::uint32_t>(types::batching));
     try {
       self->close(*j);
       auto batch = j->columns.finish(j->rows());

@@ -140,18 +140,43 @@ class signal_rain {
   std::optional<repeatedly> rain_;
 };
 
+/// There are `most` descriptors more than are open now.
 class few_descriptors {
  public:
   explicit few_descriptors(rlim_t most) {
     ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::dup(0);
+    ::close(next);
     ::rlimit few = before_;
-    few.rlim_cur = std::min(most, before_.rlim_max);
+    few.rlim_cur = std::min(static_cast<rlim_t>(next) + most, before_.rlim_max);
     ::setrlimit(RLIMIT_NOFILE, &few);
   }
   ~few_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
 
  private:
   ::rlimit before_ = {};
+};
+
+/// Takes all descriptors that are left, now and then, and gives them back.
+class hunger {
+ public:
+  explicit hunger(dice random)
+      : taking_(std::in_place, random, 2000, [this](dice&) {
+          if (!taken_.empty()) return give_back();
+          for (int fd; (fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken_.push_back(fd);
+        }) {}
+  ~hunger() {
+    taking_.reset();
+    give_back();
+  }
+
+ private:
+  void give_back() {
+    for (const int fd : taken_) ::close(fd);
+    taken_.clear();
+  }
+  std::vector<int> taken_;
+  std::optional<repeatedly> taking_;
 };
 
 std::size_t open_descriptors() {
@@ -276,8 +301,10 @@ void files(world& w) {
   const std::uint64_t seed = w.random.next();
   const std::size_t descriptors = open_descriptors();
   {
-    const few_descriptors few(64);
+    const few_descriptors few(w.random.below(40) + 1);
     const signal_rain rain(w.random.fork());
+    std::optional<hunger> hungry;
+    if (w.random.one_in(2)) hungry.emplace(w.random.fork());
     std::optional<repeatedly> changes;
     if (changing) {
       changes.emplace(w.random.fork(), 3000, [&](dice& random) {
@@ -373,16 +400,18 @@ void shards(world& w) {
     auto options = draw_options(w, w.random.next());
     if (policy == 1) options.on_error = wick::on_error(wick::skip);
     if (policy == 2) options.on_error = wick::on_error(wick::retry(1).then(wick::replace));
-    wick::loader l(wick::tar((dir / "s*.tar").string(), {"bin", "txt"}) | wick::shuffle() | wick::read() |
-                       [&w](const wick::record<wick::bytes>& r) {
-                         const auto found = label_of(r[0].text());
-                         w.expect(found.has_value() && found->version == 0 && r[1].text() == std::to_string(found->id),
-                                  "what is given is what was indexed", std::string(r.key), r[0].size(),
-                                  found ? found->version : ~std::uint64_t{0});
-                         return static_cast<std::int64_t>(found ? found->id : 0);
-                       } |
-                       wick::array_batch(7),
-                   options);
+    // The long one last: nothing is read of the shard after it.
+    wick::loader l(
+        wick::tar((dir / "s*.tar").string(), {"txt", "bin"}) | wick::shuffle() | wick::read() |
+            [&w](const wick::record<wick::bytes>& r) {
+              const auto found = label_of(r[1].text());
+              w.expect(found.has_value() && found->version == 0 && r[0].text() == std::to_string(found->id),
+                       "what is given is what was indexed", std::string(r.key), r[1].size(),
+                       found ? found->version : ~std::uint64_t{0});
+              return static_cast<std::int64_t>(found ? found->id : 0);
+            } |
+            wick::array_batch(7),
+        options);
     std::this_thread::sleep_for(20ms);  // two changes of a file in one tick of the kernel's clock can't be told apart
     std::optional<repeatedly> changes;
     if (changing) {
