@@ -577,6 +577,39 @@ TEST_CASE(
   CHECK(survives(200, 1, 200));
 }
 
+TEST_CASE("a rate counts samples, not their substitutes that failed as well, and 1 is no limit") {
+  // Four in five are bad, so most substitutes are, too.
+  const auto told_at = [](double rate) {
+    wick::loader l(numbers{100} | wick::shuffle() |
+                       wick::map("few",
+                                 [](cell c) {
+                                   if (c.target % 5 != 0) throw std::runtime_error("bad");
+                                   return c;
+                                 }) |
+                       wick::array_batch(10),
+                   {.workers = 2, .on_error = on_error(replace, {.rate = rate})});
+    std::vector<std::string> thrown;
+    for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+      l.epoch(epoch);
+      for (;;) {
+        try {
+          if (!l.next()) break;
+        } catch (const wick::too_many_errors& e) {
+          thrown.emplace_back(e.what());
+        } catch (const wick::sample_error&) {  // none of 16 was good
+        }
+      }
+    }
+    CHECK(l.ledger().total() > 3 * 100);
+    return thrown;
+  };
+  CHECK(told_at(1).empty());
+  CHECK(told_at(0.8).empty());
+  const std::vector<std::string> thrown = told_at(0.79);
+  REQUIRE(thrown.size() == 3);
+  CHECK(contains(thrown[0], "80 samples of the first 100 of epoch 0 failed", "a rate of 0.79"));
+}
+
 TEST_CASE(
     "a rate is a share of the positions: substitutes that fail, too, count once with what they stand for") {
   // 120 of 200 are bad, so nearly as many substitutes fail as are taken; 16 are drawn for each.

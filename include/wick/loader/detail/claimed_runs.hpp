@@ -76,6 +76,7 @@ class claimed_runs {
                  computed, one);
     };
     if constexpr (types::samples_suspend) {
+      clocks[order_row].ran(count);  // before the batch can end, so that a report then has them
       for_each([&](std::uint64_t i, std::uint64_t index) {
         const place where = runs_.place_of(j, from + i, index);
         try {
@@ -85,7 +86,6 @@ class claimed_runs {
         }
       });
       took(clocks, count, now_ticks() - begun);
-      clocks[order_row].ran(count);
     } else {
       // Clocks are read between stages for slow samples, and for one in 64 runs of the fast ones, which
       // counts as 64.
