@@ -54,10 +54,10 @@ int main(int argc, char** argv) try {
                          wick::take(static_cast<std::uint64_t>(args["limit"])) | to_pixels |
                          wick::random_horizontal_flip() | wick::batch(static_cast<std::size_t>(args["batch"])) |
                          wick::pin() | wick::transfer(device) | wick::normalize(0.286, 0.353),
-                     {.seed = static_cast<std::uint64_t>(args["seed"]), .on = &workers});
+                     {.seed = static_cast<std::uint64_t>(args["seed"]), .executor = &workers});
   wick::loader test(wick::tar(shards + "/t10k-*.tar") | to_pixels | wick::batch(500) | wick::transfer(device) |
                         wick::normalize(0.286, 0.353),
-                    {.prefetch = 2, .prefetch_next_epoch = false, .on = &workers});
+                    {.prefetch = 2, .prefetch_next_epoch = false, .executor = &workers});
 
   classifier model;
   model.to(device);

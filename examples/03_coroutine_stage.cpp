@@ -80,7 +80,7 @@ class look_up {
   wick::task<wick::sample<features, float>> operator()(std::uint64_t customer, wick::context& context) {
     features found;
     if (!remembered(customer, found)) {
-      auto blocking = context.on()->io().run(*context.on(), [this, customer] { return state_->from.get(customer); });
+      auto blocking = context.run_blocking([this, customer] { return state_->from.get(customer); });
       found = co_await blocking;  // the worker does other samples meanwhile
       remember(customer, found);
     }

@@ -36,10 +36,10 @@ int main(int argc, char** argv) try {
   wick::loader train(wick::idx(folder + "/train-images-idx3-ubyte.gz", folder + "/train-labels-idx1-ubyte.gz") |
                          wick::shuffle() | wick::take(static_cast<std::uint64_t>(args["limit"])) | wick::batch(128) |
                          wick::normalize(0.286, 0.353),
-                     {.seed = 1, .on = &workers});
+                     {.seed = 1, .executor = &workers});
   wick::loader validation(wick::idx(folder + "/t10k-images-idx3-ubyte.gz", folder + "/t10k-labels-idx1-ubyte.gz") |
                               wick::batch(500) | wick::normalize(0.286, 0.353),
-                          {.on = &workers});
+                          {.executor = &workers});
 
   torch::nn::Sequential model(torch::nn::Flatten(), torch::nn::Linear(784, 128), torch::nn::ReLU(),
                               torch::nn::Linear(128, 10));

@@ -66,7 +66,7 @@ class wick_peer final : public peer {
   answer pipeline(std::uint64_t tokens) override {
     const auto pass = [](std::uint64_t x) { return x + 1; };
     wick::loader out(count_up{tokens} | wick::map(pass) | wick::map(pass) | wick::map(pass),
-                     {.prefetch = 4, .on = &on_});
+                     {.prefetch = 4, .executor = &on_});
     std::uint64_t sum = 0;
     for (const std::uint64_t x : out.epoch(0)) sum = chain(sum, x);
     return sum;

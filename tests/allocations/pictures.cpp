@@ -117,7 +117,7 @@ TEST_CASE("a loader takes memory for what it reads, and nothing more that grows 
                          wick::decode() |
                          wick::random_resized_crop(64) | wick::random_horizontal_flip() |
                          wick::array_batch(batch),
-                     {.seed = 1, .on = &workers});
+                     {.seed = 1, .executor = &workers});
   const auto count = [&](int epoch) {
     const long before = taken;
     long seen = 0;

@@ -113,7 +113,7 @@ row parse(const wick::bytes& content, wick::context& c) {
 wick::task<row> read_again(row r, wick::context& c, const std::string* folder) {
   if (c.random().below(3) != 0) co_return r;
   const std::string path = *folder + "/" + std::to_string(r[0]) + ".bin";
-  auto blocking = c.on()->io().run(*c.on(), [path] {
+  auto blocking = c.run_blocking([path] {
     moment();
     const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     char number[32] = {};

@@ -262,7 +262,7 @@ TEST_CASE("the same in a coroutine, which leaves an epoch on a worker") {
   };
   wick::executor ex(2);
   const answering source(100);
-  wick::loader l(source | wick::array_batch(10), {.on = &ex});
+  wick::loader l(source | wick::array_batch(10), {.executor = &ex});
   source.answer({100, 101});
   CHECK(contains(wick::sync_wait(consumer::first_of(&ex, &l, 0)), "100 samples", "has 101 now"));
   source.answer({100});

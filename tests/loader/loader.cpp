@@ -49,7 +49,7 @@ wick::task<cell> hop(cell c, wick::context& context) {
   if (context.random().bernoulli(0.5)) co_await context.on()->schedule();
   c.data[0] = static_cast<std::uint8_t>(context.random().below(256));
   if (context.random().bernoulli(0.2)) {
-    auto blocking = context.on()->io().run(*context.on(), [] { return 1; });
+    auto blocking = context.run_blocking([] { return 1; });
     const int one = co_await blocking;
     c.data[1] = static_cast<std::uint8_t>(c.data[1] + one);
   }
@@ -164,7 +164,7 @@ TEST_CASE("over 5 epochs no thread is started, no source copied, no block of mem
   counted source;
   const auto copies = source.copies;
   wick::executor ex(2);
-  wick::loader l(std::move(source) | wick::shuffle() | hop | wick::array_batch(64), {.seed = 1, .on = &ex});
+  wick::loader l(std::move(source) | wick::shuffle() | hop | wick::array_batch(64), {.seed = 1, .executor = &ex});
   bytes_of(l, 0);
   const std::size_t threads = threads_now();
   const std::uint64_t allocations = l.slab_allocations();
@@ -314,7 +314,7 @@ TEST_CASE("the only worker goes on with other samples while one waits for a bloc
     // Number 0 blocks an I/O thread until number 9 has come by: on the same worker, since there is one.
     static wick::task<cell> wait(std::shared_ptr<meeting> m, cell c, wick::context& context) {
       if (c.target == 0) {
-        auto blocking = context.on()->io().run(*context.on(), [m] {
+        auto blocking = context.run_blocking([m] {
           std::unique_lock lock(m->mutex);
           m->changed.wait(lock, [&] { return m->open; });
         });
@@ -336,8 +336,8 @@ TEST_CASE("the only worker goes on with other samples while one waits for a bloc
 
 TEST_CASE("two loaders on one executor, used at the same time from two threads, each give their own") {
   wick::executor ex(2);
-  wick::loader train(numbers{2000} | wick::shuffle() | hop | wick::array_batch(50), {.seed = 1, .on = &ex});
-  wick::loader val(numbers{700} | jitter | wick::array_batch(70), {.seed = 2, .on = &ex});
+  wick::loader train(numbers{2000} | wick::shuffle() | hop | wick::array_batch(50), {.seed = 1, .executor = &ex});
+  wick::loader val(numbers{700} | jitter | wick::array_batch(70), {.seed = 2, .executor = &ex});
   wick::loader train_alone(numbers{2000} | wick::shuffle() | hop | wick::array_batch(50), {.seed = 1, .workers = 1});
   wick::loader val_alone(numbers{700} | jitter | wick::array_batch(70), {.seed = 2, .workers = 1});
   std::vector<std::uint64_t> got;
@@ -351,8 +351,8 @@ TEST_CASE("two loaders on one executor, used at the same time from two threads, 
 
 TEST_CASE("a coroutine takes batches with next_async, several at once on one worker") {
   wick::executor ex(1);
-  wick::loader a(numbers{300} | hop | wick::array_batch(10), {.on = &ex});
-  wick::loader b(numbers{500} | jitter | wick::array_batch(10), {.on = &ex});
+  wick::loader a(numbers{300} | hop | wick::array_batch(10), {.executor = &ex});
+  wick::loader b(numbers{500} | jitter | wick::array_batch(10), {.executor = &ex});
   struct consumer {
     static wick::task<void> run(decltype(a)* from, std::int64_t* sum) {
       for (;;) {
@@ -382,7 +382,7 @@ TEST_CASE("a coroutine takes batches with next_async, several at once on one wor
 
 TEST_CASE("next() on a worker is refused instead of blocking it") {
   wick::executor ex(1);
-  wick::loader l(numbers{100} | hop | wick::array_batch(10), {.on = &ex});
+  wick::loader l(numbers{100} | hop | wick::array_batch(10), {.executor = &ex});
   struct consumer {
     static wick::task<std::string> run(wick::executor* on, decltype(l)* from) {
       co_await on->schedule();
@@ -405,7 +405,7 @@ TEST_CASE("destroying a loader at any moment is prompt and leaves nothing runnin
       wick::executor ex(static_cast<std::size_t>(1 + round % 4));
       wick::loader l(numbers{100'000} | wick::shuffle() |
                          wick::map("hold", [alive](cell c) { return c; }) | hop | wick::array_batch(128),
-                     {.prefetch = static_cast<std::size_t>(1 + round % 5), .on = &ex});
+                     {.prefetch = static_cast<std::size_t>(1 + round % 5), .executor = &ex});
       if (round % 3 != 0) l.epoch(0);
       for (int taken = 0; taken < round % 7; ++taken) (void)l.next();
     }

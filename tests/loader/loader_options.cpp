@@ -61,7 +61,7 @@ TEST_CASE("workers and io_threads are as many as asked for") {
 TEST_CASE("a loader runs on the executor it is given, and leaves it as it was") {
   wick::executor ex(2);
   for (int round = 0; round < 3; ++round) {
-    wick::loader l(numbers{10} | wick::array_batch(5), {.on = &ex});
+    wick::loader l(numbers{10} | wick::array_batch(5), {.executor = &ex});
     CHECK(&l.on() == &ex);
     CHECK(l.next());
   }

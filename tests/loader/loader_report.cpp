@@ -103,9 +103,9 @@ TEST_CASE(
   const auto begun = clock_type::now();
   wick::executor both(2);
   wick::loader alone(numbers{60'000} | wick::shuffle() | wick::array_batch(64), {.workers = 2});
-  wick::loader a(numbers{60'000} | wick::shuffle() | wick::array_batch(64), {.on = &both});
-  wick::loader b(numbers{4000} | wick::map("spin", spin) | hop | wick::array_batch(16), {.on = &both});
-  wick::loader c(numbers{4000} | wick::map("spin", spin) | wick::array_batch(16), {.on = &both});
+  wick::loader a(numbers{60'000} | wick::shuffle() | wick::array_batch(64), {.executor = &both});
+  wick::loader b(numbers{4000} | wick::map("spin", spin) | hop | wick::array_batch(16), {.executor = &both});
+  wick::loader c(numbers{4000} | wick::map("spin", spin) | wick::array_batch(16), {.executor = &both});
   const auto run = [&](auto& l) {
     for (std::uint64_t epoch = 0; epoch < 8; ++epoch) {
       std::uint64_t n = 0;
@@ -124,8 +124,8 @@ TEST_CASE(
 
 TEST_CASE("the time between two epochs is not counted as taking, nor as the loop's") {
   wick::executor ex(2);
-  wick::loader train(numbers{2000} | wick::array_batch(10), {.on = &ex});
-  wick::loader val(numbers{20'000} | wick::map("spin", spin) | wick::array_batch(100), {.on = &ex});
+  wick::loader train(numbers{2000} | wick::array_batch(10), {.executor = &ex});
+  wick::loader val(numbers{20'000} | wick::map("spin", spin) | wick::array_batch(100), {.executor = &ex});
   double in_train = 0, in_val = 0;
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     auto begun = clock_type::now();
@@ -146,8 +146,8 @@ TEST_CASE("the time between two epochs is not counted as taking, nor as the loop
 
 TEST_CASE("a loader whose executor another one has is told so") {
   wick::executor one(1);
-  wick::loader busy(numbers{200'000} | wick::map("toil", toil) | wick::array_batch(10), {.on = &one});
-  wick::loader idle(numbers{1000} | wick::map("spin", spin) | hop | wick::array_batch(10), {.on = &one});
+  wick::loader busy(numbers{200'000} | wick::map("toil", toil) | wick::array_batch(10), {.executor = &one});
+  wick::loader idle(numbers{1000} | wick::map("spin", spin) | hop | wick::array_batch(10), {.executor = &one});
   std::atomic<bool> begun{false}, leave{false};
   std::thread other([&] {
     for (std::uint64_t epoch = 0; !leave; ++epoch) {
@@ -178,11 +178,11 @@ TEST_CASE("a loader whose executor another one has is told so") {
 
 TEST_CASE("what a loader that is gone has used of an executor stays counted") {
   wick::executor one(1);
-  wick::loader stays(numbers{100} | hop | wick::array_batch(10), {.on = &one});
+  wick::loader stays(numbers{100} | hop | wick::array_batch(10), {.executor = &one});
   stays.epoch(0);
   REQUIRE(stays.next());
   {
-    wick::loader goes(numbers{200} | wick::map("toil", toil) | wick::array_batch(10), {.on = &one});
+    wick::loader goes(numbers{200} | wick::map("toil", toil) | wick::array_batch(10), {.executor = &one});
     CHECK(targets_of(goes, 0).size() == 20);
   }
   const double others = stays.report().others;
@@ -194,7 +194,7 @@ TEST_CASE("time in blocking calls is the I/O threads', and more of them are advi
   // Each call takes a while, so that the only I/O thread is in one nearly always.
   struct stages {
     static wick::task<cell> call(cell c, wick::context& context) {
-      auto calling = context.on()->io().run(*context.on(), [] {
+      auto calling = context.run_blocking([] {
         const auto begun = clock_type::now();
         while (seconds_since(begun) < 0.0005) std::this_thread::yield();
         return 1;

@@ -52,12 +52,12 @@ TEST_CASE(
     "time") {
   for (int round = 0; round < 200; ++round) {
     wick::executor both(2);
-    wick::loader inner(numbers{1000} | wick::array_batch(8), {.on = &both});
+    wick::loader inner(numbers{1000} | wick::array_batch(8), {.executor = &both});
     std::vector<int> items(64);
     wick::loader outer(wick::in_memory(items) |
                            wick::map("nested", [&](int x) { return x + int(inner.next().has_value()); }) |
                            wick::array_batch(1),
-                       {.on = &both});
+                       {.executor = &both});
     for (std::uint64_t batch = 0; batch < outer.batches(); ++batch) {
       const std::string text = message_of([&] { return outer.next(); });
       REQUIRE_MESSAGE(contains(text, "sample", "nested: ", "would block a worker", "co_await next_async()"),
@@ -71,7 +71,7 @@ TEST_CASE(
 TEST_CASE(
     "a thread that helps is a worker while it does: next() in a stage that it runs is refused as well") {
   wick::executor both(1);
-  wick::loader inner(numbers{1000} | wick::array_batch(8), {.on = &both});
+  wick::loader inner(numbers{1000} | wick::array_batch(8), {.executor = &both});
   {
     const wick::executor::helper slot(both);
     REQUIRE(slot);
@@ -87,7 +87,7 @@ TEST_CASE(
     return c;
   };
   wick::loader outer(numbers{1 << 14} | wick::map("nested", nested) | wick::array_batch(128),
-                     {.prefetch_next_epoch = false, .on = &both});
+                     {.prefetch_next_epoch = false, .executor = &both});
   for (std::uint64_t epoch = 0; epoch < 5; ++epoch) CHECK(targets_of(outer, epoch).size() == 128);
   CHECK(refused == 5 * 32);
   CHECK(inner.report().batches == 1);
@@ -95,7 +95,7 @@ TEST_CASE(
 
 TEST_CASE("what a worker is refused has changed nothing: the loader goes on where it stood") {
   wick::executor ex(1);
-  wick::loader l(numbers{100} | wick::shuffle() | wick::array_batch(10), {.on = &ex});
+  wick::loader l(numbers{100} | wick::shuffle() | wick::array_batch(10), {.executor = &ex});
   struct stranger {
     static wick::task<std::string> next(wick::executor* on, decltype(l)* from) {
       co_await on->schedule();
@@ -129,12 +129,12 @@ TEST_CASE("what a worker is refused has changed nothing: the loader goes on wher
 TEST_CASE("an I/O thread of the loader's executor is refused, since the loader's own reads may wait for it") {
   wick::executor both(wick::executor_options{.workers = 1, .io_threads = 1});
   const auto blocking = [](cell c, wick::context& context) -> wick::task<cell> {
-    auto reading = context.on()->io().run(*context.on(), [] { return 1; });
+    auto reading = context.run_blocking([] { return 1; });
     const int one = co_await reading;
     c.data[0] = static_cast<std::uint8_t>(one);
     co_return c;
   };
-  wick::loader inner(numbers{100} | wick::map("blocking", blocking) | wick::array_batch(10), {.on = &both});
+  wick::loader inner(numbers{100} | wick::map("blocking", blocking) | wick::array_batch(10), {.executor = &both});
   struct caller {
     static wick::task<std::string> run(wick::executor* on, decltype(inner)* from) {
       auto calling = on->io().run(*on, [from] { return misuse_of([&] { return from->next(); }); });
@@ -149,7 +149,7 @@ TEST_CASE("an I/O thread of the loader's executor is refused, since the loader's
 
 TEST_CASE("workers of another executor may wait in next(), one after another") {
   wick::executor one(1), other(2);
-  wick::loader inner(numbers{6400} | wick::array_batch(8), {.on = &one});
+  wick::loader inner(numbers{6400} | wick::array_batch(8), {.executor = &one});
   std::mutex turns;  // of the other's workers, and of the loop that helps them
   const auto nested = [&](int x) {
     const std::lock_guard turn(turns);
@@ -157,7 +157,7 @@ TEST_CASE("workers of another executor may wait in next(), one after another") {
   };
   std::vector<int> items(64);
   wick::loader outer(wick::in_memory(items) | wick::map("nested", nested) | wick::array_batch(8),
-                     {.prefetch_next_epoch = false, .on = &other});
+                     {.prefetch_next_epoch = false, .executor = &other});
   std::int64_t sum = 0;
   for (auto& batch : outer.epoch(0)) {
     for (int i = 0; i < 8; ++i) sum += batch.as<std::int32_t>()[i];
@@ -218,12 +218,12 @@ TEST_CASE(
 
 TEST_CASE("workers are refused samples without batch() as well, also those of a group that another thread began") {
   wick::executor both(2);
-  wick::loader inner(numbers{1000} | wick::map("target", [](cell c) { return c.target; }), {.on = &both});
+  wick::loader inner(numbers{1000} | wick::map("target", [](cell c) { return c.target; }), {.executor = &both});
   REQUIRE(inner.next());  // and 15 more are there
   wick::loader outer(wick::in_memory(std::vector<int>(64)) |
                          wick::map("nested", [&](int x) { return x + int(inner.next().has_value()); }) |
                          wick::array_batch(1),
-                     {.on = &both});
+                     {.executor = &both});
   std::uint64_t refused = 0;
   for (std::uint64_t i = 0; i < outer.batches(); ++i) {
     refused += contains(message_of([&] { return outer.next(); }), "would block a worker");
@@ -236,7 +236,7 @@ TEST_CASE("workers are refused samples without batch() as well, also those of a 
 
 TEST_CASE("stages that await one loader at the same time are told that they are several") {
   wick::executor both(2);
-  wick::loader inner(numbers{100'000} | wick::array_batch(8), {.on = &both});
+  wick::loader inner(numbers{100'000} | wick::array_batch(8), {.executor = &both});
   struct stages {
     static wick::task<int> take(int x, decltype(inner)* from) {
       auto taking = from->next_async();
@@ -248,7 +248,7 @@ TEST_CASE("stages that await one loader at the same time are told that they are 
   wick::loader outer(wick::in_memory(items) |
                          wick::map("nested", [&](int x) { return stages::take(x, &inner); }) |
                          wick::array_batch(1),
-                     {.prefetch_next_epoch = false, .on = &both});
+                     {.prefetch_next_epoch = false, .executor = &both});
   std::uint64_t good = 0;
   for (std::uint64_t i = 0; i < outer.batches(); ++i) {
     const std::string text = message_of([&] {
@@ -267,7 +267,7 @@ TEST_CASE("a coroutine goes from epoch to epoch, to any one, on the only worker,
   };
   const auto make = [&](wick::executor& ex) {
     return wick::loader(numbers{200} | wick::shuffle() | wick::map("slow", slow) | wick::array_batch(10),
-                        {.seed = 2, .on = &ex});
+                        {.seed = 2, .executor = &ex});
   };
   wick::executor ex(1), alone(1);
   auto l = make(ex), expected = make(alone);

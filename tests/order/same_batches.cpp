@@ -213,7 +213,7 @@ wick::task<cell> wait_somewhere(cell c, wick::context& ctx) {
   const std::uint64_t where = ctx.random().below(4);
   if (where == 0) co_await ctx.on()->schedule();
   if (where == 1) {
-    auto blocking = ctx.on()->io().run(*ctx.on(), [] { return work(1, 100); });
+    auto blocking = ctx.run_blocking([] { return work(1, 100); });
     const std::uint64_t x = co_await blocking;
     c.data[7] = static_cast<std::uint8_t>(c.data[7] ^ x);
   }

@@ -69,7 +69,7 @@ TEST_CASE("each worker has one state, made where it is used and kept over epochs
     wick::loader l(numbers{1000} | wick::per_worker(w.make(), [&](tool& t, cell c) {
       w.use(t);
       return c;
-    }) | wick::array_batch(20), {.prefetch_next_epoch = false, .on = &ex});
+    }) | wick::array_batch(20), {.prefetch_next_epoch = false, .executor = &ex});
     for (std::uint64_t epoch = 0; epoch < 4; ++epoch) bytes_of(l, epoch);
     CHECK(w.used == 4000);
     CHECK(w.shared == 0);

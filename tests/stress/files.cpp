@@ -500,7 +500,7 @@ void full_disk_in(world& w, const fs::path& at) {
                         return static_cast<std::int64_t>(c.index());
                       }) |
             wick::array_batch(4),
-        {.seed = 5, .on = &ex, .on_error = wick::on_error(wick::skip), .ledger_file = at / "ledger.jsonl"});
+        {.seed = 5, .executor = &ex, .on_error = wick::on_error(wick::skip), .ledger_file = at / "ledger.jsonl"});
   };
   std::uint64_t written = 0, refused = 0, told = 0, lost = 0;
   {

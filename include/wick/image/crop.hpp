@@ -58,7 +58,7 @@ struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
   fill_color fill{};
-  padding_mode mode = padding_mode::constant;
+  wick::padding_mode padding_mode = wick::padding_mode::constant;
 };
 
 class random_crop_stage {
@@ -82,7 +82,7 @@ class random_crop_stage {
       if (down > 0) around.top += down, around.bottom += down;
     }
     if (!around.empty())
-      picture.replace_pixels(pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode));
+      picture.replace_pixels(pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
     rect part{0, 0, width_, height_};
     if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
@@ -118,7 +118,7 @@ struct random_resized_crop_options {
   std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
   std::array<double, 2> ratio{3.0 / 4.0,
                               4.0 / 3.0};  ///< least and greatest width / height, before the resize
-  interpolation filter = interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;
 };
 
 class random_resized_crop_stage {
@@ -142,7 +142,7 @@ class random_resized_crop_stage {
   }
   lazy_image operator()(lazy_image picture, context& ctx) const {
     picture.crop(choose(picture.width(), picture.height(), ctx.random()));
-    picture.resize(width_, height_, options_.filter);
+    picture.resize(width_, height_, options_.interpolation);
     return picture;
   }
 
@@ -171,7 +171,7 @@ class random_resized_crop_stage {
     return {(width - w) / 2, (height - h) / 2, w, h};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.filter);
+    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.interpolation);
   }
 
  private:

@@ -73,7 +73,7 @@ class lazy_image {
         (width != this->width() || height != this->height())) {
       throw error(
           "a resize that blends would make numbers of classes which the mask does not have; give it "
-          ".filter = wick::interpolation::nearest");
+          ".interpolation = wick::interpolation::nearest");
     }
     if (op_count_ != 0 && (width != this->width() || height != this->height())) materialise();
     if (compose_resize(plan_, width, height, filter)) return;

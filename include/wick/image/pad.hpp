@@ -58,7 +58,7 @@ enum class padding_mode : std::uint8_t {
 
 struct pad_options {
   fill_color fill{};
-  padding_mode mode = padding_mode::constant;
+  wick::padding_mode padding_mode = wick::padding_mode::constant;
 };
 
 namespace detail {
@@ -146,11 +146,11 @@ class pad_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
-    picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode));
+    picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
     return picture;
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.mode);
+    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.padding_mode);
   }
 
  private:

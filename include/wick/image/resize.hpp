@@ -21,7 +21,7 @@ namespace wick {
 
 struct resize_options {
   int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
-  interpolation filter = interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;
 };
 
 class resize_stage {
@@ -44,7 +44,7 @@ class resize_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     const auto [width, height] = size_for(picture.width(), picture.height());
-    picture.resize(width, height, options_.filter);
+    picture.resize(width, height, options_.interpolation);
     return picture;
   }
 
@@ -63,7 +63,7 @@ class resize_stage {
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.filter);
+    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.interpolation);
   }
 
  private:

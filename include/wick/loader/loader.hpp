@@ -55,11 +55,12 @@ class loader<pipeline<Source, S...>> {
   /// no batch().
   using value_type = typename feed_type::delivered;
 
-  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, or a
+  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when workers are
+  ///   given beside an executor, or when a
   ///   ledger or quarantine file can't be opened or is of another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
-      : own_(options.on ? nullptr : std::make_unique<executor>(executor_options{options.workers, options.io_threads})),
-        feed_(std::make_unique<feed_type>(std::move(what), options, options.on ? *options.on : *own_)),
+      : own_(own_executor(options)),
+        feed_(std::make_unique<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         account_(options.on_error.options(), options.ledger_file, feed_->runs().bad) {}
 
   class epoch_range;
@@ -248,6 +249,17 @@ class loader<pipeline<Source, S...>> {
   };
 
  private:
+  static std::unique_ptr<executor> own_executor(const loader_options& options) {
+    if (options.executor == nullptr) {
+      return std::make_unique<executor>(executor_options{options.workers, options.io_threads});
+    }
+    if (options.workers != 0 || options.io_threads != 0) {
+      throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
+                  " is given beside .executor, which has threads of its own; leave one of the two out");
+    }
+    return nullptr;
+  }
+
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
     feed_->size().require_same();

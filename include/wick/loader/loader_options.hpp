@@ -16,9 +16,9 @@ class executor;
 struct loader_options {
   /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
   std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `on`.
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
   std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
   std::size_t io_threads = 0;
   /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
   /// 8 while these and the loop's fit into 16 MiB.
@@ -32,7 +32,7 @@ struct loader_options {
   /// the data may change between epochs (see the concept source).
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
-  executor* on = nullptr;
+  wick::executor* executor = nullptr;
   /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
   error_policy on_error = {};
   /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.

@@ -7,11 +7,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <wick/sample/random.hpp>
 #include <wick/run/budget.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/io_pool.hpp>
 #include <wick/run/stop_token.hpp>
+#include <wick/run/task.hpp>
 
 namespace wick {
 
@@ -53,6 +57,14 @@ class context {
   const stop_token& stop() const noexcept { return stop_; }
   /// Where this pipeline runs; null in a context that a test made by hand.
   executor* on() const noexcept { return executor_; }
+
+  /// For a call that blocks (a database, a library's own I/O): `auto row = co_await c.run_blocking(f);` runs f() on an I/O
+  /// thread, while the worker does something else, and gives what it returns or throws. In a context that a test made by
+  /// hand it is called at once.
+  template <class F>
+  task<std::invoke_result_t<F&>> run_blocking(F f) {
+    return run_elsewhere(executor_, std::move(f));
+  }
 
   /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
   /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
@@ -96,6 +108,18 @@ class context {
   }
 
  private:
+  template <class F>
+  static task<std::invoke_result_t<F&>> run_elsewhere(executor* on, F f) {
+    if (on == nullptr) co_return f();
+    auto call = on->io().run(*on, std::move(f));
+    if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+      co_await call;
+    } else {
+      auto result = co_await call;
+      co_return result;
+    }
+  }
+
   place where_;
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
