@@ -122,3 +122,18 @@ TEST_CASE("no more samples are under way at a time than in_flight says") {
     CHECK(c.now == 0);
   }
 }
+
+TEST_CASE("workers of a loader's own beside an executor that is shared are refused, not ignored") {
+  wick::executor ex(1);
+  const auto refusal = [&](wick::loader_options options) {
+    try {
+      wick::loader l(numbers{10} | wick::array_batch(5), options);
+      return std::string();
+    } catch (const wick::error& e) {
+      return std::string(e.what());
+    }
+  };
+  CHECK(refusal({.executor = &ex}).empty());
+  CHECK(refusal({.workers = 2, .executor = &ex}).find(".workers is given beside .executor") != std::string::npos);
+  CHECK(refusal({.io_threads = 2, .executor = &ex}).find(".io_threads is given beside .executor") != std::string::npos);
+}

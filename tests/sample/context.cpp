@@ -134,3 +134,27 @@ TEST_CASE("a context is asked to stop with its loader's source") {
   source.request_stop();
   CHECK(c.stop().stop_requested());
 }
+
+TEST_CASE("a blocking call runs on an I/O thread, and gives what it returns or throws on a worker") {
+  wick::executor ex(1);
+  wick::context c(here, &ex);
+  const auto call = [](wick::context* c, wick::executor* on, bool fails) -> wick::task<int> {
+    auto calling = c->run_blocking([on, fails] {
+      if (fails) throw wick::error("no such row");
+      return on->io().has_this_thread() ? 7 : 0;
+    });
+    const int got = co_await calling;
+    co_return on->this_slot() == 0 ? got : -1;
+  };
+  CHECK(wick::sync_wait(call(&c, &ex, false)) == 7);
+  CHECK_THROWS_AS(wick::sync_wait(call(&c, &ex, true)), wick::error);
+  int called = 0;
+  const auto nothing = [](wick::context* c, int* called) -> wick::task<void> {
+    auto calling = c->run_blocking([called] { ++*called; });
+    co_await calling;
+  };
+  wick::sync_wait(nothing(&c, &called));
+  wick::context by_hand(here);
+  wick::sync_wait(nothing(&by_hand, &called));
+  CHECK(called == 2);
+}
