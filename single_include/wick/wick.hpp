@@ -679,6 +679,149 @@ struct can_batch<T> {
 /// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the user
 /// drops the batch.
 
+// ==== wick/run/detail/brief_lock.hpp
+/// \file
+/// Taking a mutex that is never held for long.
+
+// ==== wick/run/detail/futex.hpp
+/// \file
+/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
+/// std::atomic::wait elsewhere).
+
+#include <chrono>
+#include <climits>
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#else
+#include <thread>
+#endif
+
+namespace wick::detail {
+
+/// Sleeps while `word` holds `expected`; may return for no reason.
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+#ifdef __linux__
+  static_assert(sizeof(word) == 4);
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr,
+            nullptr, 0);
+#else
+  word.wait(expected, std::memory_order_relaxed);
+#endif
+}
+
+/// The same, for no longer than `most`.
+inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                           std::chrono::nanoseconds most) noexcept {
+#ifdef __linux__
+  if (most.count() <= 0) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>((most - seconds).count())};
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr,
+            0);
+#else
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
+  }
+#endif
+}
+
+/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only
+/// its address is used.
+inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
+#ifdef __linux__
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr,
+            0);
+#else
+  count == 1 ? word.notify_one() : word.notify_all();
+#endif
+}
+
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
+
+/// Tells the processor that the thread only looks at a word again and again.
+inline void spin_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very
+/// same code over atomics that try each interleaving and each order of memory that C++ allows; nobody else
+/// gives others.
+struct std_atomics {
+  template <class T>
+  using atomic = std::atomic<T>;
+  using mutex = std::mutex;
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+    futex_wait(word, expected);
+  }
+  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       std::chrono::nanoseconds most) noexcept {
+    futex_wait_for(word, expected, most);
+  }
+  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
+  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
+  static std::chrono::nanoseconds now() noexcept {
+    return std::chrono::steady_clock::now().time_since_epoch();
+  }
+};
+
+/// A word on which one thread waits for one event. What was written before set is visible after wait, and to
+/// who saw is_set. The one who waited may destroy it at once.
+template <class Atomics = std_atomics>
+class basic_wake_flag {
+ public:
+  void set() noexcept {
+    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
+  }
+  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
+  void wait() noexcept {
+    for (;;) {
+      std::uint32_t seen = word_.load(std::memory_order_acquire);
+      if (seen == set_value) return;
+      if (seen == clear_value &&
+          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
+        continue;
+      }
+      Atomics::wait(word_, sleeping_value);
+    }
+  }
+  /// Only while nobody sets or waits.
+  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
+  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
+};
+
+using wake_flag = basic_wake_flag<>;
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Tries for some microseconds before it sleeps. A std::mutex sleeps at once, and being woken takes a hundred
+/// times as long as the few instructions that the other holds it for: two threads that both take one for each
+/// small batch then spend their time waking one another, and go on doing so.
+template <class Mutex>
+[[nodiscard]] std::unique_lock<Mutex> lock_briefly(Mutex& mutex) {
+  constexpr int tries = 100;
+  for (int i = 0; i < tries; ++i) {
+    if (mutex.try_lock()) return std::unique_lock<Mutex>(mutex, std::adopt_lock);
+    spin_pause();
+  }
+  return std::unique_lock<Mutex>(mutex);
+}
+
+}  // namespace wick::detail
+
 #ifdef __linux__
 #include <sched.h>
 #endif
@@ -779,7 +922,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
   /// itself.
   std::uint64_t allocations() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return allocations_;
   }
   /// Bytes of the largest block that each user has asked for, together.
@@ -787,13 +930,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
   /// recycles them.
   std::size_t bytes() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return bytes_;
   }
   /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
   /// they asked for lately, and 16 MiB.
   std::size_t kept_at_most() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return window_bytes_ + cheap;
   }
 
@@ -970,7 +1113,7 @@ inline void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) no
 inline slab::block* slab_pool::make(std::size_t bytes) {
   auto made = std::make_unique<slab::block>(slab::block{{}, bytes, shared_from_this()});
   made->memory = memory_->allocate(bytes);
-  std::lock_guard lock(mutex_);
+  const auto lock = detail::lock_briefly(mutex_);
   ++allocations_;
   bytes_ += bytes;
   return made.release();
@@ -982,7 +1125,7 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   slab::block* found = nullptr;
   slab::block* gone = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     const bool first = note(bytes, user, gone);
     if (!recycles_) {
       if (first) wanted = cheap_blocks(bytes, ahead_, most_);
@@ -1008,7 +1151,7 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
 inline void slab_pool::put(slab::block* b) noexcept {
   slab::block* gone = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     free_.push_back(b);  // there is room for one more than are kept
     free_bytes_ += b->capacity;
     if (recycles_) remove(free_.size() - 1, gone);
@@ -1019,7 +1162,7 @@ inline void slab_pool::put(slab::block* b) noexcept {
 
 /// Where the memory recycles: it is the memory's alone again.
 inline void slab_pool::hand_over(const slab::block* b) noexcept {
-  std::lock_guard lock(mutex_);
+  const auto lock = detail::lock_briefly(mutex_);
   bytes_ -= b->capacity;
 }
 
@@ -1486,124 +1629,11 @@ class random_stream {
 /// A bound on memory in flight: samples take bytes before they are read and give them back when they are
 /// decoded.
 
-#include <chrono>
 #include <compare>
 
 // ==== wick/run/detail/condition.hpp
 /// \file
 /// Waiting for what a mutex guards to change.
-
-// ==== wick/run/detail/futex.hpp
-/// \file
-/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
-/// std::atomic::wait elsewhere).
-
-#include <climits>
-
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-#else
-#include <thread>
-#endif
-
-namespace wick::detail {
-
-/// Sleeps while `word` holds `expected`; may return for no reason.
-inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-#ifdef __linux__
-  static_assert(sizeof(word) == 4);
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr,
-            nullptr, 0);
-#else
-  word.wait(expected, std::memory_order_relaxed);
-#endif
-}
-
-/// The same, for no longer than `most`.
-inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                           std::chrono::nanoseconds most) noexcept {
-#ifdef __linux__
-  if (most.count() <= 0) return;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
-  const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>((most - seconds).count())};
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr,
-            0);
-#else
-  const auto end = std::chrono::steady_clock::now() + most;
-  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
-  }
-#endif
-}
-
-/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only
-/// its address is used.
-inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
-#ifdef __linux__
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr,
-            0);
-#else
-  count == 1 ? word.notify_one() : word.notify_all();
-#endif
-}
-
-inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
-
-/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very
-/// same code over atomics that try each interleaving and each order of memory that C++ allows; nobody else
-/// gives others.
-struct std_atomics {
-  template <class T>
-  using atomic = std::atomic<T>;
-  using mutex = std::mutex;
-  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-    futex_wait(word, expected);
-  }
-  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                       std::chrono::nanoseconds most) noexcept {
-    futex_wait_for(word, expected, most);
-  }
-  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
-  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
-  static std::chrono::nanoseconds now() noexcept {
-    return std::chrono::steady_clock::now().time_since_epoch();
-  }
-};
-
-/// A word on which one thread waits for one event. What was written before set is visible after wait, and to
-/// who saw is_set. The one who waited may destroy it at once.
-template <class Atomics = std_atomics>
-class basic_wake_flag {
- public:
-  void set() noexcept {
-    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
-  }
-  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
-  void wait() noexcept {
-    for (;;) {
-      std::uint32_t seen = word_.load(std::memory_order_acquire);
-      if (seen == set_value) return;
-      if (seen == clear_value &&
-          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
-        continue;
-      }
-      Atomics::wait(word_, sleeping_value);
-    }
-  }
-  /// Only while nobody sets or waits.
-  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
-  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
-};
-
-using wake_flag = basic_wake_flag<>;
-
-}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -10059,7 +10089,7 @@ class feed<pipeline<Source, S...>> {
     }
     current_epoch_ = epoch;
     to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     open_more();
   }
 
@@ -10096,7 +10126,7 @@ class feed<pipeline<Source, S...>> {
   void release(job_type* j) noexcept {
     j->value.reset();
     advance(next_out_);
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     try {
       open_more();
     } catch (...) {  // no memory: who waits for a batch that was not opened tries again
@@ -10181,7 +10211,7 @@ class feed<pipeline<Source, S...>> {
   void before_waiting() {
     stop_helping();
     if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     open_more();
     if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
     size_.require_same();
@@ -10190,7 +10220,7 @@ class feed<pipeline<Source, S...>> {
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
     if (!crew_.has_helped()) return;
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     crew_.helps_no_more();
     start_pump();
   }
@@ -10203,7 +10233,7 @@ class feed<pipeline<Source, S...>> {
   }
   /// True when the pump was put away; false when there is work for it after all.
   bool retire(pump* p) noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     if (!crew_.too_many() && may_claim() && work_left() != 0) return false;
     crew_.put_away(p);
     return true;
@@ -10221,14 +10251,14 @@ class feed<pipeline<Source, S...>> {
     }
     if (next_stop == nullptr || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     runs_.stop = std::move(next_stop);
   }
   /// False when there are none.
   bool cancel() noexcept {
     std::uint64_t opened;
     {
-      std::lock_guard lock(mutex_);
+      const auto lock = lock_briefly(mutex_);
       opened = opened_.load(std::memory_order_relaxed);
     }
     if (done_.taken() == opened) return false;
@@ -10257,7 +10287,7 @@ class feed<pipeline<Source, S...>> {
         }
         until = now + 2 * pace::run_ticks;
         if (crew_.may_start() && more_than_a_run()) {
-          std::lock_guard lock(mutex_);
+          const auto lock = lock_briefly(mutex_);
           start_pump();
         }
       }
@@ -10304,7 +10334,7 @@ class feed<pipeline<Source, S...>> {
   void give_tokens(std::uint64_t n) noexcept {
     if constexpr (types::samples_suspend) {
       if (n == 0 || !tokens_.give(n)) return;
-      std::lock_guard lock(mutex_);
+      const auto lock = lock_briefly(mutex_);
       start_pump();
     }
   }

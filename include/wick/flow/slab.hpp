@@ -14,6 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/brief_lock.hpp>
+
 #ifdef __linux__
 #include <sched.h>
 #endif
@@ -114,7 +116,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
   /// itself.
   std::uint64_t allocations() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return allocations_;
   }
   /// Bytes of the largest block that each user has asked for, together.
@@ -122,13 +124,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
   /// recycles them.
   std::size_t bytes() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return bytes_;
   }
   /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
   /// they asked for lately, and 16 MiB.
   std::size_t kept_at_most() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return window_bytes_ + cheap;
   }
 
@@ -305,7 +307,7 @@ inline void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) no
 inline slab::block* slab_pool::make(std::size_t bytes) {
   auto made = std::make_unique<slab::block>(slab::block{{}, bytes, shared_from_this()});
   made->memory = memory_->allocate(bytes);
-  std::lock_guard lock(mutex_);
+  const auto lock = detail::lock_briefly(mutex_);
   ++allocations_;
   bytes_ += bytes;
   return made.release();
@@ -317,7 +319,7 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   slab::block* found = nullptr;
   slab::block* gone = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     const bool first = note(bytes, user, gone);
     if (!recycles_) {
       if (first) wanted = cheap_blocks(bytes, ahead_, most_);
@@ -343,7 +345,7 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
 inline void slab_pool::put(slab::block* b) noexcept {
   slab::block* gone = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     free_.push_back(b);  // there is room for one more than are kept
     free_bytes_ += b->capacity;
     if (recycles_) remove(free_.size() - 1, gone);
@@ -354,7 +356,7 @@ inline void slab_pool::put(slab::block* b) noexcept {
 
 /// Where the memory recycles: it is the memory's alone again.
 inline void slab_pool::hand_over(const slab::block* b) noexcept {
-  std::lock_guard lock(mutex_);
+  const auto lock = detail::lock_briefly(mutex_);
   bytes_ -= b->capacity;
 }
 
