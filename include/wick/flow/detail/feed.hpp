@@ -147,6 +147,10 @@ class feed<pipeline<Source, S...>> {
     before_waiting();
     return done_.next(on_);
   }
+  /// Before what is in a job that was taken is looked at.
+  static void make(job_type* j) noexcept {
+    if constexpr (finishing<runs_type>::made_by_consumer) finishing<runs_type>::make(*j);
+  }
   /// The batch was moved out of its job: its place in the ring is free.
   void release(job_type* j) noexcept {
     j->value.reset();
