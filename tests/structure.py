@@ -4,11 +4,13 @@
 structure.py ROOT
 
 The arrows run one way (DESIGN: torch, read, image -> flow -> run), there is no circle, only torch/ and wick.hpp see
-LibTorch, the engine's headers stay cheap to include, a header is at most 500 lines, and every public header has a test.
+LibTorch, the engine's headers stay cheap to include, a header is at most 500 lines, every public header has a test, and what git
+tracks is text.
 """
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -21,7 +23,7 @@ ARROWS = {
     "order": {"pipeline", "sample"},
     "pipeline": {"observe", "run", "sample"},
     "resume": {"sample", "system"},
-    "batch": {"pipeline", "resume", "sample"},
+    "batch": {"pipeline", "resume", "sample", "system"},
     "failure": {"observe", "resume", "sample", "system"},
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
     "read": {"run", "sample", "system"},
@@ -128,6 +130,13 @@ def main() -> int:
     port = json.loads((root / "ports" / "wick" / "vcpkg.json").read_text(encoding="utf-8"))
     if port["version-semver"] != version:
         faults.append(f"ports/wick/vcpkg.json: version {port['version-semver']}; include/wick/version.hpp says {version}")
+
+    # What is generated or somebody else's (a wheel, a library, a picture) has no place here. Nothing is said without git.
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=False)
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        file = root / name
+        if file.is_file() and b"\0" in file.read_bytes():
+            faults.append(f"{name}: is tracked, and no text")
 
     for fault in faults:
         print(fault)

@@ -1,6 +1,7 @@
 """Builds a benchmark with a constant as it is, halved and doubled, runs the three in turns, and prints the ratios."""
 
 import argparse
+import concurrent.futures
 import re
 import shutil
 import statistics
@@ -48,7 +49,8 @@ def spelled(value, text):
     return None
 
 
-def build(root, tree, benchmark):
+def build(root, tree, benchmark, to):
+    """Builds the benchmark in a tree, and keeps the program at `to`."""
     log = tree.parent / f"{tree.name}.log"
     with open(log, "w", encoding="utf-8") as out:
         for command in (
@@ -57,7 +59,44 @@ def build(root, tree, benchmark):
         ):
             if subprocess.run(command, cwd=tree, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
                 fail(f"a build failed; log: {log.relative_to(root)}")
-    return tree / "build" / "bench" / f"bench_{benchmark}"
+    to.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(tree / "build" / "bench" / f"bench_{benchmark}", to)
+    return to
+
+
+def write_tree(root, tree, files, changed=None, content=""):
+    for f in files:
+        if not (root / f).is_file() or f.startswith("tests/"):
+            continue
+        to = tree / f
+        to.parent.mkdir(parents=True, exist_ok=True)
+        wanted = content.encode() if f == changed else (root / f).read_bytes()
+        if not to.is_file() or to.read_bytes() != wanted:
+            to.write_bytes(wanted)
+
+
+def build_all(root, folder, files, chosen):
+    """The programs of each constant: as it is, with half its value, with twice."""
+    global HEADER
+    programs = {}
+    now = {}
+    for n, (name, header, text, value, (benchmark, *_)) in enumerate(chosen):
+        HEADER = (root / "include" / "wick" / header).read_text(encoding="utf-8")
+        form = spelled(value, text)
+        if form is None:
+            fail(f"{header} has no '{text.format(value)}' any more; mend the list in bench/constants/constants.py")
+        if benchmark not in now:
+            write_tree(root, folder / "tree0", files)
+            now[benchmark] = build(root, folder / "tree0", benchmark, folder / "now" / benchmark)
+        trees = []
+        for i, v in ((1, value // 2), (2, value * 2)):
+            write_tree(root, folder / f"tree{i}", files, f"include/wick/{header}", HEADER.replace(text.format(form), text.format(v)))
+            trees.append((folder / f"tree{i}", folder / str(n) / ("half", "twice")[i - 1]))
+        with concurrent.futures.ThreadPoolExecutor(2) as both:
+            others = list(both.map(lambda t: build(root, t[0], benchmark, t[1]), trees))
+        programs[name] = [now[benchmark], *others]
+        print(f"built: {name}", file=sys.stderr, flush=True)
+    return programs
 
 
 def measure(program, arguments, pattern):
@@ -72,40 +111,27 @@ def main():
     parser = argparse.ArgumentParser(prog="bash bench/run.sh constants", description=__doc__)
     parser.add_argument("root", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--rounds", type=int, default=5, help="runs of each value (5)")
+    parser.add_argument("--build-only", action="store_true", help="build the programs and stop")
     parser.add_argument("--only", default="", metavar="TEXT", help="only constants whose names begin with TEXT")
     options = parser.parse_args()
     root = options.root
     folder = root / "build" / "constants"
     files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=root, capture_output=True, text=True, check=True).stdout.split("\n")
-    global HEADER
+    files = [f for f in files if f]
+    chosen = [c for c in CONSTANTS if c[0].startswith(options.only)]
+    if not chosen:
+        fail(f"no constant's name begins with {options.only!r}; there are: " + ", ".join(c[0] for c in CONSTANTS))
+    programs = build_all(root, folder, files, chosen)
+    if options.build_only:
+        return
     results = []
     print(f"{'constant':36} {'value':>9} {'half':>7} {'twice':>7}   speed as a multiple of now", flush=True)
-    for name, header, text, value, (benchmark, arguments, pattern, sign) in CONSTANTS:
-        if not name.startswith(options.only):
-            continue
-        HEADER = (root / "include" / "wick" / header).read_text(encoding="utf-8")
-        form = spelled(value, text)
-        if form is None:
-            fail(f"{header} has no '{text.format(value)}' any more; mend the list in bench/constants/constants.py")
-        programs = []
-        for i, v in enumerate((value, value // 2, value * 2)):
-            tree = folder / f"tree{i}"
-            for f in filter(None, files):
-                if not (root / f).is_file() or f.startswith("tests/"):
-                    continue
-                to = tree / f
-                to.parent.mkdir(parents=True, exist_ok=True)
-                content = (root / f).read_bytes()
-                if f == f"include/wick/{header}":
-                    content = HEADER.replace(text.format(form), text.format(v)).encode()
-                if not to.is_file() or to.read_bytes() != content:
-                    to.write_bytes(content)
-            programs.append(build(root, tree, benchmark))
+    for name, _, _, value, (benchmark, arguments, pattern, sign) in chosen:
         figures = [[], [], []]
         for r in range(options.rounds):
             for i in range(3):
                 at = (i + r) % 3
-                figures[at].append(measure(programs[at], arguments, pattern))
+                figures[at].append(measure(programs[name][at], arguments, pattern))
         ratio = [statistics.median(f / n for f, n in zip(figures[i], figures[0])) ** sign for i in (1, 2)]
         print(f"{name:36} {value:>9} {ratio[0]:7.3f} {ratio[1]:7.3f}   {benchmark} {' '.join(arguments[:4])}", flush=True)
         results.append(min(ratio))

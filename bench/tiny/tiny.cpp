@@ -14,6 +14,7 @@
 #include <ATen/ops/empty.h>
 
 #include "support/options.hpp"
+#include "support/round_trip.hpp"
 #include "support/timing.hpp"
 #include "tiny/gather.hpp"
 #include "tiny/peers.hpp"
@@ -187,10 +188,13 @@ int run(const wick_bench::options& o) {
   }
 
   (void)loader.report();  // from here on
+  double apart = wick_bench::round_trip_ns();
   wick_bench::run_in_turns(all, o.rounds);
+  apart = (apart + wick_bench::round_trip_ns()) / 2;
   if (!good) return 1;
   print_table(all, "M samples/s", 1e6, "cpu ns/sample", 1e9);
   std::printf("%s", loader.report().to_string().c_str());
+  std::printf("a cache line from one processor to the other and back: %.0f ns\n", apart);
   if (!o.only.empty()) return 0;
   const contestant &ours = all[0], &bare = all[1], &bare_window = all[2], &bare_one = all[3],
                    &theirs = all[4], &theirs_alone = all[5];
@@ -207,12 +211,12 @@ int run(const wick_bench::options& o) {
       "cpu_ratio_to_fastest=%.3f fastest_msamples_s=%.3f ratio_to_gather=%.3f "
       "ratio_to_gather_with_window=%.3f cpu_ratio_to_gather=%.3f ratio_to_torch_data=%.1f "
       "cpu_ns_per_sample_wick=%.1f "
-      "cpu_ns_per_sample_gather=%.1f rounds=%d workers=%zu cores=%u\n",
+      "cpu_ns_per_sample_gather=%.1f round_trip_ns=%.0f rounds=%d workers=%zu cores=%u\n",
       ours.units_per_second() / 1e6, bare.units_per_second() / 1e6, bare_one.units_per_second() / 1e6,
       theirs.units_per_second() / 1e6, theirs_alone.units_per_second() / 1e6, ratio(ours, fastest), cpu_ratio(ours, fastest),
       fastest.units_per_second() / 1e6, ratio(ours, bare),
       ratio(ours, bare_window), cpu_ratio(ours, bare), ratio(ours, theirs), ours.cpu_per_unit() * 1e9,
-      bare.cpu_per_unit() * 1e9, o.rounds, o.workers, std::thread::hardware_concurrency());
+      bare.cpu_per_unit() * 1e9, apart, o.rounds, o.workers, std::thread::hardware_concurrency());
   return 0;
 }
 

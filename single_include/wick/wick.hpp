@@ -676,8 +676,151 @@ struct can_batch<T> {
 
 // ==== wick/batch/detail/slab.hpp
 /// \file
-/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the user
-/// drops the batch.
+/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the
+/// user drops the batch.
+
+// ==== wick/system/detail/brief_lock.hpp
+/// \file
+/// Taking a mutex that is never held for long.
+
+// ==== wick/system/detail/futex.hpp
+/// \file
+/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
+/// std::atomic::wait elsewhere).
+
+#include <chrono>
+#include <climits>
+
+#ifdef __linux__
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#else
+#include <thread>
+#endif
+
+namespace wick::detail {
+
+/// Sleeps while `word` holds `expected`; may return for no reason.
+inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+#ifdef __linux__
+  static_assert(sizeof(word) == 4);
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr,
+            nullptr, 0);
+#else
+  word.wait(expected, std::memory_order_relaxed);
+#endif
+}
+
+/// The same, for no longer than `most`.
+inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                           std::chrono::nanoseconds most) noexcept {
+#ifdef __linux__
+  if (most.count() <= 0) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>((most - seconds).count())};
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr,
+            0);
+#else
+  const auto end = std::chrono::steady_clock::now() + most;
+  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
+  }
+#endif
+}
+
+/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only
+/// its address is used.
+inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
+#ifdef __linux__
+  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr,
+            0);
+#else
+  count == 1 ? word.notify_one() : word.notify_all();
+#endif
+}
+
+inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
+
+/// Tells the processor that the thread only looks at a word again and again.
+inline void spin_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very
+/// same code over atomics that try each interleaving and each order of memory that C++ allows; nobody else
+/// gives others.
+struct std_atomics {
+  template <class T>
+  using atomic = std::atomic<T>;
+  using mutex = std::mutex;
+  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
+    futex_wait(word, expected);
+  }
+  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       std::chrono::nanoseconds most) noexcept {
+    futex_wait_for(word, expected, most);
+  }
+  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
+  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
+  static std::chrono::nanoseconds now() noexcept {
+    return std::chrono::steady_clock::now().time_since_epoch();
+  }
+};
+
+/// A word on which one thread waits for one event. What was written before set is visible after wait, and to
+/// who saw is_set. The one who waited may destroy it at once.
+template <class Atomics = std_atomics>
+class basic_wake_flag {
+ public:
+  void set() noexcept {
+    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
+  }
+  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
+  void wait() noexcept {
+    for (;;) {
+      std::uint32_t seen = word_.load(std::memory_order_acquire);
+      if (seen == set_value) return;
+      if (seen == clear_value &&
+          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
+        continue;
+      }
+      Atomics::wait(word_, sleeping_value);
+    }
+  }
+  /// Only while nobody sets or waits.
+  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
+  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
+};
+
+using wake_flag = basic_wake_flag<>;
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Tries for some microseconds before it sleeps. A std::mutex sleeps at once, and being woken takes a hundred
+/// times as long as the few instructions that the other holds it for: two threads that both take one for each
+/// small batch then spend their time waking one another, and go on doing so.
+template <class Mutex>
+[[nodiscard]] std::unique_lock<Mutex> lock_briefly(Mutex& mutex) {
+  constexpr int tries = 100;
+  for (int i = 0; i < tries; ++i) {
+    if (mutex.try_lock()) return std::unique_lock<Mutex>(mutex, std::adopt_lock);
+    spin_pause();
+  }
+  return std::unique_lock<Mutex>(mutex);
+}
+
+}  // namespace wick::detail
 
 #ifdef __linux__
 #include <sched.h>
@@ -716,7 +859,8 @@ class host_slab_memory final : public slab_memory {
 
 class slab_pool;
 
-/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its loader.
+/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its
+/// loader.
 class slab {
  public:
   slab() noexcept = default;
@@ -773,13 +917,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
   }
 
-  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many blocks out.
-  /// \throws std::bad_alloc
+  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many
+  /// blocks out. \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
   /// itself.
   std::uint64_t allocations() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return allocations_;
   }
   /// Bytes of the largest block that each user has asked for, together.
@@ -787,13 +931,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
   /// recycles them.
   std::size_t bytes() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return bytes_;
   }
   /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
   /// they asked for lately, and 16 MiB.
   std::size_t kept_at_most() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return window_bytes_ + cheap;
   }
 
@@ -828,6 +972,8 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   inline slab::block* find(std::size_t bytes) noexcept;
   inline slab::block* make(std::size_t bytes);
   inline void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
+  inline void goes_out();
+  [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
   inline void put(slab::block* b) noexcept;
   inline void hand_over(const slab::block* b) noexcept;
   inline void remove(std::size_t i, slab::block*& gone) noexcept;
@@ -844,23 +990,23 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   std::uint64_t allocations_ = 0;
   std::size_t bytes_ = 0, free_bytes_ = 0;
   std::size_t window_bytes_ = 0;
+  // One reference for all blocks that are out: a count for each would go from processor to processor with it.
+  std::size_t out_ = 0;
+  std::shared_ptr<slab_pool> self_;  // while any is out
 };
 
 struct slab::block {
   memory_block memory;
   std::size_t capacity;
-  std::shared_ptr<slab_pool> pool;  // set while the block is out
-  int processor = -1;               // where it was asked for last
-  block* next = nullptr;            // of those that are to be freed
+  slab_pool* pool;        // which stays while the block is out
+  int processor = -1;     // where it was asked for last
+  block* next = nullptr;  // of those that are to be freed
 };
 
 inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }
 inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
 inline void slab::reset() noexcept {
-  if (block* b = std::exchange(block_, nullptr)) {
-    const std::shared_ptr<slab_pool> pool = std::move(b->pool);
-    pool->put(b);
-  }
+  if (block* b = std::exchange(block_, nullptr)) b->pool->put(b);
 }
 inline memory_block slab::detach() noexcept {
   block* const b = std::exchange(block_, nullptr);
@@ -967,10 +1113,22 @@ inline void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) no
   if (least != free_.size()) remove(least, gone);
 }
 
+/// Under the mutex, for a block that the pool gives away.
+inline void slab_pool::goes_out() {
+  if (out_ == 0) self_ = shared_from_this();
+  ++out_;
+}
+/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
+/// last of all: the pool may go with it.
+inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
+  return --out_ == 0 ? std::move(self_) : nullptr;
+}
+
 inline slab::block* slab_pool::make(std::size_t bytes) {
-  auto made = std::make_unique<slab::block>(slab::block{{}, bytes, shared_from_this()});
+  auto made = std::make_unique<slab::block>(slab::block{{}, bytes, this});
   made->memory = memory_->allocate(bytes);
-  std::lock_guard lock(mutex_);
+  const auto lock = detail::lock_briefly(mutex_);
+  goes_out();
   ++allocations_;
   bytes_ += bytes;
   return made.release();
@@ -982,13 +1140,13 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   slab::block* found = nullptr;
   slab::block* gone = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     const bool first = note(bytes, user, gone);
     if (!recycles_) {
       if (first) wanted = cheap_blocks(bytes, ahead_, most_);
       if (wanted == 1) found = find(bytes);
       if (found != nullptr)
-        found->pool = shared_from_this();
+        goes_out();
       else
         give_up_smaller(bytes, gone);
     }
@@ -1006,9 +1164,11 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
 }
 
 inline void slab_pool::put(slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
   slab::block* gone = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
+    last = came_back();
     free_.push_back(b);  // there is room for one more than are kept
     free_bytes_ += b->capacity;
     if (recycles_) remove(free_.size() - 1, gone);
@@ -1019,7 +1179,9 @@ inline void slab_pool::put(slab::block* b) noexcept {
 
 /// Where the memory recycles: it is the memory's alone again.
 inline void slab_pool::hand_over(const slab::block* b) noexcept {
-  std::lock_guard lock(mutex_);
+  std::shared_ptr<slab_pool> last;
+  const auto lock = detail::lock_briefly(mutex_);
+  last = came_back();
   bytes_ -= b->capacity;
 }
 
@@ -1486,124 +1648,11 @@ class random_stream {
 /// A bound on memory in flight: samples take bytes before they are read and give them back when they are
 /// decoded.
 
-#include <chrono>
 #include <compare>
 
 // ==== wick/system/detail/condition.hpp
 /// \file
 /// Waiting for what a mutex guards to change.
-
-// ==== wick/system/detail/futex.hpp
-/// \file
-/// What the engine's lock-free types are built on: atomics, and sleeping on one of them (the futex on Linux,
-/// std::atomic::wait elsewhere).
-
-#include <climits>
-
-#ifdef __linux__
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-#else
-#include <thread>
-#endif
-
-namespace wick::detail {
-
-/// Sleeps while `word` holds `expected`; may return for no reason.
-inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-#ifdef __linux__
-  static_assert(sizeof(word) == 4);
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, nullptr,
-            nullptr, 0);
-#else
-  word.wait(expected, std::memory_order_relaxed);
-#endif
-}
-
-/// The same, for no longer than `most`.
-inline void futex_wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                           std::chrono::nanoseconds most) noexcept {
-#ifdef __linux__
-  if (most.count() <= 0) return;
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
-  const timespec time{static_cast<time_t>(seconds.count()), static_cast<long>((most - seconds).count())};
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT_PRIVATE, expected, &time, nullptr,
-            0);
-#else
-  const auto end = std::chrono::steady_clock::now() + most;
-  while (word.load(std::memory_order_relaxed) == expected && std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(most, std::chrono::microseconds(50)));
-  }
-#endif
-}
-
-/// Wakes up to `count` threads that sleep on `word`. The word may be gone by the time the kernel looks: only
-/// its address is used.
-inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
-#ifdef __linux__
-  ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE_PRIVATE, count, nullptr, nullptr,
-            0);
-#else
-  count == 1 ? word.notify_one() : word.notify_all();
-#endif
-}
-
-inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
-
-/// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very
-/// same code over atomics that try each interleaving and each order of memory that C++ allows; nobody else
-/// gives others.
-struct std_atomics {
-  template <class T>
-  using atomic = std::atomic<T>;
-  using mutex = std::mutex;
-  static void wait(std::atomic<std::uint32_t>& word, std::uint32_t expected) noexcept {
-    futex_wait(word, expected);
-  }
-  static void wait_for(std::atomic<std::uint32_t>& word, std::uint32_t expected,
-                       std::chrono::nanoseconds most) noexcept {
-    futex_wait_for(word, expected, most);
-  }
-  static void wake_one(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, 1); }
-  static void wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake_all(word); }
-  static std::chrono::nanoseconds now() noexcept {
-    return std::chrono::steady_clock::now().time_since_epoch();
-  }
-};
-
-/// A word on which one thread waits for one event. What was written before set is visible after wait, and to
-/// who saw is_set. The one who waited may destroy it at once.
-template <class Atomics = std_atomics>
-class basic_wake_flag {
- public:
-  void set() noexcept {
-    if (word_.exchange(set_value, std::memory_order_acq_rel) == sleeping_value) Atomics::wake_all(word_);
-  }
-  bool is_set() const noexcept { return word_.load(std::memory_order_acquire) == set_value; }
-  void wait() noexcept {
-    for (;;) {
-      std::uint32_t seen = word_.load(std::memory_order_acquire);
-      if (seen == set_value) return;
-      if (seen == clear_value &&
-          !word_.compare_exchange_strong(seen, sleeping_value, std::memory_order_acq_rel)) {
-        continue;
-      }
-      Atomics::wait(word_, sleeping_value);
-    }
-  }
-  /// Only while nobody sets or waits.
-  void clear() noexcept { word_.store(clear_value, std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint32_t clear_value = 0, sleeping_value = 1, set_value = 2;
-  typename Atomics::template atomic<std::uint32_t> word_{clear_value};
-};
-
-using wake_flag = basic_wake_flag<>;
-
-}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -3845,197 +3894,6 @@ class linked_stop_source : public stop_source {
 
 }  // namespace wick
 
-namespace wick {
-
-/// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so
-/// that the same position gives the same bytes on any number of workers and ranks.
-struct place {
-  std::uint64_t seed = 0;
-  std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  ///< in the epoch, counted over all ranks
-  std::uint64_t index = 0;     ///< in the source
-};
-
-/// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a
-/// coroutine stage may keep the reference across its suspensions.
-class context {
- public:
-  /// \param pass  which time through the data; samples of an earlier one come first where memory is short
-  explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr, stop_token stop = {},
-                   std::uint64_t pass = 0) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
-  context(const context&) = delete;
-  context& operator=(const context&) = delete;
-
-  std::uint64_t seed() const noexcept { return where_.seed; }
-  std::uint64_t epoch() const noexcept { return where_.epoch; }
-  std::uint64_t position() const noexcept { return where_.position; }
-  std::uint64_t index() const noexcept { return where_.index; }
-
-  /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
-  random_stream& random() noexcept {
-    if (random_stage_ != stage_) {
-      random_ = random_stream(where_.seed, where_.epoch, where_.position, stage_);
-      random_stage_ = stage_;
-    }
-    return random_;
-  }
-
-  /// Set when the loader is being destroyed or the epoch was left: long work may look at it and give up.
-  const stop_token& stop() const noexcept { return stop_; }
-  /// Where this pipeline runs; null in a context that a test made by hand.
-  executor* on() const noexcept { return executor_; }
-
-  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
-  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
-  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
-  /// coroutines of one sample at a time.
-  class [[nodiscard]] reserve_awaiter {
-   public:
-    bool await_ready() noexcept { return !room_ || room_->await_ready(); }
-    bool await_suspend(std::coroutine_handle<> waiter) { return room_->await_suspend(waiter); }
-    void await_resume() const noexcept {}
-
-   private:
-    friend class context;
-    explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
-      if (of.memory_ != nullptr)
-        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.pass_, of.position()}));
-    }
-    std::optional<byte_budget::account_awaiter> room_;
-  };
-  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
-  /// The same at once or not at all.
-  bool try_reserve(std::size_t bytes) noexcept {
-    return memory_ == nullptr || memory_->try_acquire(reserved_, bytes);
-  }
-  /// The bound, in bytes; none in a context that a test made by hand.
-  std::optional<std::size_t> memory_limit() const noexcept {
-    if (memory_ == nullptr) return std::nullopt;
-    return memory_->limit();
-  }
-  /// For the loader: the sample has ended.
-  void give_back() noexcept { reserved_.give_back(); }
-
-  /// For the loader: the number of the stage that is about to run.
-  void enter(std::uint32_t stage) noexcept { stage_ = stage; }
-  std::uint32_t stage() const noexcept { return stage_; }
-  /// For the loader: on to the next sample.
-  void move_to(place where) noexcept {
-    reserved_.give_back();
-    where_ = where;
-    random_stage_ = ~0u;
-  }
-
- private:
-  place where_;
-  std::uint64_t pass_;  // not the epoch, which may be gone through twice
-  std::uint32_t stage_ = 0;
-  std::uint32_t random_stage_ = ~0u;
-  random_stream random_{0, 0, 0, 0};
-  executor* executor_;
-  byte_budget* memory_;
-  byte_account reserved_;
-  stop_token stop_;
-};
-
-}  // namespace wick
-
-// ==== wick/sample/stage.hpp
-/// \file
-/// What makes a type a stage, and of which kind.
-
-namespace wick {
-
-// A stage type names its kind: `using stage_kind = wick::on_data;`. A user's callable needs none of this.
-struct on_order {};   ///< maps positions to indexes of the source; runs before anything is read
-struct on_sample {};  ///< takes the whole item: `operator()(item)` or `operator()(item, context&)`
-struct on_data {};    ///< takes the item's `data` (or the item itself, when it is no sample<>)
-struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
-struct on_batching {};  ///< makes batches of samples
-struct on_batch {};   ///< takes a whole batch
-
-template <class S>
-concept stage = requires {
-  typename std::remove_cvref_t<S>::stage_kind;
-  { std::remove_cvref_t<S>::name } -> std::convertible_to<std::string_view>;
-};
-
-template <class S, class Kind>
-concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::stage_kind, Kind>;
-
-/// An order stage says how many positions it leaves of n, and gives for one epoch a function from its positions to
-/// those before it. The function is copied into each batch and called by all workers. One that is faster for many
-/// positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them in place. Parameters that
-/// decide what stands where are told by `std::uint64_t fingerprint() const`, so that a resume with others is refused.
-template <class S>
-concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
-  { s.size(n) } -> std::convertible_to<std::uint64_t>;
-  { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
-  requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;
-};
-
-}  // namespace wick
-
-// ==== wick/run/awaitable.hpp
-/// \file
-/// What can be awaited: a task, an awaiter, or anything with an operator co_await.
-
-#include <variant>
-
-namespace wick {
-
-namespace detail {
-
-template <class A>
-concept has_member_co_await = requires(A&& a) {
-  static_cast<A&&>(a).operator co_await();
-};
-template <class A>
-concept has_free_co_await = requires(A&& a) {
-  operator co_await(static_cast<A&&>(a));
-};
-
-/// What `co_await a` calls the three functions of.
-template <class A>
-decltype(auto) awaiter_of(A&& a) {
-  if constexpr (has_member_co_await<A>)
-    return static_cast<A&&>(a).operator co_await();
-  else if constexpr (has_free_co_await<A>)
-    return operator co_await(static_cast<A&&>(a));
-  else
-    return static_cast<A&&>(a);
-}
-
-template <class R>
-concept suspend_result =
-    std::is_void_v<R> || std::same_as<R, bool> || std::convertible_to<R, std::coroutine_handle<>>;
-
-template <class A>
-concept awaiter = requires(std::remove_reference_t<A>& a, std::coroutine_handle<> h) {
-  { a.await_ready() } -> std::convertible_to<bool>;
-  { a.await_suspend(h) } -> suspend_result;
-  a.await_resume();
-};
-
-}  // namespace detail
-
-/// What `co_await` takes in any coroutine of wick: an awaiter whose await_suspend returns nothing, bool or a
-/// handle, or what has a member or free `operator co_await` that gives one.
-template <class A>
-concept awaitable = detail::has_member_co_await<A> || detail::has_free_co_await<A> || detail::awaiter<A>;
-
-/// What `co_await a` gives.
-template <awaitable A>
-using await_result_t = decltype(detail::awaiter_of(std::declval<A>()).await_resume());
-
-/// The same as a value that can be kept: std::monostate for void.
-template <awaitable A>
-using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::monostate,
-                                     std::remove_cvref_t<await_result_t<A>>>;
-
-}  // namespace wick
-
 // ==== wick/run/task.hpp
 /// \file
 /// task<T>: a coroutine that starts when it is awaited and gives back one T or one exception.
@@ -4435,6 +4293,217 @@ template <class T>
 inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
+
+}  // namespace wick
+
+namespace wick {
+
+/// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so
+/// that the same position gives the same bytes on any number of workers and ranks.
+struct place {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;  ///< in the epoch, counted over all ranks
+  std::uint64_t index = 0;     ///< in the source
+};
+
+/// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a
+/// coroutine stage may keep the reference across its suspensions.
+class context {
+ public:
+  /// \param pass  which time through the data; samples of an earlier one come first where memory is short
+  explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr, stop_token stop = {},
+                   std::uint64_t pass = 0) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
+
+  std::uint64_t seed() const noexcept { return where_.seed; }
+  std::uint64_t epoch() const noexcept { return where_.epoch; }
+  std::uint64_t position() const noexcept { return where_.position; }
+  std::uint64_t index() const noexcept { return where_.index; }
+
+  /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
+  random_stream& random() noexcept {
+    if (random_stage_ != stage_) {
+      random_ = random_stream(where_.seed, where_.epoch, where_.position, stage_);
+      random_stage_ = stage_;
+    }
+    return random_;
+  }
+
+  /// Set when the loader is being destroyed or the epoch was left: long work may look at it and give up.
+  const stop_token& stop() const noexcept { return stop_; }
+  /// Where this pipeline runs; null in a context that a test made by hand.
+  executor* on() const noexcept { return executor_; }
+
+  /// For a call that blocks (a database, a library's own I/O): `auto row = co_await c.run_blocking(f);` runs f() on an I/O
+  /// thread, while the worker does something else, and gives what it returns or throws. In a context that a test made by
+  /// hand it is called at once.
+  template <class F>
+  task<std::invoke_result_t<F&>> run_blocking(F f) {
+    return run_elsewhere(executor_, std::move(f));
+  }
+
+  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
+  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
+  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
+  /// coroutines of one sample at a time.
+  class [[nodiscard]] reserve_awaiter {
+   public:
+    bool await_ready() noexcept { return !room_ || room_->await_ready(); }
+    bool await_suspend(std::coroutine_handle<> waiter) { return room_->await_suspend(waiter); }
+    void await_resume() const noexcept {}
+
+   private:
+    friend class context;
+    explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
+      if (of.memory_ != nullptr)
+        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.pass_, of.position()}));
+    }
+    std::optional<byte_budget::account_awaiter> room_;
+  };
+  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
+  /// The same at once or not at all.
+  bool try_reserve(std::size_t bytes) noexcept {
+    return memory_ == nullptr || memory_->try_acquire(reserved_, bytes);
+  }
+  /// The bound, in bytes; none in a context that a test made by hand.
+  std::optional<std::size_t> memory_limit() const noexcept {
+    if (memory_ == nullptr) return std::nullopt;
+    return memory_->limit();
+  }
+  /// For the loader: the sample has ended.
+  void give_back() noexcept { reserved_.give_back(); }
+
+  /// For the loader: the number of the stage that is about to run.
+  void enter(std::uint32_t stage) noexcept { stage_ = stage; }
+  std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: on to the next sample.
+  void move_to(place where) noexcept {
+    reserved_.give_back();
+    where_ = where;
+    random_stage_ = ~0u;
+  }
+
+ private:
+  template <class F>
+  static task<std::invoke_result_t<F&>> run_elsewhere(executor* on, F f) {
+    if (on == nullptr) co_return f();
+    auto call = on->io().run(*on, std::move(f));
+    if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+      co_await call;
+    } else {
+      auto result = co_await call;
+      co_return result;
+    }
+  }
+
+  place where_;
+  std::uint64_t pass_;  // not the epoch, which may be gone through twice
+  std::uint32_t stage_ = 0;
+  std::uint32_t random_stage_ = ~0u;
+  random_stream random_{0, 0, 0, 0};
+  executor* executor_;
+  byte_budget* memory_;
+  byte_account reserved_;
+  stop_token stop_;
+};
+
+}  // namespace wick
+
+// ==== wick/sample/stage.hpp
+/// \file
+/// What makes a type a stage, and of which kind.
+
+namespace wick {
+
+// A stage type names its kind: `using stage_kind = wick::on_data;`. A user's callable needs none of this.
+struct on_order {};   ///< maps positions to indexes of the source; runs before anything is read
+struct on_sample {};  ///< takes the whole item: `operator()(item)` or `operator()(item, context&)`
+struct on_data {};    ///< takes the item's `data` (or the item itself, when it is no sample<>)
+struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
+struct on_batching {};  ///< makes batches of samples
+struct on_batch {};   ///< takes a whole batch
+
+template <class S>
+concept stage = requires {
+  typename std::remove_cvref_t<S>::stage_kind;
+  { std::remove_cvref_t<S>::name } -> std::convertible_to<std::string_view>;
+};
+
+template <class S, class Kind>
+concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::stage_kind, Kind>;
+
+/// An order stage says how many positions it leaves of n, and gives for one epoch a function from its positions to
+/// those before it. The function is copied into each batch and called by all workers. One that is faster for many
+/// positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them in place. Parameters that
+/// decide what stands where are told by `std::uint64_t fingerprint() const`, so that a resume with others is refused.
+template <class S>
+concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
+  { s.size(n) } -> std::convertible_to<std::uint64_t>;
+  { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
+  requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;
+};
+
+}  // namespace wick
+
+// ==== wick/run/awaitable.hpp
+/// \file
+/// What can be awaited: a task, an awaiter, or anything with an operator co_await.
+
+#include <variant>
+
+namespace wick {
+
+namespace detail {
+
+template <class A>
+concept has_member_co_await = requires(A&& a) {
+  static_cast<A&&>(a).operator co_await();
+};
+template <class A>
+concept has_free_co_await = requires(A&& a) {
+  operator co_await(static_cast<A&&>(a));
+};
+
+/// What `co_await a` calls the three functions of.
+template <class A>
+decltype(auto) awaiter_of(A&& a) {
+  if constexpr (has_member_co_await<A>)
+    return static_cast<A&&>(a).operator co_await();
+  else if constexpr (has_free_co_await<A>)
+    return operator co_await(static_cast<A&&>(a));
+  else
+    return static_cast<A&&>(a);
+}
+
+template <class R>
+concept suspend_result =
+    std::is_void_v<R> || std::same_as<R, bool> || std::convertible_to<R, std::coroutine_handle<>>;
+
+template <class A>
+concept awaiter = requires(std::remove_reference_t<A>& a, std::coroutine_handle<> h) {
+  { a.await_ready() } -> std::convertible_to<bool>;
+  { a.await_suspend(h) } -> suspend_result;
+  a.await_resume();
+};
+
+}  // namespace detail
+
+/// What `co_await` takes in any coroutine of wick: an awaiter whose await_suspend returns nothing, bool or a
+/// handle, or what has a member or free `operator co_await` that gives one.
+template <class A>
+concept awaitable = detail::has_member_co_await<A> || detail::has_free_co_await<A> || detail::awaiter<A>;
+
+/// What `co_await a` gives.
+template <awaitable A>
+using await_result_t = decltype(detail::awaiter_of(std::declval<A>()).await_resume());
+
+/// The same as a value that can be kept: std::monostate for void.
+template <awaitable A>
+using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::monostate,
+                                     std::remove_cvref_t<await_result_t<A>>>;
 
 }  // namespace wick
 
@@ -7439,6 +7508,7 @@ struct alignas(64) batch_job {
   std::uint64_t moved = 0;
   bool goes_on = false, ended = false, past_the_end = false;
   bool remade = false;
+  bool whole = false;  // its columns are: what leaves is made of them by the consumer
 
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
@@ -7502,7 +7572,7 @@ struct alignas(64) batch_job {
     gaps.clear();
     fills.clear();
     unlisted.reset();
-    lost = goes_on = ended = past_the_end = remade = false;
+    lost = goes_on = ended = past_the_end = remade = whole = false;
     cancelled.store(false, std::memory_order_relaxed);
     print.store(0, std::memory_order_relaxed);
   }
@@ -8916,9 +8986,9 @@ class executor;
 struct loader_options {
   /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
   std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `on`.
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
   std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `on`.
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
   std::size_t io_threads = 0;
   /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
   /// 8 while these and the loop's fit into 16 MiB.
@@ -8932,7 +9002,7 @@ struct loader_options {
   /// the data may change between epochs (see the concept source).
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
-  executor* on = nullptr;
+  wick::executor* executor = nullptr;
   /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
   error_policy on_error = {};
   /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
@@ -9492,6 +9562,11 @@ class finishing {
   static constexpr bool batched = types::batched;
 
  public:
+  /// Where nothing comes behind batch(), what leaves is made by the consumer, in make(): what a worker makes
+  /// and the consumer drops goes from processor to processor, its memory to another thread's allocator, for
+  /// each batch.
+  static constexpr bool made_by_consumer = batched && types::batching + 1 == types::size;
+
   finishing(Runs& runs, sequencer<job_type>& done, std::shared_ptr<slab_pool> pool, bool with_content)
       : runs_(runs),
         done_(done),
@@ -9524,6 +9599,16 @@ class finishing {
       }
     }
     end(j);
+  }
+
+  /// The consumer, for a batch that it has taken.
+  static void make(job_type& j) noexcept {
+    if (!j.whole) return;
+    try {
+      j.value.emplace(j.columns.finish(j.rows()));
+    } catch (...) {
+      lose(j);
+    }
   }
 
  private:
@@ -9777,6 +9862,9 @@ class finishing {
         j.columns.drop();
       } else if constexpr (types::batches_suspend) {
         // conclude_async does the rest
+      } else if constexpr (made_by_consumer) {
+        close(j);
+        j.whole = true;
       } else if constexpr (batched) {
         close(j);
         j.value.emplace(runs_.path.template pass_batch<types::batching + 1>(j.columns.finish(j.rows()), c));
@@ -10078,7 +10166,7 @@ class feed<pipeline<Source, S...>> {
     }
     current_epoch_ = epoch;
     to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     open_more();
   }
 
@@ -10111,11 +10199,15 @@ class feed<pipeline<Source, S...>> {
     before_waiting();
     return done_.next(on_);
   }
+  /// Before what is in a job that was taken is looked at.
+  static void make(job_type* j) noexcept {
+    if constexpr (finishing<runs_type>::made_by_consumer) finishing<runs_type>::make(*j);
+  }
   /// The batch was moved out of its job: its place in the ring is free.
   void release(job_type* j) noexcept {
     j->value.reset();
     advance(next_out_);
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     try {
       open_more();
     } catch (...) {  // no memory: who waits for a batch that was not opened tries again
@@ -10200,7 +10292,7 @@ class feed<pipeline<Source, S...>> {
   void before_waiting() {
     stop_helping();
     if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     open_more();
     if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
     size_.require_same();
@@ -10209,7 +10301,7 @@ class feed<pipeline<Source, S...>> {
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
     if (!crew_.has_helped()) return;
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     crew_.helps_no_more();
     start_pump();
   }
@@ -10222,7 +10314,7 @@ class feed<pipeline<Source, S...>> {
   }
   /// True when the pump was put away; false when there is work for it after all.
   bool retire(pump* p) noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     if (!crew_.too_many() && may_claim() && work_left() != 0) return false;
     crew_.put_away(p);
     return true;
@@ -10240,14 +10332,14 @@ class feed<pipeline<Source, S...>> {
     }
     if (next_stop == nullptr || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     runs_.stop = std::move(next_stop);
   }
   /// False when there are none.
   bool cancel() noexcept {
     std::uint64_t opened;
     {
-      std::lock_guard lock(mutex_);
+      const auto lock = lock_briefly(mutex_);
       opened = opened_.load(std::memory_order_relaxed);
     }
     if (done_.taken() == opened) return false;
@@ -10276,7 +10368,7 @@ class feed<pipeline<Source, S...>> {
         }
         until = now + 2 * pace::run_ticks;
         if (crew_.may_start() && more_than_a_run()) {
-          std::lock_guard lock(mutex_);
+          const auto lock = lock_briefly(mutex_);
           start_pump();
         }
       }
@@ -10323,7 +10415,7 @@ class feed<pipeline<Source, S...>> {
   void give_tokens(std::uint64_t n) noexcept {
     if constexpr (types::samples_suspend) {
       if (n == 0 || !tokens_.give(n)) return;
-      std::lock_guard lock(mutex_);
+      const auto lock = lock_briefly(mutex_);
       start_pump();
     }
   }
@@ -10652,11 +10744,12 @@ class loader<pipeline<Source, S...>> {
   /// no batch().
   using value_type = typename feed_type::delivered;
 
-  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, or a
+  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when workers are
+  ///   given beside an executor, or when a
   ///   ledger or quarantine file can't be opened or is of another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
-      : own_(options.on ? nullptr : std::make_unique<executor>(executor_options{options.workers, options.io_threads})),
-        feed_(std::make_unique<feed_type>(std::move(what), options, options.on ? *options.on : *own_)),
+      : own_(own_executor(options)),
+        feed_(std::make_unique<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         account_(options.on_error.options(), options.ledger_file, feed_->runs().bad) {}
 
   class epoch_range;
@@ -10845,6 +10938,17 @@ class loader<pipeline<Source, S...>> {
   };
 
  private:
+  static std::unique_ptr<executor> own_executor(const loader_options& options) {
+    if (options.executor == nullptr) {
+      return std::make_unique<executor>(executor_options{options.workers, options.io_threads});
+    }
+    if (options.workers != 0 || options.io_threads != 0) {
+      throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
+                  " is given beside .executor, which has threads of its own; leave one of the two out");
+    }
+    return nullptr;
+  }
+
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
     feed_->size().require_same();
@@ -10993,6 +11097,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     }
     ~place() { release(); }
   } taken{feed_.get(), job};
+  feed_type::make(job);
   describe(*job);
   if constexpr (feed_type::batched) {
     moved_ = job->moved;
@@ -13242,7 +13347,7 @@ class lazy_image {
         (width != this->width() || height != this->height())) {
       throw error(
           "a resize that blends would make numbers of classes which the mask does not have; give it "
-          ".filter = wick::interpolation::nearest");
+          ".interpolation = wick::interpolation::nearest");
     }
     if (op_count_ != 0 && (width != this->width() || height != this->height())) materialise();
     if (compose_resize(plan_, width, height, filter)) return;
@@ -13665,7 +13770,7 @@ enum class padding_mode : std::uint8_t {
 
 struct pad_options {
   fill_color fill{};
-  padding_mode mode = padding_mode::constant;
+  wick::padding_mode padding_mode = wick::padding_mode::constant;
 };
 
 namespace detail {
@@ -13753,11 +13858,11 @@ class pad_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
-    picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode));
+    picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
     return picture;
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.mode);
+    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.padding_mode);
   }
 
  private:
@@ -13813,7 +13918,7 @@ struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
   fill_color fill{};
-  padding_mode mode = padding_mode::constant;
+  wick::padding_mode padding_mode = wick::padding_mode::constant;
 };
 
 class random_crop_stage {
@@ -13837,7 +13942,7 @@ class random_crop_stage {
       if (down > 0) around.top += down, around.bottom += down;
     }
     if (!around.empty())
-      picture.replace_pixels(pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode));
+      picture.replace_pixels(pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
     rect part{0, 0, width_, height_};
     if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
@@ -13873,7 +13978,7 @@ struct random_resized_crop_options {
   std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
   std::array<double, 2> ratio{3.0 / 4.0,
                               4.0 / 3.0};  ///< least and greatest width / height, before the resize
-  interpolation filter = interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;
 };
 
 class random_resized_crop_stage {
@@ -13897,7 +14002,7 @@ class random_resized_crop_stage {
   }
   lazy_image operator()(lazy_image picture, context& ctx) const {
     picture.crop(choose(picture.width(), picture.height(), ctx.random()));
-    picture.resize(width_, height_, options_.filter);
+    picture.resize(width_, height_, options_.interpolation);
     return picture;
   }
 
@@ -13926,7 +14031,7 @@ class random_resized_crop_stage {
     return {(width - w) / 2, (height - h) / 2, w, h};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.filter);
+    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.interpolation);
   }
 
  private:
@@ -15336,7 +15441,7 @@ namespace wick {
 
 struct resize_options {
   int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
-  interpolation filter = interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;
 };
 
 class resize_stage {
@@ -15359,7 +15464,7 @@ class resize_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     const auto [width, height] = size_for(picture.width(), picture.height());
-    picture.resize(width, height, options_.filter);
+    picture.resize(width, height, options_.interpolation);
     return picture;
   }
 
@@ -15378,7 +15483,7 @@ class resize_stage {
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.filter);
+    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.interpolation);
   }
 
  private:

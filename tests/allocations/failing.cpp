@@ -404,6 +404,40 @@ TEST_CASE("a next() that finds no memory to begin another batch begins it later"
   }
 }
 
+TEST_CASE("a batch that finds no memory when it is handed over fails by itself") {
+  // What nothing follows is made of its columns in next(): a vector of strings here.
+  const auto words = [](std::int64_t v) { return std::to_string(v); };
+  bool reached = true, met = false;
+  for (std::uint64_t first = 0; reached; ++first) {
+    CAPTURE(first);
+    wick::loader l(numbers{40} | wick::map("f", words) | wick::array_batch(4), {.workers = 1});
+    for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+      l.epoch(epoch);
+      std::vector<std::int64_t> firsts;
+      firsts.reserve(16);
+      const failing memory(first, epoch == 0 ? 1 : 0, true);
+      for (bool more = true; more;) {
+        try {
+          auto batch = l.next();
+          more = batch.has_value();
+          if (more) firsts.push_back(std::stoll(batch->front()));
+        } catch (const wick::sample_error& e) {
+          met = true;
+          CHECK(e.stage() == "batch");
+          firsts.push_back(-1);
+        } catch (const std::bad_alloc&) {  // beside the batches: none is lost with it
+        }
+      }
+      if (epoch == 0) reached = memory.any();
+      REQUIRE(firsts.size() == 10);
+      for (std::size_t i = 0; i < firsts.size(); ++i) {
+        if (epoch != 0 || firsts[i] != -1) CHECK(firsts[i] == static_cast<std::int64_t>(4 * i));
+      }
+    }
+  }
+  CHECK(met);
+}
+
 TEST_CASE("a batch that finds no memory while its gaps are filled leaves those behind it alone") {
   // What is bad of 40 samples, and what makes its batch fail when it is to fill a gap.
   struct kind {

@@ -611,37 +611,6 @@ TEST_CASE("a rate counts samples, not their substitutes that failed as well, and
 }
 
 TEST_CASE(
-    "a rate is a share of the positions: substitutes that fail, too, count once with what they stand for") {
-  // 120 of 200 are bad, so nearly as many substitutes fail as are taken; 16 are drawn for each.
-  const auto make = [](double rate) {
-    return wick::loader(numbers{200} |
-                            wick::map("few",
-                                      [](cell c) {
-                                        if (c.target < 120) throw std::runtime_error("bad");
-                                        return c;
-                                      }) |
-                            wick::array_batch(10),
-                        {.seed = 3, .workers = 2, .on_error = on_error(replace, {.rate = rate})});
-  };
-  for (const double rate : {1.0, 0.6}) {
-    auto l = make(rate);
-    l.epoch(0);
-    std::size_t n = 0;
-    while (l.next()) ++n;
-    CHECK(n == 20);
-    CHECK(l.ledger().total() > 200);
-  }
-  auto l = make(0.59);
-  l.epoch(0);
-  CHECK(contains(message_of([&] {
-                   while (l.next()) {
-                   }
-                   return 0;
-                 }),
-                 "a rate of 0.59"));
-}
-
-TEST_CASE(
     "a run with the quarantine list gives the same batches as the one that made it, and tries none of the "
     "listed") {
   const temp_dir folder;

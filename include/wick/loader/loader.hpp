@@ -408,6 +408,7 @@ auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<val
     }
     ~place() { release(); }
   } taken{feed_.get(), job};
+  feed_type::make(job);
   describe(*job);
   if constexpr (feed_type::batched) {
     moved_ = job->moved;

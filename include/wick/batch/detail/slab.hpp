@@ -1,6 +1,6 @@
 /// \file
-/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the user
-/// drops the batch.
+/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the
+/// user drops the batch.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,8 @@
 #include <new>
 #include <utility>
 #include <vector>
+
+#include <wick/system/detail/brief_lock.hpp>
 
 #ifdef __linux__
 #include <sched.h>
@@ -51,7 +53,8 @@ class host_slab_memory final : public slab_memory {
 
 class slab_pool;
 
-/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its loader.
+/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its
+/// loader.
 class slab {
  public:
   slab() noexcept = default;
@@ -108,13 +111,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
   }
 
-  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many blocks out.
-  /// \throws std::bad_alloc
+  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many
+  /// blocks out. \throws std::bad_alloc
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
   /// itself.
   std::uint64_t allocations() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return allocations_;
   }
   /// Bytes of the largest block that each user has asked for, together.
@@ -122,13 +125,13 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
   /// recycles them.
   std::size_t bytes() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return bytes_;
   }
   /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
   /// they asked for lately, and 16 MiB.
   std::size_t kept_at_most() const noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     return window_bytes_ + cheap;
   }
 
@@ -163,6 +166,8 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   inline slab::block* find(std::size_t bytes) noexcept;
   inline slab::block* make(std::size_t bytes);
   inline void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
+  inline void goes_out();
+  [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
   inline void put(slab::block* b) noexcept;
   inline void hand_over(const slab::block* b) noexcept;
   inline void remove(std::size_t i, slab::block*& gone) noexcept;
@@ -179,23 +184,23 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   std::uint64_t allocations_ = 0;
   std::size_t bytes_ = 0, free_bytes_ = 0;
   std::size_t window_bytes_ = 0;
+  // One reference for all blocks that are out: a count for each would go from processor to processor with it.
+  std::size_t out_ = 0;
+  std::shared_ptr<slab_pool> self_;  // while any is out
 };
 
 struct slab::block {
   memory_block memory;
   std::size_t capacity;
-  std::shared_ptr<slab_pool> pool;  // set while the block is out
-  int processor = -1;               // where it was asked for last
-  block* next = nullptr;            // of those that are to be freed
+  slab_pool* pool;        // which stays while the block is out
+  int processor = -1;     // where it was asked for last
+  block* next = nullptr;  // of those that are to be freed
 };
 
 inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }
 inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
 inline void slab::reset() noexcept {
-  if (block* b = std::exchange(block_, nullptr)) {
-    const std::shared_ptr<slab_pool> pool = std::move(b->pool);
-    pool->put(b);
-  }
+  if (block* b = std::exchange(block_, nullptr)) b->pool->put(b);
 }
 inline memory_block slab::detach() noexcept {
   block* const b = std::exchange(block_, nullptr);
@@ -302,10 +307,22 @@ inline void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) no
   if (least != free_.size()) remove(least, gone);
 }
 
+/// Under the mutex, for a block that the pool gives away.
+inline void slab_pool::goes_out() {
+  if (out_ == 0) self_ = shared_from_this();
+  ++out_;
+}
+/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
+/// last of all: the pool may go with it.
+inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
+  return --out_ == 0 ? std::move(self_) : nullptr;
+}
+
 inline slab::block* slab_pool::make(std::size_t bytes) {
-  auto made = std::make_unique<slab::block>(slab::block{{}, bytes, shared_from_this()});
+  auto made = std::make_unique<slab::block>(slab::block{{}, bytes, this});
   made->memory = memory_->allocate(bytes);
-  std::lock_guard lock(mutex_);
+  const auto lock = detail::lock_briefly(mutex_);
+  goes_out();
   ++allocations_;
   bytes_ += bytes;
   return made.release();
@@ -317,13 +334,13 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
   slab::block* found = nullptr;
   slab::block* gone = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
     const bool first = note(bytes, user, gone);
     if (!recycles_) {
       if (first) wanted = cheap_blocks(bytes, ahead_, most_);
       if (wanted == 1) found = find(bytes);
       if (found != nullptr)
-        found->pool = shared_from_this();
+        goes_out();
       else
         give_up_smaller(bytes, gone);
     }
@@ -341,9 +358,11 @@ inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
 }
 
 inline void slab_pool::put(slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
   slab::block* gone = nullptr;
   {
-    std::lock_guard lock(mutex_);
+    const auto lock = detail::lock_briefly(mutex_);
+    last = came_back();
     free_.push_back(b);  // there is room for one more than are kept
     free_bytes_ += b->capacity;
     if (recycles_) remove(free_.size() - 1, gone);
@@ -354,7 +373,9 @@ inline void slab_pool::put(slab::block* b) noexcept {
 
 /// Where the memory recycles: it is the memory's alone again.
 inline void slab_pool::hand_over(const slab::block* b) noexcept {
-  std::lock_guard lock(mutex_);
+  std::shared_ptr<slab_pool> last;
+  const auto lock = detail::lock_briefly(mutex_);
+  last = came_back();
   bytes_ -= b->capacity;
 }
 

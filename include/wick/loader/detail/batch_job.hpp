@@ -52,6 +52,7 @@ struct alignas(64) batch_job {
   std::uint64_t moved = 0;
   bool goes_on = false, ended = false, past_the_end = false;
   bool remade = false;
+  bool whole = false;  // its columns are: what leaves is made of them by the consumer
 
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
@@ -115,7 +116,7 @@ struct alignas(64) batch_job {
     gaps.clear();
     fills.clear();
     unlisted.reset();
-    lost = goes_on = ended = past_the_end = remade = false;
+    lost = goes_on = ended = past_the_end = remade = whole = false;
     cancelled.store(false, std::memory_order_relaxed);
     print.store(0, std::memory_order_relaxed);
   }

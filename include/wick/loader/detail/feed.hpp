@@ -29,6 +29,7 @@
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/run/budget.hpp>
+#include <wick/system/detail/brief_lock.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/stop_token.hpp>
@@ -113,7 +114,7 @@ class feed<pipeline<Source, S...>> {
     }
     current_epoch_ = epoch;
     to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     open_more();
   }
 
@@ -146,11 +147,15 @@ class feed<pipeline<Source, S...>> {
     before_waiting();
     return done_.next(on_);
   }
+  /// Before what is in a job that was taken is looked at.
+  static void make(job_type* j) noexcept {
+    if constexpr (finishing<runs_type>::made_by_consumer) finishing<runs_type>::make(*j);
+  }
   /// The batch was moved out of its job: its place in the ring is free.
   void release(job_type* j) noexcept {
     j->value.reset();
     advance(next_out_);
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     try {
       open_more();
     } catch (...) {  // no memory: who waits for a batch that was not opened tries again
@@ -235,7 +240,7 @@ class feed<pipeline<Source, S...>> {
   void before_waiting() {
     stop_helping();
     if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     open_more();
     if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
     size_.require_same();
@@ -244,7 +249,7 @@ class feed<pipeline<Source, S...>> {
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
     if (!crew_.has_helped()) return;
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     crew_.helps_no_more();
     start_pump();
   }
@@ -257,7 +262,7 @@ class feed<pipeline<Source, S...>> {
   }
   /// True when the pump was put away; false when there is work for it after all.
   bool retire(pump* p) noexcept {
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     if (!crew_.too_many() && may_claim() && work_left() != 0) return false;
     crew_.put_away(p);
     return true;
@@ -275,14 +280,14 @@ class feed<pipeline<Source, S...>> {
     }
     if (next_stop == nullptr || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
-    std::lock_guard lock(mutex_);
+    const auto lock = lock_briefly(mutex_);
     runs_.stop = std::move(next_stop);
   }
   /// False when there are none.
   bool cancel() noexcept {
     std::uint64_t opened;
     {
-      std::lock_guard lock(mutex_);
+      const auto lock = lock_briefly(mutex_);
       opened = opened_.load(std::memory_order_relaxed);
     }
     if (done_.taken() == opened) return false;
@@ -311,7 +316,7 @@ class feed<pipeline<Source, S...>> {
         }
         until = now + 2 * pace::run_ticks;
         if (crew_.may_start() && more_than_a_run()) {
-          std::lock_guard lock(mutex_);
+          const auto lock = lock_briefly(mutex_);
           start_pump();
         }
       }
@@ -358,7 +363,7 @@ class feed<pipeline<Source, S...>> {
   void give_tokens(std::uint64_t n) noexcept {
     if constexpr (types::samples_suspend) {
       if (n == 0 || !tokens_.give(n)) return;
-      std::lock_guard lock(mutex_);
+      const auto lock = lock_briefly(mutex_);
       start_pump();
     }
   }

@@ -37,6 +37,11 @@ class finishing {
   static constexpr bool batched = types::batched;
 
  public:
+  /// Where nothing comes behind batch(), what leaves is made by the consumer, in make(): what a worker makes
+  /// and the consumer drops goes from processor to processor, its memory to another thread's allocator, for
+  /// each batch.
+  static constexpr bool made_by_consumer = batched && types::batching + 1 == types::size;
+
   finishing(Runs& runs, sequencer<job_type>& done, std::shared_ptr<slab_pool> pool, bool with_content)
       : runs_(runs),
         done_(done),
@@ -69,6 +74,16 @@ class finishing {
       }
     }
     end(j);
+  }
+
+  /// The consumer, for a batch that it has taken.
+  static void make(job_type& j) noexcept {
+    if (!j.whole) return;
+    try {
+      j.value.emplace(j.columns.finish(j.rows()));
+    } catch (...) {
+      lose(j);
+    }
   }
 
  private:
@@ -322,6 +337,9 @@ class finishing {
         j.columns.drop();
       } else if constexpr (types::batches_suspend) {
         // conclude_async does the rest
+      } else if constexpr (made_by_consumer) {
+        close(j);
+        j.whole = true;
       } else if constexpr (batched) {
         close(j);
         j.value.emplace(runs_.path.template pass_batch<types::batching + 1>(j.columns.finish(j.rows()), c));

@@ -62,6 +62,15 @@ inline void futex_wake(std::atomic<std::uint32_t>& word, int count) noexcept {
 
 inline void futex_wake_all(std::atomic<std::uint32_t>& word) noexcept { futex_wake(word, INT_MAX); }
 
+/// Tells the processor that the thread only looks at a word again and again.
+inline void spin_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 /// The atomics of a program. The lock-free types are templates over them, so that the tests can run the very
 /// same code over atomics that try each interleaving and each order of memory that C++ allows; nobody else
 /// gives others.
