@@ -161,6 +161,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         ;;
       tests)
         wick_has_header doctest/doctest.h || echo doctest-dev
+        wick_has_header nlohmann/json.hpp || echo nlohmann-json3-dev  # example 05
         wick_has_pillow || echo python3-pil
         command -v valgrind >/dev/null 2>&1 || echo valgrind
         ;;

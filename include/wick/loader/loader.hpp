@@ -16,8 +16,10 @@
 #include <vector>
 
 #include <wick/failure/detail/error_account.hpp>
+#include <wick/loader/detail/batch_delivery.hpp>
+#include <wick/loader/detail/delivery.hpp>
 #include <wick/loader/detail/feed.hpp>
-#include <wick/loader/detail/report_book.hpp>
+#include <wick/loader/detail/sample_delivery.hpp>
 #include <wick/loader/detail/single_user.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/sample/error.hpp>
@@ -61,7 +63,7 @@ class loader<pipeline<Source, S...>> {
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(own_executor(options)),
         feed_(std::make_unique<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
-        account_(options.on_error.options(), options.ledger_file, feed_->runs().bad) {}
+        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
 
   class epoch_range;
 
@@ -83,7 +85,7 @@ class loader<pipeline<Source, S...>> {
   std::vector<std::byte> state() const {
     loader_state s;
     s.of = identity();
-    account_.write(s);
+    books_.account.write(s);
     if (resume_) {
       s.moved = resume_->moved;
       s.epoch = resume_->epoch;
@@ -92,14 +94,8 @@ class loader<pipeline<Source, S...>> {
     } else if (epoch_) {
       s.epoch = *epoch_;
       s.batch = feed_->plan().batches() - left_;
-      s.sample = skip_;
-      s.moved = moved_;
-      if (single_ < singles_.size()) {
-        --s.batch;
-        s.sample = single_;
-      } else if (ends(s)) {
-        s.begin_next_epoch();
-      }
+      delivery_.write(s);
+      if (ends(s)) s.begin_next_epoch();
     }
     return s.to_bytes();
   }
@@ -126,7 +122,7 @@ class loader<pipeline<Source, S...>> {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     resume_ = std::make_unique<const loader_state>(std::move(s));
-    account_.read(*resume_);
+    books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was loaded goes on
   /// in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
@@ -140,7 +136,7 @@ class loader<pipeline<Source, S...>> {
   std::optional<value_type> next() {
     if constexpr (!feed_type::batched) {
       if (user_.still_this_thread()) {  // most wait for nothing
-        if (std::optional<value_type> value = take_single()) return value;
+        if (std::optional<value_type> value = next_of_group()) return value;
       }
     }
     require_outside();
@@ -149,9 +145,7 @@ class loader<pipeline<Source, S...>> {
     if (!begun()) return at_end();
     if (!sought_) seek();
     for (;;) {
-      if constexpr (!feed_type::batched) {
-        if (std::optional<value_type> value = take_single()) return value;
-      }
+      if (std::optional<value_type> value = next_of_group()) return value;
       if (left_ == 0) return at_end();
       if (std::optional<value_type> batch = deliver(wait())) return batch;
     }
@@ -167,13 +161,11 @@ class loader<pipeline<Source, S...>> {
       seek();
     }
     for (;;) {
-      if constexpr (!feed_type::batched) {
-        if (std::optional<value_type> value = take_single()) co_return value;
-      }
+      if (std::optional<value_type> value = next_of_group()) co_return value;
       if (left_ == 0) co_return at_end();
       const std::uint64_t begun_at = now_ticks();
       job_type* const job = co_await feed_->next_async();
-      books_.waited(begun_at);
+      books_.report.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
   }
@@ -186,17 +178,17 @@ class loader<pipeline<Source, S...>> {
   const Source& source() const noexcept { return feed_->origin(); }
   executor& on() noexcept { return feed_->on(); }
   /// All failures that were told so far.
-  const wick::ledger& ledger() const noexcept { return account_.ledger(); }
+  const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return prints_.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
+    return books_.prints.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
   }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the loader's
   /// quarantine files name, for a later run's loader_options::quarantine. Failures for want of memory, of shapes and
   /// of batch stages are not in it. \throws wick::error when it can't be written
   void write_quarantine(const std::filesystem::path& path) const {
-    wick::write_quarantine(path, feed_->origin(), std::span<const quarantine::entry>(account_.bad()),
+    wick::write_quarantine(path, feed_->origin(), std::span<const quarantine::entry>(books_.account.bad()),
                            std::span<const std::string>(feed_->path().stage_names()));
   }
   /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
@@ -263,26 +255,23 @@ class loader<pipeline<Source, S...>> {
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
     feed_->size().require_same();
-    prints_.begin(e);  // before anything has changed: it may throw
+    books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
-    skip_ = goes_on ? resume_->sample : 0;
-    moved_ = goes_on ? resume_->moved : 0;
+    delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
-    if (!goes_on) account_.begin(e);
-    singles_.clear();
-    single_ = 0;
+    if (!goes_on) books_.account.begin(e);
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
-    books_.begin(*feed_);
+    books_.report.begin(*feed_);
     if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number)) seek();
     else feed_->leave();  // next() or next_async() waits for the end of what is under way
   }
   /// What it has not done when it throws it does the next time.
   void seek() {
     sought_ = false;
-    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, moved_);
+    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, delivery_.moved());
     sought_ = true;
   }
   /// No batch of its epoch is left: what is behind stands in the gaps before.
@@ -297,7 +286,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::nullopt_t at_end() {
-    books_.end(*feed_);
+    books_.report.end(*feed_);
     return std::nullopt;
   }
 
@@ -316,12 +305,12 @@ class loader<pipeline<Source, S...>> {
         if (executor::helper slot(feed_->on()); slot) {
           while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
           }
-          books_.helped(begun_at);
+          books_.report.helped(begun_at);
         }
       }
       if (job == nullptr) job = feed_->take();
     }
-    books_.waited(begun_at);
+    books_.report.waited(begun_at);
     return job;
   }
 
@@ -338,11 +327,22 @@ class loader<pipeline<Source, S...>> {
             feed_->path().identity()};
   }
 
-  std::optional<value_type> deliver(job_type* job);
-  std::optional<value_type> take_single();
-  void tell_of(std::size_t slot);
-  void describe(const job_type& job);
-  void add_prints(const job_type& job);
+  /// The next sample of a group that was taken.
+  std::optional<value_type> next_of_group() {
+    if constexpr (feed_type::batched) return std::nullopt;
+    else return delivery_.next(*feed_, books_);
+  }
+  /// Nothing when there is more to take first.
+  std::optional<value_type> deliver(job_type* job) {
+    --left_;
+    books_.report.took_batch();
+    if constexpr (feed_type::batched) {
+      return delivery_.take(*feed_, job, books_);
+    } else {
+      delivery_.take(*feed_, job, books_);
+      return delivery_.next(*feed_, books_);
+    }
+  }
 
   std::unique_ptr<executor> own_;
   std::unique_ptr<feed_type> feed_;
@@ -354,18 +354,8 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
-  // Of a pipeline without batch(): the group being handed out, and what is told of those that are missing.
-  std::vector<std::optional<value_type>> singles_;
-  std::vector<std::uint64_t> single_prints_;
-  std::size_t single_ = 0, single_failure_ = 0;
-  std::uint64_t single_batch_ = 0, single_epoch_ = 0;
-  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
-  std::uint64_t moved_ = 0;  // by the batches that were handed over
-
-  detail::error_account account_;
-  detail::print_book prints_;
-  std::vector<detail::told_failure> told_;  // of what was taken last
-  detail::report_book books_;
+  std::conditional_t<feed_type::batched, detail::batch_delivery<feed_type>, detail::sample_delivery<feed_type>> delivery_;
+  detail::delivery_books books_;
 };
 
 template <class Source, class... S>
@@ -387,122 +377,9 @@ loader(chain<S...>, loader_options) -> loader<chain<S...>>;
 template <class... S>
 loader(chain<S...>) -> loader<chain<S...>>;
 
-/// What there is to tell of a batch that was taken.
-template <class Source, class... S>
-void loader<pipeline<Source, S...>>::describe(const job_type& job) {
-  told_.clear();
-  if (job.failures.empty() && !job.unlisted) return;
-  detail::tell_all<feed_type::batched>(job, feed_->path().stage_names(), feed_->origin(), feed_->runs().bad, feed_->plan(), told_);
-  std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
-}
-
-template <class Source, class... S>
-auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
-  --left_;
-  books_.took_batch();
-  struct place {  // in the ring: it must be free afterwards, whatever is thrown here
-    feed_type* of;
-    job_type* job;
-    void release() noexcept {
-      if (job != nullptr) of->release(std::exchange(job, nullptr));
-    }
-    ~place() { release(); }
-  } taken{feed_.get(), job};
-  feed_type::make(job);
-  describe(*job);
-  if constexpr (feed_type::batched) {
-    moved_ = job->moved;
-    const epoch_fingerprint print{job->print.load(std::memory_order_relaxed), job->rows(), 1};
-    const auto leave = [&, epoch = job->epoch, number = job->number, count = job->count] {
-      taken.release();
-      const auto& plan = feed_->plan();
-      account_.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
-    };
-    if (!job->value) {  // it has failed, or is behind the end of an epoch that was compacted
-      leave();
-      for (const detail::told_failure& f : told_) {
-        if (f.entry.action == error_action::fail) throw detail::to_exception(f);
-      }
-      return std::nullopt;
-    }
-    value_type batch = std::move(*job->value);
-    leave();
-    books_.took(print.samples);
-    prints_.add(print);
-    feed_->path().for_each_batch_stage([&](auto& s) {
-      if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
-    });
-    return batch;
-  } else {
-    single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-    single_failure_ = 0;
-    single_batch_ = job->number;
-    single_epoch_ = job->epoch;
-    singles_.clear();
-    add_prints(*job);
-    if (job->value) {
-      singles_.swap(*job->value);
-      job->columns.reuse(std::move(*job->value));
-    }
-    singles_.resize(static_cast<std::size_t>(job->count));
-    if (told_.empty()) account_.add(job->epoch, 0, job->count, 0, 0, told_);
-    taken.release();
-    single_ = std::min(single_, singles_.size());
-    while (single_failure_ < told_.size() && told_[single_failure_].slot < single_) ++single_failure_;
-    return std::nullopt;  // next() takes them one by one
-  }
-}
-
-/// What each sample of a group counts as in the fingerprint.
-template <class Source, class... S>
-void loader<pipeline<Source, S...>>::add_prints(const job_type& job) {
-  single_prints_.resize(static_cast<std::size_t>(job.count));
-  feed_->plan().indexes(job.order, job.first, job.count, single_prints_.data());
-  for (const detail::failure& f : job.failures) {
-    if (f.slot == detail::failure::whole_batch) continue;
-    std::uint64_t& index = single_prints_[static_cast<std::size_t>(f.slot)];
-    if (f.action == error_action::skip) index = detail::left_out;
-    if (f.action == error_action::replace) index = f.substitute;
-  }
-  for (std::size_t i = 0; i < single_prints_.size(); ++i) single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
-}
-
-/// Counts a sample of a group in which some failed. \throws what is told in its place
-template <class Source, class... S>
-void loader<pipeline<Source, S...>>::tell_of(std::size_t slot) {
-  const std::uint64_t before = feed_->plan().passed(single_batch_), all = feed_->plan().passed(batches());
-  if (single_failure_ < told_.size() && told_.front().slot == detail::failure::whole_batch) {
-    single_ = singles_.size();
-    account_.add(single_epoch_, 0, 0, before, all, told_);
-    throw detail::to_exception(told_[single_failure_++]);
-  }
-  std::vector<detail::told_failure> here;
-  for (; single_failure_ < told_.size() && told_[single_failure_].slot == slot; ++single_failure_) {
-    here.push_back(std::move(told_[single_failure_]));
-  }
-  account_.add(single_epoch_, slot, 1, before + slot + 1, all, here);
-  for (const detail::told_failure& f : here) {
-    if (f.entry.action == error_action::fail) throw detail::to_exception(f);
-  }
-}
-
-/// The next of the group that is being handed out; nothing when it has no more.
-template <class Source, class... S>
-auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> {
-  while (single_ < singles_.size()) {
-    const std::size_t slot = single_++;
-    if (!told_.empty()) tell_of(slot);  // else deliver() has counted all of them
-    prints_.add({single_prints_[slot], singles_[slot] ? 1u : 0u, 0});
-    if (!singles_[slot]) continue;
-    books_.took(1);
-    return std::exchange(singles_[slot], std::nullopt);
-  }
-  return std::nullopt;
-}
-
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  return books_.close(*feed_, ledger(), account_.trouble());
+  return books_.report.close(*feed_, ledger(), books_.account.trouble());
 }
 
 }  // namespace wick

@@ -17,6 +17,15 @@
 
 namespace wick::detail {
 
+/// Where a batch is on its way.
+enum class batch_state : unsigned char {
+  making,        ///< its samples run
+  remaking,      ///< they run again: one that failed had said what shape they have
+  lost,          ///< it fails, as soon as all of them have ended
+  past_the_end,  ///< no sample is left for it: batches before it have taken them
+  whole,         ///< its columns are: what leaves is made of them by the consumer
+};
+
 /// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
 /// `Columns` where samples are put, `Value` what leaves.
 template <class Order, class Columns, class Value>
@@ -43,16 +52,14 @@ struct alignas(64) batch_job {
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
   std::vector<std::size_t> gaps;    // slots without a sample
-  bool lost = false;                // it fails
+  batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 
   // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
   // here, whether nothing is left for this batch.
   std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
   std::uint64_t moved = 0;
-  bool goes_on = false, ended = false, past_the_end = false;
-  bool remade = false;
-  bool whole = false;  // its columns are: what leaves is made of them by the consumer
 
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
@@ -88,12 +95,12 @@ struct alignas(64) batch_job {
       if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
       if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
     } catch (...) {
-      lost = true;
+      state = batch_state::lost;
       f.action = error_action::fail;
       if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
       return;
     }
-    if (f.action == error_action::fail) lost = true;
+    if (f.action == error_action::fail) state = batch_state::lost;
     failures.push_back(std::move(f));
   }
   /// There was no memory to do what is to be done about a failure: its batch fails.
@@ -110,13 +117,19 @@ struct alignas(64) batch_job {
     f.position = first;
     note(std::move(f));
   }
+  /// Of the failures of a slot, the next.
+  std::uint32_t next_number(std::uint64_t slot) const noexcept {
+    std::uint32_t n = 0;
+    for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
+    return n;
+  }
   /// Of the batch that was here before.
   void forget() noexcept {
     failures.clear();
     gaps.clear();
     fills.clear();
     unlisted.reset();
-    lost = goes_on = ended = past_the_end = remade = whole = false;
+    state = batch_state::making;
     cancelled.store(false, std::memory_order_relaxed);
     print.store(0, std::memory_order_relaxed);
   }

@@ -15,6 +15,7 @@
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pace.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
+#include <wick/loader/detail/settling.hpp>
 #include <wick/loader/detail/walk_ahead.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/failure/quarantine.hpp>
@@ -162,8 +163,8 @@ class claimed_runs {
     failure f = std::move(*of);
     context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
     try {
-      task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
-      co_await settling;
+      task<bool> settled = settling<Runs>::settle(&self->runs_, j, &c, f);
+      co_await settled;
     } catch (...) {
       j->lose(f);
     }
@@ -194,8 +195,8 @@ class claimed_runs {
     if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
     if (f.cause != nullptr) {
       try {
-        task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
-        co_await settling;
+        task<bool> settled = settling<Runs>::settle(&self->runs_, j, &c, f);
+        co_await settled;
       } catch (...) {
         j->lose(f);
       }

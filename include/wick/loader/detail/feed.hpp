@@ -90,6 +90,7 @@ class feed<pipeline<Source, S...>> {
   const Source& origin() const noexcept { return runs_.path.source(); }
   const source_size<Source>& size() const noexcept { return size_; }
   runs_type& runs() noexcept { return runs_; }
+  const runs_type& runs() const noexcept { return runs_; }
   path_type& path() noexcept { return runs_.path; }
   const path_type& path() const noexcept { return runs_.path; }
   const slab_pool& pool() const noexcept { return *pool_; }

@@ -88,6 +88,12 @@ class sample_runs<pipeline<Source, S...>> {
     throw quarantined_sample();
   }
 
+  /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
+  struct end_of_sample {
+    context* c;
+    ~end_of_sample() { c->give_back(); }
+  };
+
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
   void run(job_type& j, std::uint64_t slot, context& c, std::uint64_t* ticks) {
@@ -118,67 +124,29 @@ class sample_runs<pipeline<Source, S...>> {
     return f;
   }
 
-  /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
-  /// else it is a gap, or its batch is lost. \throws std::bad_alloc
-  static task<bool> settle(sample_runs* self, job_type* j, context* c, failure f) {
-    if (self->only_fails) {
-      j->note(std::move(f));
-      co_return false;
+  /// The sample in a slot that is no gap: the one planned, or what came in its place.
+  failure standing_at(const job_type& j, std::uint64_t slot) const {
+    failure out;
+    out.slot = slot;
+    out.position = j.first + slot;
+    for (const auto& [gap, position] : j.fills) {
+      if (gap == slot) out.position = position;
     }
-    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
-    random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
-    std::vector<std::uint64_t> tried;  // indexes that are no good here
-    for (;;) {
-      if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
-        task<bool> retrying = try_again(self, j, c, &f);
-        const bool good = co_await retrying;
-        if (good)
-          f.action = error_action::retry;
-        else if (!j->cancelled.load(std::memory_order_relaxed))
-          f.action = *self->rule_for(f).action;
-      }
-      tried.push_back(f.index);
-      if (f.action == error_action::replace && !self->draw(*j, draws, tried, f))
-        f.action = error_action::fail;
-      if (f.action == error_action::skip) {
-        j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
-      }
-      const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
-      if (good && f.index != tried.front()) self->count_substitute(*j, f.position, f.index, counted);
-      failure next;
-      next.slot = f.slot;
-      next.position = f.position;
-      next.number = f.number + 1;
-      next.index = f.substitute;
-      next.tries = 0;
-      next.drawn = f.drawn;
-      j->note(std::move(f));
-      if (over) co_return good;
-      f = std::move(next);
-      task<bool> trying = attempt(self, j, c, &f);
-      const bool substituted = co_await trying;
-      if (substituted) {
-        self->count_substitute(*j, f.position, f.index, counted);
-        co_return true;
-      }
+    const failure* last = nullptr;
+    for (const failure& f : j.failures) {
+      if (f.slot == slot && f.position == out.position && (last == nullptr || f.number > last->number))
+        last = &f;
     }
+    if (last == nullptr)
+      out.index = plan.index(j.order, out.position);
+    else
+      out.index = last->action == error_action::replace ? last->substitute : last->index;
+    return out;
   }
 
-  /// Runs a sample for the first time, outside of a run; a failure is settled. Whether the slot has a sample.
-  static task<bool> run_or_settle(sample_runs* self, job_type* j, context* c, failure f) {
-    task<bool> trying = attempt(self, j, c, &f);
-    const bool good = co_await trying;
-    if (good) co_return true;
-    task<bool> settling = settle(self, j, c, std::move(f));
-    const bool settled = co_await settling;
-    co_return settled;
-  }
-  /// The same where a failure fails the batch.
-  static task<bool> run_or_fail(sample_runs* self, job_type* j, context* c, failure f) {
-    task<bool> trying = attempt(self, j, c, &f);
-    const bool good = co_await trying;
-    if (!good) j->note(std::move(f));
-    co_return good;
+  /// There is no memory to end a batch as it should be; called where that was caught.
+  static void lose(job_type& j) noexcept {
+    j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
   }
 
   /// What the sample was found to be bad in: the stage it failed in, or was found to fail in by an earlier
@@ -206,104 +174,8 @@ class sample_runs<pipeline<Source, S...>> {
   std::unique_ptr<stop_source> stop = std::make_unique<stop_source>();
 
  private:
-  static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
-
-  /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
-  struct end_of_sample {
-    context* c;
-    ~end_of_sample() { c->give_back(); }
-  };
-
-  /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
-  struct on_the_clocks {
-    path_type& path;
-    std::uint64_t ticks[path_type::rows] = {};
-    const std::uint64_t begun = now_ticks();
-    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
-    ~on_the_clocks() {
-      stage_clock* const mine = path.clocks().mine();
-      path_type::write_down(mine, types::order_end, 1, ticks);
-      path_type::count(mine, types::order_end, 1);
-      path.clocks().ran(mine, 1, now_ticks() - begun);
-    }
-  };
-
-  error_rule rule_for(const failure& f) const { return policy.rule_for(stage_of(f)); }
-
-  /// Runs a sample once. What went wrong is in `f` afterwards.
-  static task<bool> attempt(sample_runs* self, job_type* j, context* c, failure* f) {
-    c->move_to({self->seed, c->epoch(), f->position, f->index});
-    c->enter(static_cast<std::uint32_t>(types::order_end));
-    std::exception_ptr cause;
-    bool quarantined = false;
-    try {
-      j->columns.forget(static_cast<std::size_t>(f->slot));
-      if constexpr (types::samples_suspend) {
-        task<void> running = run_async(self, j, f->slot, c);
-        co_await running;
-      } else {
-        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-        if (self->is_bad(f->index)) self->refuse(*c);
-        const end_of_sample end{c};
-        on_the_clocks clocks(self->path);
-        self->template run<true>(*j, f->slot, *c, clocks.ticks);
-      }
-    } catch (const quarantined_sample&) {
-      cause = std::current_exception();
-      quarantined = true;
-    } catch (...) {
-      cause = std::current_exception();
-    }
-    if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
-    if (cause == nullptr) co_return true;
-    f->cause = std::move(cause);
-    f->stage = c->stage();
-    if (!quarantined) ++f->tries;
-    co_return false;
-  }
-
-  /// As often as the rule for what went wrong last says, with its pauses.
-  static task<bool> try_again(sample_runs* self, job_type* j, context* c, failure* f) {
-    if (f->tries == 0) co_return false;  // on the quarantine list
-    for (;;) {
-      const error_rule rule = self->rule_for(*f);
-      if (f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed)) co_return false;
-      bool stopped = false;
-      try {
-        if (rule.backoff.count() > 0) {
-          auto pause = sleep_for(rule.backoff * std::ldexp(1.0, static_cast<int>(f->tries) - 1), *c);
-          co_await pause;
-        }
-      } catch (...) {
-        stopped = true;
-      }
-      if (stopped) co_return false;
-      task<bool> trying = attempt(self, j, c, f);
-      const bool good = co_await trying;
-      if (good) {
-        ++f->tries;
-        co_return true;
-      }
-    }
-  }
-
-  /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
-  bool draw(const job_type& j, random_stream& from, std::vector<std::uint64_t>& tried, failure& f) const {
-    while (f.drawn < policy.options().substitutes) {
-      ++f.drawn;
-      const std::uint64_t index = plan.index(j.order, from.below(plan.ordered()));
-      if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
-      f.substitute = index;
-      return true;
-    }
-    return false;
-  }
-  void count_substitute(job_type& j, std::uint64_t position, std::uint64_t index,
-                        std::uint64_t counted) const noexcept {
-    j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
-  }
 
   static quarantine load(const path_type& path, const loader_options& options) {
     std::vector<quarantine::entry> all;
