@@ -147,6 +147,7 @@ class measured_memory final : public wick::slab_memory {
 };
 struct measure {
   using stage_kind = wick::on_batch;
+  using stage_hooks = wick::hooks<wick::hook::slab_memory>;
   static constexpr std::string_view name = "measure";
   std::shared_ptr<measured_memory> memory = std::make_shared<measured_memory>();
   std::shared_ptr<wick::slab_memory> slab_memory() const { return memory; }

@@ -87,6 +87,7 @@ class watched_memory final : public wick::slab_memory {
 };
 struct watch {
   using stage_kind = wick::on_batch;
+  using stage_hooks = wick::hooks<wick::hook::slab_memory>;
   static constexpr std::string_view name = "watch";
   std::shared_ptr<watched_memory> memory;
   std::shared_ptr<wick::slab_memory> slab_memory() const { return memory; }

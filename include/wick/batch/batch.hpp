@@ -83,6 +83,7 @@ template <class Output>
 class batch_stage {
  public:
   using stage_kind = on_batching;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "batch";
 
   /// \throws wick::error when size is 0
@@ -91,6 +92,7 @@ class batch_stage {
   std::size_t size() const noexcept { return size_; }
   bool drop_last() const noexcept { return options_.drop_last; }
   bool pad_last() const noexcept { return options_.pad_last; }
+  std::uint64_t fingerprint() const noexcept { return (drop_last() ? 1u : 0u) | (pad_last() ? 2u : 0u); }
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
@@ -135,6 +137,7 @@ class group_column : public object_column<materialized_t<Item>> {
 class group_stage {
  public:
   using stage_kind = on_batching;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "group";
   /// They stay objects, each in memory of its own: there are no blocks.
   static constexpr bool keeps_samples = true;
@@ -143,6 +146,7 @@ class group_stage {
   std::size_t size() const noexcept { return size_; }
   bool drop_last() const noexcept { return options_.drop_last; }
   bool pad_last() const noexcept { return options_.pad_last; }
+  std::uint64_t fingerprint() const noexcept { return (drop_last() ? 1u : 0u) | (pad_last() ? 2u : 0u); }
   layout order() const noexcept { return options_.layout; }
   template <class Item>
   using collator = detail::group_column<Item>;

@@ -24,6 +24,7 @@ namespace wick {
 class color_jitter_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "color_jitter";
 
   color_jitter_stage(double brightness, double contrast, double saturation, double hue)
@@ -75,6 +76,7 @@ inline color_jitter_stage color_jitter(double brightness = 0, double contrast = 
 class grayscale_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "grayscale";
 
   explicit grayscale_stage(int channels) : channels_(channels) {
@@ -99,6 +101,7 @@ inline grayscale_stage grayscale(int channels = 1) { return grayscale_stage(chan
 class random_grayscale_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_grayscale";
 
   explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }

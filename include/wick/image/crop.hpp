@@ -28,6 +28,7 @@ namespace wick {
 class center_crop_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "center_crop";
 
   center_crop_stage(int height, int width) : height_(height), width_(width) {
@@ -64,6 +65,7 @@ struct random_crop_options {
 class random_crop_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_crop";
 
   random_crop_stage(int height, int width, const random_crop_options& options)
@@ -124,6 +126,7 @@ struct random_resized_crop_options {
 class random_resized_crop_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_resized_crop";
 
   random_resized_crop_stage(int height, int width, const random_resized_crop_options& options)

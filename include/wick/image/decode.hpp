@@ -56,6 +56,7 @@ struct decode_options {
 class decode_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode";
 
   /// \throws wick::error when max_pixels is less than 1

@@ -39,6 +39,7 @@ static_assert(stage_of<vertical_flip_stage, on_data>);
 class random_horizontal_flip_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_horizontal_flip";
 
   explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
@@ -56,6 +57,7 @@ static_assert(stage_of<random_horizontal_flip_stage, on_data>);
 class random_vertical_flip_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_vertical_flip";
 
   explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }

@@ -44,6 +44,7 @@ struct channel_values {
 class normalize_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "normalize";
 
   normalize_stage(const channel_values& mean, const channel_values& deviation)

@@ -139,6 +139,7 @@ inline image pad_picture(const image& picture, const edges& by, const fill_color
 class pad_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
 
   pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {

@@ -27,6 +27,7 @@ struct resize_options {
 class resize_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "resize";
 
   resize_stage(int height, int width, const resize_options& options)

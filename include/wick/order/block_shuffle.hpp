@@ -93,6 +93,7 @@ class block_order {
 
 struct block_shuffle_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "block_shuffle";
   std::uint64_t block, window;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }

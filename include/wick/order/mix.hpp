@@ -155,6 +155,7 @@ class mix_stage {
 
  public:
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "mix";
 
   mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights, mix_until until) {

@@ -54,6 +54,7 @@ inline shuffle_stage shuffle() noexcept { return {}; }
 
 struct shuffle_once_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "shuffle_once";
   std::uint64_t seed;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
@@ -75,6 +76,7 @@ struct identity_order {
 
 struct shard_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::check>;
   static constexpr std::string_view name = "shard";
   std::uint64_t rank = 0, world = 1;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
@@ -123,6 +125,7 @@ inline shard_stage shard() {
 
 struct take_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "take";
   std::uint64_t count;
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
@@ -136,6 +139,7 @@ inline take_stage take(std::uint64_t count) noexcept { return {count}; }
 
 struct skip_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "skip_first";
   std::uint64_t count;
   struct shifted {
@@ -154,6 +158,7 @@ inline skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
 class subset_stage {
  public:
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "subset";
   explicit subset_stage(std::vector<std::uint64_t> indices)
       : indices_(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))) {
@@ -189,6 +194,7 @@ inline subset_stage subset(std::vector<std::uint64_t> indices) { return subset_s
 
 struct repeat_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "repeat";
   std::uint64_t times;  // 0: without end
   struct wrapped {

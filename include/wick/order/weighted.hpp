@@ -82,6 +82,7 @@ class alias_table {
 class weighted_stage {
  public:
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "weighted";
 
   weighted_stage(std::vector<double> weights, weighted_options options) : table_(std::make_shared<table>()) {

@@ -24,6 +24,7 @@ class per_worker_stage {
 
  public:
   using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::label, hook::fingerprint, hook::attach>;
   static constexpr std::string_view name = "per_worker";
 
   per_worker_stage(std::string label, Make make, F f)
@@ -34,10 +35,9 @@ class per_worker_stage {
       : label_(other.label_), make_(other.make_), f_(other.f_) {}
   per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
-  std::uint64_t fingerprint() const
-    requires detail::has_parameters<F>
-  {
-    return f_.fingerprint();
+  std::uint64_t fingerprint() const {
+    if constexpr (detail::has_parameters<F>) return f_.fingerprint();
+    else return 0;
   }
 
   /// The loader says where it runs.
@@ -46,19 +46,19 @@ class per_worker_stage {
   template <class X>
     requires std::is_invocable_v<F&, state&, X, context&>
   decltype(auto) operator()(X&& x, context& c) {
-    check<std::invoke_result_t<F&, state&, X, context&>>();
+    refuse_waiting<std::invoke_result_t<F&, state&, X, context&>>();
     return f_(states_->get(make_), std::forward<X>(x), c);
   }
   template <class X>
     requires std::is_invocable_v<F&, state&, X>
   decltype(auto) operator()(X&& x) {
-    check<std::invoke_result_t<F&, state&, X>>();
+    refuse_waiting<std::invoke_result_t<F&, state&, X>>();
     return f_(states_->get(make_), std::forward<X>(x));
   }
 
  private:
   template <class R>
-  static consteval void check() {
+  static consteval void refuse_waiting() {
     static_assert(!awaitable<R>,
                   "wick: a per_worker stage can't suspend: it may wake up on another worker, whose state is another; "
                   "do what needs the state in a plain callable, and the waiting in a stage of its own");

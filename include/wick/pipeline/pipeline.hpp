@@ -23,6 +23,7 @@ template <class F>
 class map_stage {
  public:
   using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
   static constexpr std::string_view name = "map";
   explicit map_stage(F f, std::string label = "map") : f_(std::move(f)), label_(std::move(label)) {}
   std::string_view label() const noexcept { return label_; }
@@ -32,10 +33,9 @@ class map_stage {
     return f_(std::forward<Args>(args)...);
   }
   /// A callable that has parameters may have a fingerprint of them, as any stage.
-  std::uint64_t fingerprint() const
-    requires detail::has_parameters<F>
-  {
-    return f_.fingerprint();
+  std::uint64_t fingerprint() const {
+    if constexpr (detail::has_parameters<F>) return f_.fingerprint();
+    else return 0;
   }
 
  private:
@@ -123,13 +123,15 @@ using misfit_pipeline = pipeline<misfit_source>;
 
 template <class Came, class Stage, class... Before>
 consteval bool check_fit() {
-  if constexpr (stage_of<Stage, on_order>) {
+  if constexpr (!check_hooks<Stage>()) {
+    return false;
+  } else if constexpr (stage_of<Stage, on_order>) {
     static_assert(only_order_stages<Before...>,
                   "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
                   "it came after a stage that works on samples; write it directly behind the source");
     if constexpr (!only_order_stages<Before...>) {
       return false;
-    } else if constexpr (requires { Stage::template check<Came, Before...>(); }) {
+    } else if constexpr (has_hook<Stage, hook::check>) {
       return Stage::template check<Came, Before...>();
     } else {
       return true;
@@ -144,7 +146,7 @@ consteval bool check_fit() {
         has_batching<Before...>,
         "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
     return false;
-  } else if constexpr (requires { Stage::template check<Came, Before...>(); }) {
+  } else if constexpr (has_hook<Stage, hook::check>) {
     return Stage::template check<Came, Before...>();
   } else {
     constexpr bool fits = way_of<Stage, Came>() != way::none;

@@ -57,6 +57,7 @@ class pinned_slab_memory final : public slab_memory {
 class pin_stage {
  public:
   using stage_kind = on_batch;
+  using stage_hooks = hooks<hook::note, hook::check, hook::slab_memory>;
   static constexpr std::string_view name = "pin";
 
   template <class, class... Before>

@@ -53,6 +53,7 @@ inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::
 class transfer_stage {
  public:
   using stage_kind = on_batch;
+  using stage_hooks = hooks<hook::note, hook::check, hook::around, hook::deliver>;
   static constexpr std::string_view name = "transfer";
 
   template <class Batch, class...>

@@ -50,7 +50,7 @@ class batch_delivery {
     books.report.took(print.samples);
     books.prints.add(print);
     feed.path().for_each_batch_stage([&](auto& s) {
-      if constexpr (requires { s.deliver(*batch); }) s.deliver(*batch);
+      if constexpr (has_hook<decltype(s), hook::deliver>) s.deliver(*batch);
     });
     return batch;
   }

@@ -47,7 +47,7 @@ class stage_path<pipeline<Source, S...>> {
         books_(on, rows, types::batching, stages, types::samples_suspend) {
     static_assert(types::batching >= types::order_end);
     const auto attach = [&](auto& s) {
-      if constexpr (requires { s.attach(on_); }) s.attach(on_);
+      if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
     };
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
   }
@@ -76,12 +76,7 @@ class stage_path<pipeline<Source, S...>> {
     std::vector<stage_identity> out;
     const auto ask = [&](const auto& s) {
       stage_identity one{std::string(stage_name(s)), 0};
-      if constexpr (requires {
-                      { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
-                    })
-        one.parameters = s.fingerprint();
-      if constexpr (requires { s.pad_last(); })
-        one.parameters = (s.drop_last() ? 1u : 0u) | (s.pad_last() ? 2u : 0u);
+      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
       out.push_back(std::move(one));
     };
     std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
@@ -91,7 +86,7 @@ class stage_path<pipeline<Source, S...>> {
   std::vector<std::string> notes() const {
     std::vector<std::string> out;
     const auto ask = [&](const auto& s) {
-      if constexpr (requires { { s.note() } -> std::convertible_to<std::string>; }) {
+      if constexpr (has_hook<decltype(s), hook::note>) {
         if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
       }
     };
@@ -118,7 +113,7 @@ class stage_path<pipeline<Source, S...>> {
   std::shared_ptr<slab_memory> batch_memory() {
     std::shared_ptr<slab_memory> wanted;
     for_each_batch_stage([&](auto& s) {
-      if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
+      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
         if (wanted == nullptr) wanted = s.slab_memory();
       }
     });
@@ -261,7 +256,7 @@ class stage_path<pipeline<Source, S...>> {
       };
       auto& stage = std::get<I>(stages_);
       // A stage that wraps those behind it (to set their stream) calls them itself.
-      if constexpr (requires { stage.around(std::move(batch), rest); }) return stage.around(std::move(batch), rest);
+      if constexpr (has_hook<decltype(stage), hook::around>) return stage.around(std::move(batch), rest);
       else return rest(apply(stage, std::move(batch), c));
     }
   }
@@ -287,7 +282,7 @@ class stage_path<pipeline<Source, S...>> {
         value v = co_await rest;
         co_return std::move(v);
       } else {
-        static_assert(!requires { std::get<I>(self->stages_).around(std::move(batch), [](auto b) { return b; }); },
+        static_assert(!has_hook<stage_type, hook::around>,
                       "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
                       "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);

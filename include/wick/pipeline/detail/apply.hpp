@@ -208,7 +208,7 @@ task<next_item<S, Item>> apply_async(S* s, Item item, context* c) {
 
 template <class S>
 std::string_view stage_name(const S& s) noexcept {
-  if constexpr (requires { { s.label() } -> std::convertible_to<std::string_view>; }) return s.label();
+  if constexpr (has_hook<S, hook::label>) return s.label();
   else return S::name;
 }
 
