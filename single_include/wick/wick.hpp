@@ -4435,6 +4435,178 @@ concept stage = requires {
 template <class S, class Kind>
 concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::stage_kind, Kind>;
 
+class executor;
+
+/// What a stage may have beside its call operator. A stage lists the hooks that it has:
+/// `using stage_hooks = wick::hooks<wick::hook::fingerprint, wick::hook::note>;`. A hook that is listed and missing, misspelt
+/// or of another type is a compile error, and so is a member of a hook's name that is not listed.
+template <class... H>
+struct hooks {};
+
+namespace hook {
+/// `std::string_view label() const`: its name in messages and reports, in place of `name`.
+struct label {};
+/// `std::uint64_t fingerprint() const`: of the parameters that change its samples. A state is refused where it differs.
+struct fingerprint {};
+/// `std::string note() const`: a line for the report; an empty one is left out.
+struct note {};
+/// `void attach(executor&)`: called once, by the loader that takes the stage over.
+struct attach {};
+/// `template <class Came, class... Before> static consteval bool check()`: whether it fits behind these stages, which give it a Came; where it doesn't, a static_assert in it says why.
+struct check {};
+/// `std::shared_ptr<slab_memory> slab_memory()`, of a batch stage: where batches lie.
+struct slab_memory {};
+/// `auto around(Batch batch, Rest&& rest) const`, of a batch stage: it calls the stages behind it itself, by `rest(batch)`.
+struct around {};
+/// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
+struct deliver {};
+}  // namespace hook
+
+namespace detail {
+
+template <class S>
+struct hooks_of {
+  using type = hooks<>;
+};
+template <class S>
+  requires requires { typename S::stage_hooks; }
+struct hooks_of<S> {
+  using type = typename S::stage_hooks;
+};
+template <class H, class List>
+inline constexpr bool is_listed = false;
+template <class H, class... L>
+inline constexpr bool is_listed<H, hooks<L...>> = (std::same_as<H, L> || ...);
+
+template <class S, class H>
+concept has_hook = is_listed<H, typename hooks_of<std::remove_cvref_t<S>>::type>;
+
+// Whether a class has a member of a name, whatever it is: looked up beside another one of that name it is ambiguous.
+struct member_label {
+  int label;
+};
+template <class S>
+struct beside_label : S, member_label {};
+template <class S>
+concept names_label = !std::is_final_v<S> && !requires { &beside_label<S>::label; };
+struct member_fingerprint {
+  int fingerprint;
+};
+template <class S>
+struct beside_fingerprint : S, member_fingerprint {};
+template <class S>
+concept names_fingerprint = !std::is_final_v<S> && !requires { &beside_fingerprint<S>::fingerprint; };
+struct member_note {
+  int note;
+};
+template <class S>
+struct beside_note : S, member_note {};
+template <class S>
+concept names_note = !std::is_final_v<S> && !requires { &beside_note<S>::note; };
+struct member_attach {
+  int attach;
+};
+template <class S>
+struct beside_attach : S, member_attach {};
+template <class S>
+concept names_attach = !std::is_final_v<S> && !requires { &beside_attach<S>::attach; };
+struct member_check {
+  int check;
+};
+template <class S>
+struct beside_check : S, member_check {};
+template <class S>
+concept names_check = !std::is_final_v<S> && !requires { &beside_check<S>::check; };
+struct member_slab_memory {
+  int slab_memory;
+};
+template <class S>
+struct beside_slab_memory : S, member_slab_memory {};
+template <class S>
+concept names_slab_memory = !std::is_final_v<S> && !requires { &beside_slab_memory<S>::slab_memory; };
+struct member_around {
+  int around;
+};
+template <class S>
+struct beside_around : S, member_around {};
+template <class S>
+concept names_around = !std::is_final_v<S> && !requires { &beside_around<S>::around; };
+struct member_deliver {
+  int deliver;
+};
+template <class S>
+struct beside_deliver : S, member_deliver {};
+template <class S>
+concept names_deliver = !std::is_final_v<S> && !requires { &beside_deliver<S>::deliver; };
+
+/// Whether the hooks of a stage are listed, and are what they should be; says so where not.
+template <class S>
+consteval bool check_hooks() {
+  constexpr bool known = []<class... H>(hooks<H...>) {
+    return (is_listed<H, hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check, hook::slab_memory, hook::around, hook::deliver>> && ...);
+  }(typename hooks_of<S>::type{});
+  static_assert(known, "wick: stage_hooks of this stage lists a type that is no hook; see namespace wick::hook");
+  constexpr bool label_there = !has_hook<S, hook::label> || requires(const S& s) { { s.label() } -> std::convertible_to<std::string_view>; };
+  static_assert(label_there,
+                "wick: stage_hooks of this stage lists hook::label, and there is no `std::string_view label() const`; write it, or take the hook off the list");
+  constexpr bool label_listed = has_hook<S, hook::label> || !names_label<S>;
+  static_assert(label_listed,
+                "wick: this stage has a member label and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::label>;`, or give the member another name");
+  constexpr bool fingerprint_there = !has_hook<S, hook::fingerprint> || requires(const S& s) { { s.fingerprint() } -> std::convertible_to<std::uint64_t>; };
+  static_assert(fingerprint_there,
+                "wick: stage_hooks of this stage lists hook::fingerprint, and there is no `std::uint64_t fingerprint() const`; write it, or take the hook off the list");
+  constexpr bool fingerprint_listed = has_hook<S, hook::fingerprint> || !names_fingerprint<S>;
+  static_assert(fingerprint_listed,
+                "wick: this stage has a member fingerprint and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::fingerprint>;`, or give the member another name");
+  constexpr bool note_there = !has_hook<S, hook::note> || requires(const S& s) { { s.note() } -> std::convertible_to<std::string>; };
+  static_assert(note_there,
+                "wick: stage_hooks of this stage lists hook::note, and there is no `std::string note() const`; write it, or take the hook off the list");
+  constexpr bool note_listed = has_hook<S, hook::note> || !names_note<S>;
+  static_assert(note_listed,
+                "wick: this stage has a member note and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::note>;`, or give the member another name");
+  constexpr bool attach_there = !has_hook<S, hook::attach> || requires(S& s, executor& on) { s.attach(on); };
+  static_assert(attach_there,
+                "wick: stage_hooks of this stage lists hook::attach, and there is no `void attach(wick::executor&)`; write it, or take the hook off the list");
+  constexpr bool attach_listed = has_hook<S, hook::attach> || !names_attach<S>;
+  static_assert(attach_listed,
+                "wick: this stage has a member attach and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::attach>;`, or give the member another name");
+  constexpr bool check_there = !has_hook<S, hook::check> || names_check<S>;
+  static_assert(check_there,
+                "wick: stage_hooks of this stage lists hook::check, and it has no member check; write it, or take the hook off the list");
+  constexpr bool check_listed = has_hook<S, hook::check> || !names_check<S>;
+  static_assert(check_listed,
+                "wick: this stage has a member check and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::check>;`, or give the member another name");
+  constexpr bool slab_memory_there = !has_hook<S, hook::slab_memory> || names_slab_memory<S>;
+  static_assert(slab_memory_there,
+                "wick: stage_hooks of this stage lists hook::slab_memory, and it has no member slab_memory; write it, or take the hook off the list");
+  constexpr bool slab_memory_listed = has_hook<S, hook::slab_memory> || !names_slab_memory<S>;
+  static_assert(slab_memory_listed,
+                "wick: this stage has a member slab_memory and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::slab_memory>;`, or give the member another name");
+  constexpr bool around_there = !has_hook<S, hook::around> || names_around<S>;
+  static_assert(around_there,
+                "wick: stage_hooks of this stage lists hook::around, and it has no member around; write it, or take the hook off the list");
+  constexpr bool around_listed = has_hook<S, hook::around> || !names_around<S>;
+  static_assert(around_listed,
+                "wick: this stage has a member around and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::around>;`, or give the member another name");
+  constexpr bool deliver_there = !has_hook<S, hook::deliver> || names_deliver<S>;
+  static_assert(deliver_there,
+                "wick: stage_hooks of this stage lists hook::deliver, and it has no member deliver; write it, or take the hook off the list");
+  constexpr bool deliver_listed = has_hook<S, hook::deliver> || !names_deliver<S>;
+  static_assert(deliver_listed,
+                "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::deliver>;`, or give the member another name");
+  return known && label_there && label_listed && fingerprint_there && fingerprint_listed && note_there && note_listed && attach_there && attach_listed && check_there && check_listed && slab_memory_there && slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed;
+}
+
+}  // namespace detail
+
 /// An order stage says how many positions it leaves of n, and gives for one epoch a function from its positions to
 /// those before it. The function is copied into each batch and called by all workers. One that is faster for many
 /// positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them in place. Parameters that
@@ -4702,7 +4874,7 @@ task<next_item<S, Item>> apply_async(S* s, Item item, context* c) {
 
 template <class S>
 std::string_view stage_name(const S& s) noexcept {
-  if constexpr (requires { { s.label() } -> std::convertible_to<std::string_view>; }) return s.label();
+  if constexpr (has_hook<S, hook::label>) return s.label();
   else return S::name;
 }
 
@@ -4776,6 +4948,7 @@ template <class Output>
 class batch_stage {
  public:
   using stage_kind = on_batching;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "batch";
 
   /// \throws wick::error when size is 0
@@ -4784,6 +4957,7 @@ class batch_stage {
   std::size_t size() const noexcept { return size_; }
   bool drop_last() const noexcept { return options_.drop_last; }
   bool pad_last() const noexcept { return options_.pad_last; }
+  std::uint64_t fingerprint() const noexcept { return (drop_last() ? 1u : 0u) | (pad_last() ? 2u : 0u); }
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
@@ -4828,6 +5002,7 @@ class group_column : public object_column<materialized_t<Item>> {
 class group_stage {
  public:
   using stage_kind = on_batching;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
   static constexpr std::string_view name = "group";
   /// They stay objects, each in memory of its own: there are no blocks.
   static constexpr bool keeps_samples = true;
@@ -4836,6 +5011,7 @@ class group_stage {
   std::size_t size() const noexcept { return size_; }
   bool drop_last() const noexcept { return options_.drop_last; }
   bool pad_last() const noexcept { return options_.pad_last; }
+  std::uint64_t fingerprint() const noexcept { return (drop_last() ? 1u : 0u) | (pad_last() ? 2u : 0u); }
   layout order() const noexcept { return options_.layout; }
   template <class Item>
   using collator = detail::group_column<Item>;
@@ -5138,6 +5314,7 @@ inline shuffle_stage shuffle() noexcept { return {}; }
 
 struct shuffle_once_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "shuffle_once";
   std::uint64_t seed;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
@@ -5159,6 +5336,7 @@ struct identity_order {
 
 struct shard_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::check>;
   static constexpr std::string_view name = "shard";
   std::uint64_t rank = 0, world = 1;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
@@ -5207,6 +5385,7 @@ inline shard_stage shard() {
 
 struct take_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "take";
   std::uint64_t count;
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
@@ -5220,6 +5399,7 @@ inline take_stage take(std::uint64_t count) noexcept { return {count}; }
 
 struct skip_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "skip_first";
   std::uint64_t count;
   struct shifted {
@@ -5238,6 +5418,7 @@ inline skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
 class subset_stage {
  public:
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "subset";
   explicit subset_stage(std::vector<std::uint64_t> indices)
       : indices_(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))) {
@@ -5273,6 +5454,7 @@ inline subset_stage subset(std::vector<std::uint64_t> indices) { return subset_s
 
 struct repeat_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "repeat";
   std::uint64_t times;  // 0: without end
   struct wrapped {
@@ -5379,6 +5561,7 @@ class block_order {
 
 struct block_shuffle_stage {
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "block_shuffle";
   std::uint64_t block, window;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
@@ -7461,6 +7644,537 @@ class print_book {
 
 }  // namespace wick::detail
 
+// ==== wick/loader/detail/batch_delivery.hpp
+/// \file
+/// Handing over whole batches.
+
+// ==== wick/loader/detail/delivery.hpp
+/// \file
+/// What the consumer does with a batch that it has taken: its failures are told, what was delivered is counted, and its
+/// place in the ring is given back. The two ways of handing over are in batch_delivery.hpp and sample_delivery.hpp.
+
+// ==== wick/loader/detail/report_book.hpp
+/// \file
+/// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
+
+// ==== wick/loader/detail/books.hpp
+/// \file
+/// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
+
+// ==== wick/observe/clock.hpp
+/// \file
+/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+namespace wick {
+
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
+/// two processors they may differ by a few, so subtract with care what another thread has read.
+inline std::uint64_t now_ticks() noexcept {
+#if defined(__x86_64__)
+  return __rdtsc();
+#elif defined(__aarch64__)
+  std::uint64_t t;
+  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
+  return t;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read it.
+class tick_scale {
+ public:
+  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
+  /// Seconds since this was made.
+  double elapsed() const noexcept {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
+  }
+  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
+  double seconds_per_tick() const noexcept {
+    const std::uint64_t ticks = now_ticks() - ticks_;
+    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
+  }
+
+ private:
+  std::uint64_t ticks_;
+  std::chrono::steady_clock::time_point time_;
+};
+
+}  // namespace wick
+
+// ==== wick/observe/stage_clock.hpp
+/// \file
+/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
+
+namespace wick {
+
+/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads and
+/// stores, relaxed, because a report needs each number whole and not all of the same instant. Short samples are timed
+/// now and then only, so the time of all is inferred from the timed ones.
+class stage_clock {
+ public:
+  void ran(std::uint64_t times) noexcept { add(count_, times); }
+  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
+    add(timed_, times);
+    add(ticks_, ticks);
+  }
+  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
+
+  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
+  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
+  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
+
+ private:
+  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// The clocks of stages that don't suspend are read for some samples only, and what the others took is inferred. How long
+/// runs of samples took is known of each: nothing that is said of a stage may be more than that.
+class books {
+ public:
+  /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples may, so that
+  /// their clocks are always read.
+  books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
+      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend), rows_(on.slots()) {
+    for (auto& row : rows_) row.reset(new stage_clock[rows + 1]);
+    on.tenants().enter(this, [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
+  }
+  books(const books&) = delete;
+  books& operator=(const books&) = delete;
+  ~books() {
+    if (!on_.forked()) on_.tenants().leave(this);
+  }
+
+  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
+  [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
+
+  /// A run of samples, by its own row of clocks.
+  void ran(stage_clock* mine, std::uint64_t count, std::uint64_t ticks) const noexcept {
+    mine[stages_].worked(count, ticks);
+  }
+  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
+    stage_clock& c = mine()[stage];
+    c.ran(1);
+    c.worked(1, ticks);
+  }
+  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
+    stage_clock& c = mine()[stage];
+    c.ran(1);
+    c.worked(1, ticks);
+    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
+  }
+  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
+
+  struct sum {
+    std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
+  };
+  std::vector<sum> totals() const {
+    std::vector<sum> out(stages_);
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < stages_; ++i) {
+        out[i].count += row[i].count();
+        out[i].timed += row[i].timed();
+        out[i].timed_ticks += row[i].timed_ticks();
+        out[i].waited += row[i].waited_ticks();
+      }
+    }
+    return out;
+  }
+
+  /// All that was run so far, on workers and on threads that helped.
+  struct usage {
+    std::uint64_t workers = 0, helpers = 0;
+  };
+  usage ticks() const noexcept {
+    usage out;
+    for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
+      std::uint64_t samples = rows_[slot][stages_].timed_ticks(), timed = 0, batches = 0;
+      for (std::size_t i = 0; i < stages_; ++i) {
+        (of_samples(i) ? timed : batches) += rows_[slot][i].timed_ticks();
+      }
+      // What is run of a sample after it was suspended is in no run.
+      if (suspend_) samples = std::max(samples, timed);
+      (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
+    }
+    return out;
+  }
+  bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
+  bool clocks_always_read() const noexcept { return suspend_; }
+  /// Of all runs, as in sum::timed_ticks.
+  std::uint64_t run_ticks() const noexcept {
+    std::uint64_t sum = 0;
+    for (const auto& row : rows_) sum += row[stages_].timed_ticks();
+    return sum;
+  }
+
+ private:
+  executor& on_;
+  const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
+  const bool suspend_;
+  std::vector<std::unique_ptr<stage_clock[]>> rows_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/observe/phases.hpp
+/// \file
+/// What happens inside a slot: a picture is decoded, resized and coloured in one pass, and each part has its own clock.
+
+namespace wick {
+
+enum class phase : std::uint8_t { decode, resize, color };
+inline constexpr std::size_t phase_count = 3;
+inline constexpr std::array<std::string_view, phase_count> phase_names = {"decode", "resize", "color"};
+
+/// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
+class phase_ticks {
+ public:
+  using values = std::array<std::uint64_t, phase_count>;
+  static void add(phase p, std::uint64_t ticks) noexcept { of_this_thread()[static_cast<std::size_t>(p)] += ticks; }
+  /// Reads and clears.
+  static values take() noexcept {
+    values& mine = of_this_thread();
+    const values out = mine;
+    mine = {};
+    return out;
+  }
+
+ private:
+  [[gnu::noinline]] static values& of_this_thread() noexcept {
+    thread_local values ticks{};
+    return ticks;
+  }
+};
+
+/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …; t.next(phase::resize);`.
+class phase_timer {
+ public:
+  explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
+  phase_timer(const phase_timer&) = delete;
+  phase_timer& operator=(const phase_timer&) = delete;
+  ~phase_timer() { phase_ticks::add(phase_, now_ticks() - begun_); }
+  void next(phase p) noexcept {
+    const std::uint64_t now = now_ticks();
+    phase_ticks::add(phase_, now - begun_);
+    phase_ = p;
+    begun_ = now;
+  }
+
+ private:
+  phase phase_;
+  std::uint64_t begun_;
+};
+
+}  // namespace wick
+
+// ==== wick/observe/stall_meter.hpp
+/// \file
+/// How much of the training loop's time is waiting for data: the one number that tells whether input is the problem.
+
+namespace wick {
+
+/// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of the share
+/// over all iterations since the last reset, in constant memory (bins of 0.1 %). One thread.
+class stall_meter {
+ public:
+  void iteration(std::uint64_t waited, std::uint64_t total) noexcept {
+    if (total == 0) return;
+    if (waited > total) waited = total;
+    ++count_;
+    waited_ += waited;
+    total_ += total;
+    ++bins_[static_cast<std::size_t>(static_cast<double>(waited) / static_cast<double>(total) * bins)];
+  }
+  std::uint64_t count() const noexcept { return count_; }
+  std::uint64_t waited_ticks() const noexcept { return waited_; }
+  std::uint64_t total_ticks() const noexcept { return total_; }
+  /// Share of all time, 0 … 1.
+  double mean() const noexcept {
+    return total_ == 0 ? 0.0 : static_cast<double>(waited_) / static_cast<double>(total_);
+  }
+  /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones don't
+  /// move it.
+  double median() const noexcept {
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < bins_.size(); ++i) {
+      below += bins_[i];
+      if (2 * below >= count_ && count_ != 0) return static_cast<double>(i) / bins;
+    }
+    return 0.0;
+  }
+  void reset() noexcept { *this = {}; }
+
+ private:
+  static constexpr std::size_t bins = 1000;
+  std::array<std::uint64_t, bins + 1> bins_{};
+  std::uint64_t count_ = 0, waited_ = 0, total_ = 0;
+};
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
+class report_book {
+ public:
+  /// Batches are taken from now on.
+  template <class Feed>
+  void begin(Feed& feed) {
+    end(feed);
+    taking_ = true;
+    since_ = usage_of(feed);
+    if (last_taken_ != 0)
+      last_taken_ = now_ticks();  // what the loop did since the epoch before is none of its waiting
+  }
+  /// There are no more, until the next epoch.
+  template <class Feed>
+  void end(Feed& feed) {
+    if (!std::exchange(taking_, false)) return;
+    used_.add(usage_of(feed), since_);
+  }
+  /// A batch came, for which the loop has waited since then.
+  void waited(std::uint64_t begun_at) noexcept {
+    const std::uint64_t now = now_ticks();
+    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
+    last_taken_ = now;
+  }
+  /// Since then the loop, while it waited, ran samples.
+  void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
+  void took_batch() noexcept { ++taken_; }
+  void took(std::uint64_t samples) noexcept { samples_ += samples; }
+
+  /// All since it was called last. `trouble` is a note more, unless it is empty.
+  template <class Feed>
+  report close(Feed& feed, const ledger& failures, std::string trouble) {
+    const usage now = usage_of(feed);
+    if (taking_) used_.add(now, since_);
+    since_ = now;
+    report r;
+    const double tick = scale_.seconds_per_tick();
+    const books& clocks = feed.path().clocks();
+    const std::vector<books::sum> totals = clocks.totals();
+    if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+    const std::vector<std::string> names = feed.path().stage_names();
+    r.seconds = now.time - reported_.time;
+    r.taking = used_.time;
+    r.workers = feed.on().workers();
+    r.io_threads = feed.on().io().threads();
+    r.cpus = available_cpus();
+    r.batches = taken_ - reported_.taken;
+    r.samples = samples_ - reported_.samples;
+    r.worked = static_cast<double>(used_.own) * tick;
+    r.others = static_cast<double>(used_.all - std::min(used_.own, used_.all)) * tick;
+    r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
+    r.io_calls = used_.io_calls;
+    r.worker_processor = used_.workers;
+    r.io_processor = used_.io;
+    r.processor = used_.program;
+    r.failures = failures.total() - reported_.failures;
+    r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
+    r.wait_mean = stalls_.mean();
+    r.wait_median = stalls_.median();
+    r.iterations = stalls_.count();
+    const auto rows = [&](std::size_t i) { return since_reported(totals[i], reported_.clocks[i]); };
+    double samples = 0, batches = 0;
+    for (std::size_t i = 0; i < totals.size(); ++i)
+      (clocks.of_samples(i) ? samples : batches) += rows(i).busy;
+    // What is inferred of the stages is made to fit what is known of the runs.
+    const std::uint64_t run_ticks = clocks.run_ticks();
+    const double runs = static_cast<double>(run_ticks - reported_.run_ticks);
+    const double fit = clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
+    // Clocks are read while workers go on: a run may end in between that began before the last report.
+    const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
+    const double busy = (samples * fit + batches) * tick;
+    const double bound = busy > limit && busy > 0 ? limit / busy : 1;
+    const auto row = [&](std::size_t i, std::string name) {
+      const clocked c = rows(i);
+      stage_report s;
+      s.name = std::move(name);
+      s.count = c.count;
+      s.busy = c.busy * (clocks.of_samples(i) ? fit : 1) * bound * tick;
+      s.blocked = c.blocked * tick;
+      return s;
+    };
+    r.stages.push_back(row(Feed::order_row, "order"));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      stage_report s = row(i, names[i]);
+      if (i == Feed::batching) {
+        for (std::size_t p = 0; p < phase_count; ++p) {
+          stage_report inside = row(Feed::phase_row + p, s.name + ": " + std::string(phase_names[p]));
+          if (inside.busy > 0) r.stages.push_back(std::move(inside));
+        }
+      }
+      if (s.count != 0) r.stages.push_back(std::move(s));
+    }
+    r.notes = feed.path().notes();
+    if (!trouble.empty()) r.notes.push_back(std::move(trouble));
+    reported_ = {totals, run_ticks, now.time, taken_, samples_, failures.total(), failures.counts()};
+    stalls_.reset();
+    used_ = {};
+    return r;
+  }
+
+ private:
+  /// All in seconds but the last two, which are ticks of the workers.
+  struct usage {
+    double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
+    std::uint64_t own = 0, all = 0;
+
+    void add(const usage& until, const usage& since) noexcept {
+      time += until.time - since.time;
+      program += until.program - since.program;
+      workers += until.workers - since.workers;
+      io += until.io - since.io;
+      io_calls += until.io_calls - since.io_calls;
+      own += until.own - since.own;
+      all += until.all - since.all;
+    }
+  };
+  template <class Feed>
+  usage usage_of(Feed& feed) const {
+    executor& on = feed.on();
+    const io_pool::usage io = on.io().used();
+    // In this order: of what goes on meanwhile, others may have a little more.
+    const std::uint64_t own = feed.path().clocks().ticks().workers;
+    return {scale_.elapsed(),    process_seconds(), on.worker_seconds(), io.processor, io.calls, own,
+            on.tenants().ticks()};
+  }
+
+  struct clocked {
+    std::uint64_t count = 0;
+    double busy = 0, blocked = 0;  // ticks
+  };
+  static clocked since_reported(const books::sum& now, const books::sum& before) noexcept {
+    clocked c;
+    c.count = now.count - before.count;
+    const double timed = static_cast<double>(now.timed - before.timed);
+    if (timed > 0) {
+      c.busy =
+          static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(c.count) / timed;
+    }
+    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
+    if (waited > 0) c.blocked = static_cast<double>(waited);
+    return c;
+  }
+
+  stall_meter stalls_;
+  std::uint64_t last_taken_ = 0;
+  std::uint64_t helped_ticks_ = 0;  // since the last report
+  std::uint64_t taken_ = 0, samples_ = 0;
+  tick_scale scale_;
+  bool taking_ = false;
+  usage since_, used_;  // when taking began or was last reported; in all since the last report
+  struct snapshot {
+    std::vector<books::sum> clocks;
+    std::uint64_t run_ticks = 0;
+    double time = 0;
+    std::uint64_t taken = 0, samples = 0, failures = 0;
+    std::vector<error_count> outcomes;
+  } reported_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What is kept of all that was handed over, epoch after epoch.
+struct delivery_books {
+  error_account account;
+  print_book prints;
+  report_book report;
+};
+
+/// A batch's place in the ring: free afterwards, whatever is thrown.
+template <class Feed, class Job>
+class taken_job {
+ public:
+  taken_job(Feed& of, Job* job) noexcept : of_(of), job_(job) {}
+  taken_job(const taken_job&) = delete;
+  taken_job& operator=(const taken_job&) = delete;
+  ~taken_job() { release(); }
+  Job* operator->() const noexcept { return job_; }
+  Job& operator*() const noexcept { return *job_; }
+  /// What is needed of it afterwards was copied.
+  void release() noexcept {
+    if (job_ != nullptr) of_.release(std::exchange(job_, nullptr));
+  }
+
+ private:
+  Feed& of_;
+  Job* job_;
+};
+
+/// What there is to tell of a batch, by rising slot.
+template <class Feed, class Job>
+void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& to) {
+  to.clear();
+  if (job.failures.empty() && !job.unlisted) return;
+  tell_all<Feed::batched>(job, feed.path().stage_names(), feed.origin(), feed.runs().bad, feed.plan(), to);
+  std::stable_sort(to.begin(), to.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Feed>
+class batch_delivery {
+ public:
+  using value_type = typename Feed::delivered;
+
+  /// What is taken next stands behind `moved` samples that were moved to earlier batches.
+  void begin(std::uint64_t, std::uint64_t moved) noexcept { moved_ = moved; }
+  /// Samples of the epoch that were moved to the batches handed over so far.
+  std::uint64_t moved() const noexcept { return moved_; }
+  void write(loader_state& to) const noexcept { to.moved = moved_; }
+
+  /// \throws what one of its samples failed with, where on_error says nothing else; too_many_errors
+  /// \returns nothing when it has no samples: those of an epoch's end may have been moved to earlier batches
+  template <class Job>
+  std::optional<value_type> take(Feed& feed, Job* job, delivery_books& books) {
+    taken_job<Feed, Job> taken(feed, job);
+    feed.make(job);
+    tell_in_order(feed, *taken, told_);
+    moved_ = taken->moved;
+    const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
+    const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
+    std::optional<value_type> batch = std::exchange(taken->value, std::nullopt);
+    taken.release();
+    const auto& plan = feed.plan();
+    books.account.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
+    if (!batch) {
+      for (const told_failure& f : told_) {
+        if (f.entry.action == error_action::fail) throw to_exception(f);
+      }
+      return std::nullopt;
+    }
+    books.report.took(print.samples);
+    books.prints.add(print);
+    feed.path().for_each_batch_stage([&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::deliver>) s.deliver(*batch);
+    });
+    return batch;
+  }
+
+ private:
+  std::uint64_t moved_ = 0;
+  std::vector<told_failure> told_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/loader/detail/feed.hpp
 /// \file
 /// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
@@ -7472,6 +8186,15 @@ class print_book {
 /// wrong.
 
 namespace wick::detail {
+
+/// Where a batch is on its way.
+enum class batch_state : unsigned char {
+  making,        ///< its samples run
+  remaking,      ///< they run again: one that failed had said what shape they have
+  lost,          ///< it fails, as soon as all of them have ended
+  past_the_end,  ///< no sample is left for it: batches before it have taken them
+  whole,         ///< its columns are: what leaves is made of them by the consumer
+};
 
 /// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
 /// `Columns` where samples are put, `Value` what leaves.
@@ -7499,16 +8222,14 @@ struct alignas(64) batch_job {
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
   std::vector<std::size_t> gaps;    // slots without a sample
-  bool lost = false;                // it fails
+  batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 
   // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
   // here, whether nothing is left for this batch.
   std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
   std::uint64_t moved = 0;
-  bool goes_on = false, ended = false, past_the_end = false;
-  bool remade = false;
-  bool whole = false;  // its columns are: what leaves is made of them by the consumer
 
   /// Samples that it has in the end.
   std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
@@ -7544,12 +8265,12 @@ struct alignas(64) batch_job {
       if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
       if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
     } catch (...) {
-      lost = true;
+      state = batch_state::lost;
       f.action = error_action::fail;
       if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
       return;
     }
-    if (f.action == error_action::fail) lost = true;
+    if (f.action == error_action::fail) state = batch_state::lost;
     failures.push_back(std::move(f));
   }
   /// There was no memory to do what is to be done about a failure: its batch fails.
@@ -7566,13 +8287,19 @@ struct alignas(64) batch_job {
     f.position = first;
     note(std::move(f));
   }
+  /// Of the failures of a slot, the next.
+  std::uint32_t next_number(std::uint64_t slot) const noexcept {
+    std::uint32_t n = 0;
+    for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
+    return n;
+  }
   /// Of the batch that was here before.
   void forget() noexcept {
     failures.clear();
     gaps.clear();
     fills.clear();
     unlisted.reset();
-    lost = goes_on = ended = past_the_end = remade = whole = false;
+    state = batch_state::making;
     cancelled.store(false, std::memory_order_relaxed);
     print.store(0, std::memory_order_relaxed);
   }
@@ -7715,6 +8442,297 @@ class prefetch_choice {
 
 }  // namespace wick::detail
 
+// ==== wick/loader/detail/settling.hpp
+/// \file
+/// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out, or its batch
+/// fails.
+
+// ==== wick/run/sleep.hpp
+/// \file
+/// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
+
+// ==== wick/run/environment.hpp
+/// \file
+/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
+
+namespace wick {
+
+class executor;
+
+/// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
+/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
+/// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
+/// executor and the token's source must outlive the wait.
+///
+/// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
+/// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
+class environment {
+ public:
+  environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
+  /// \throws std::logic_error for a context that was made by hand, without an executor
+  template <class From>
+  requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
+    from.on();
+    { from.stop() } -> std::convertible_to<stop_token>;
+  }
+  environment(From& from) : stop_(from.stop()) {
+    if constexpr (std::is_pointer_v<decltype(from.on())>)
+      on_ = from.on();
+    else
+      on_ = &from.on();
+    if (on_ == nullptr) {
+      throw std::logic_error(
+          "wick: this context has no executor to continue on; a wait needs one: give the context a "
+          "wick::executor, or run the stage in a loader");
+    }
+  }
+
+  executor& on() const noexcept { return *on_; }
+  const stop_token& stop() const noexcept { return stop_; }
+
+ private:
+  executor* on_;
+  stop_token stop_;
+};
+
+}  // namespace wick
+
+namespace wick {
+
+/// What sleep_for and sleep_until give; to be awaited, once.
+class [[nodiscard]] sleep_awaiter : job, timer {
+ public:
+  sleep_awaiter(environment env, clock::time_point until) noexcept : env_(env) { due = until; }
+  /// Before it is awaited: it may be handed to when_any.
+  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.env_, other.due) {}
+  sleep_awaiter& operator=(sleep_awaiter&&) = delete;
+
+  bool await_ready() noexcept {
+    called_off_ = env_.stop().stop_requested();
+    return called_off_ || due <= clock::now();
+  }
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> h) {
+    handle_ = h;
+    execute = [](job* j) noexcept { detail::resume(static_cast<sleep_awaiter*>(j)->handle_); };
+    expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
+    // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
+    if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
+    called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
+    return env_.on().timers().add(*this);
+  }
+  void await_resume() {
+    calling_off_.reset();
+    if (called_off_) throw cancelled();
+  }
+
+ private:
+  struct on_stop {
+    sleep_awaiter* self;
+    void operator()() const noexcept {
+      if (self->env_.on().timers().cancel(*self)) self->wake(false);
+    }
+  };
+  void wake(bool on_time) noexcept {
+    called_off_ = !on_time;
+    env_.on().post(this);
+  }
+
+  environment env_;
+  std::coroutine_handle<> handle_;
+  bool called_off_ = false;
+  std::optional<stop_callback<on_stop>> calling_off_;
+};
+
+/// `co_await wick::sleep_until(t, c);` suspends until then and continues on the executor; at once when it has
+/// passed. `c` is the stage's context, a scope, or {executor, token}. \throws wick::cancelled promptly when a
+/// stop is requested, or the executor is being destroyed
+inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
+
+/// The same for a while from now. What is longer than a hundred years is a hundred years, less than nothing
+/// (and a duration that is not a number) is nothing.
+template <class Rep, class Period>
+sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, environment env) noexcept {
+  using seconds = std::chrono::duration<double>;
+  constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
+  const auto now = timer::clock::now();
+  const seconds wanted = std::chrono::duration_cast<seconds>(d);
+  if (!(wanted > seconds::zero())) return {env, now};
+  if (wanted >= longest) return {env, now + std::chrono::duration_cast<timer::clock::duration>(longest)};
+  return {env, now + std::chrono::ceil<timer::clock::duration>(d)};
+}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own, and a sample on
+/// the quarantine list counts as one that was tried and has failed: a run with the list gives the same batches as the one
+/// that made it.
+template <class Runs>
+class settling {
+  using types = typename Runs::types;
+  using path_type = typename Runs::path_type;
+  using job_type = typename Runs::job_type;
+
+ public:
+  /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
+  /// else it is a gap, or its batch is lost. \throws std::bad_alloc
+  static task<bool> settle(Runs* self, job_type* j, context* c, failure f) {
+    if (self->only_fails) {
+      j->note(std::move(f));
+      co_return false;
+    }
+    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
+    random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
+    std::vector<std::uint64_t> tried;  // indexes that are no good here
+    for (;;) {
+      if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
+        task<bool> retrying = try_again(self, j, c, &f);
+        const bool good = co_await retrying;
+        if (good)
+          f.action = error_action::retry;
+        else if (!j->cancelled.load(std::memory_order_relaxed))
+          f.action = *rule_for(*self, f).action;
+      }
+      tried.push_back(f.index);
+      if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
+        f.action = error_action::fail;
+      if (f.action == error_action::skip) {
+        j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
+      }
+      const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
+      if (good && f.index != tried.front()) count_substitute(*j, f.position, f.index, counted);
+      failure next;
+      next.slot = f.slot;
+      next.position = f.position;
+      next.number = f.number + 1;
+      next.index = f.substitute;
+      next.tries = 0;
+      next.drawn = f.drawn;
+      j->note(std::move(f));
+      if (over) co_return good;
+      f = std::move(next);
+      task<bool> trying = attempt(self, j, c, &f);
+      const bool substituted = co_await trying;
+      if (substituted) {
+        count_substitute(*j, f.position, f.index, counted);
+        co_return true;
+      }
+    }
+  }
+
+  /// Runs a sample for the first time, outside of a run; a failure is settled. Whether the slot has a sample.
+  static task<bool> run_or_settle(Runs* self, job_type* j, context* c, failure f) {
+    task<bool> trying = attempt(self, j, c, &f);
+    const bool good = co_await trying;
+    if (good) co_return true;
+    task<bool> rest = settle(self, j, c, std::move(f));
+    const bool settled = co_await rest;
+    co_return settled;
+  }
+  /// The same where a failure fails the batch.
+  static task<bool> run_or_fail(Runs* self, job_type* j, context* c, failure f) {
+    task<bool> trying = attempt(self, j, c, &f);
+    const bool good = co_await trying;
+    if (!good) j->note(std::move(f));
+    co_return good;
+  }
+
+ private:
+  static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
+
+  /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
+  struct on_the_clocks {
+    path_type& path;
+    std::uint64_t ticks[path_type::rows] = {};
+    const std::uint64_t begun = now_ticks();
+    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
+    ~on_the_clocks() {
+      stage_clock* const mine = path.clocks().mine();
+      path_type::write_down(mine, types::order_end, 1, ticks);
+      path_type::count(mine, types::order_end, 1);
+      path.clocks().ran(mine, 1, now_ticks() - begun);
+    }
+  };
+
+  static error_rule rule_for(const Runs& runs, const failure& f) { return runs.policy.rule_for(runs.stage_of(f)); }
+
+  /// Runs a sample once. What went wrong is in `f` afterwards.
+  static task<bool> attempt(Runs* self, job_type* j, context* c, failure* f) {
+    c->move_to({self->seed, c->epoch(), f->position, f->index});
+    c->enter(static_cast<std::uint32_t>(types::order_end));
+    std::exception_ptr cause;
+    bool quarantined = false;
+    try {
+      j->columns.forget(static_cast<std::size_t>(f->slot));
+      if constexpr (types::samples_suspend) {
+        task<void> running = Runs::run_async(self, j, f->slot, c);
+        co_await running;
+      } else {
+        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+        if (self->is_bad(f->index)) self->refuse(*c);
+        const typename Runs::end_of_sample end{c};
+        on_the_clocks clocks(self->path);
+        self->template run<true>(*j, f->slot, *c, clocks.ticks);
+      }
+    } catch (const quarantined_sample&) {
+      cause = std::current_exception();
+      quarantined = true;
+    } catch (...) {
+      cause = std::current_exception();
+    }
+    if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
+    if (cause == nullptr) co_return true;
+    f->cause = std::move(cause);
+    f->stage = c->stage();
+    if (!quarantined) ++f->tries;
+    co_return false;
+  }
+
+  /// As often as the rule for what went wrong last says, with its pauses.
+  static task<bool> try_again(Runs* self, job_type* j, context* c, failure* f) {
+    if (f->tries == 0) co_return false;  // on the quarantine list
+    for (;;) {
+      const error_rule rule = rule_for(*self, *f);
+      if (f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed)) co_return false;
+      bool stopped = false;
+      try {
+        if (rule.backoff.count() > 0) {
+          auto pause = sleep_for(rule.backoff * std::ldexp(1.0, static_cast<int>(f->tries) - 1), *c);
+          co_await pause;
+        }
+      } catch (...) {
+        stopped = true;
+      }
+      if (stopped) co_return false;
+      task<bool> trying = attempt(self, j, c, f);
+      const bool good = co_await trying;
+      if (good) {
+        ++f->tries;
+        co_return true;
+      }
+    }
+  }
+
+  /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
+  static bool draw(const Runs& runs, const job_type& j, random_stream& from, std::vector<std::uint64_t>& tried, failure& f) {
+    while (f.drawn < runs.policy.options().substitutes) {
+      ++f.drawn;
+      const std::uint64_t index = runs.plan.index(j.order, from.below(runs.plan.ordered()));
+      if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
+      f.substitute = index;
+      return true;
+    }
+    return false;
+  }
+  static void count_substitute(job_type& j, std::uint64_t position, std::uint64_t index,
+                        std::uint64_t counted) noexcept {
+    j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace wick::detail
+
 // ==== wick/loader/detail/walk_ahead.hpp
 /// \file
 /// Going through a run of positions: which samples stand there is computed a little at a time, and samples that lie in
@@ -7753,83 +8771,6 @@ void walk_ahead(const Plan& plan, const Order& order, const Source& source, std:
 }
 
 }  // namespace wick::detail
-
-// ==== wick/observe/clock.hpp
-/// \file
-/// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
-
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
-namespace wick {
-
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
-/// two processors they may differ by a few, so subtract with care what another thread has read.
-inline std::uint64_t now_ticks() noexcept {
-#if defined(__x86_64__)
-  return __rdtsc();
-#elif defined(__aarch64__)
-  std::uint64_t t;
-  asm volatile("mrs %0, cntvct_el0" : "=r"(t));
-  return t;
-#else
-  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-#endif
-}
-
-/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read it.
-class tick_scale {
- public:
-  tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
-  /// Seconds since this was made.
-  double elapsed() const noexcept {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - time_).count();
-  }
-  /// Seconds a tick; better the older this is (after 1 ms about one part in a thousand).
-  double seconds_per_tick() const noexcept {
-    const std::uint64_t ticks = now_ticks() - ticks_;
-    return ticks == 0 ? 0.0 : elapsed() / static_cast<double>(ticks);
-  }
-
- private:
-  std::uint64_t ticks_;
-  std::chrono::steady_clock::time_point time_;
-};
-
-}  // namespace wick
-
-// ==== wick/observe/stage_clock.hpp
-/// \file
-/// Where the time of a stage goes: how often it ran, how long it worked, how long it waited.
-
-namespace wick {
-
-/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads and
-/// stores, relaxed, because a report needs each number whole and not all of the same instant. Short samples are timed
-/// now and then only, so the time of all is inferred from the timed ones.
-class stage_clock {
- public:
-  void ran(std::uint64_t times) noexcept { add(count_, times); }
-  void worked(std::uint64_t times, std::uint64_t ticks) noexcept {
-    add(timed_, times);
-    add(ticks_, ticks);
-  }
-  void waited(std::uint64_t ticks) noexcept { add(waited_, ticks); }
-
-  std::uint64_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
-  std::uint64_t timed() const noexcept { return timed_.load(std::memory_order_relaxed); }
-  std::uint64_t timed_ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
-  std::uint64_t waited_ticks() const noexcept { return waited_.load(std::memory_order_relaxed); }
-
- private:
-  static void add(std::atomic<std::uint64_t>& to, std::uint64_t n) noexcept {
-    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-  std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
-};
-
-}  // namespace wick
 
 namespace wick::detail {
 
@@ -7970,8 +8911,8 @@ class claimed_runs {
     failure f = std::move(*of);
     context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
     try {
-      task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
-      co_await settling;
+      task<bool> settled = settling<Runs>::settle(&self->runs_, j, &c, f);
+      co_await settled;
     } catch (...) {
       j->lose(f);
     }
@@ -8002,8 +8943,8 @@ class claimed_runs {
     if (self->runs_.on.this_slot() == executor::none) co_await self->runs_.on.schedule();
     if (f.cause != nullptr) {
       try {
-        task<bool> settling = Runs::settle(&self->runs_, j, &c, f);
-        co_await settling;
+        task<bool> settled = settling<Runs>::settle(&self->runs_, j, &c, f);
+        co_await settled;
       } catch (...) {
         j->lose(f);
       }
@@ -8028,6 +8969,10 @@ class claimed_runs {
 /// \file
 /// The end of a batch: all its samples have ended, well or not; it is judged, its gaps are closed or filled,
 /// and it goes through the batch stages.
+
+// ==== wick/loader/detail/compaction.hpp
+/// \file
+/// Closing the gaps of an epoch by the samples at its end.
 
 // ==== wick/loader/detail/sample_runs.hpp
 /// \file
@@ -8170,100 +9115,6 @@ class epoch_plan {
 /// The way of a sample through the stages, and of a batch through those behind it, with a clock at each. Knows nothing of
 /// who starts them and when.
 
-// ==== wick/loader/detail/books.hpp
-/// \file
-/// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
-
-namespace wick::detail {
-
-/// The clocks of stages that don't suspend are read for some samples only, and what the others took is inferred. How long
-/// runs of samples took is known of each: nothing that is said of a stage may be more than that.
-class books {
- public:
-  /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples may, so that
-  /// their clocks are always read.
-  books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
-      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend), rows_(on.slots()) {
-    for (auto& row : rows_) row.reset(new stage_clock[rows + 1]);
-    on.tenants().enter(this, [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
-  }
-  books(const books&) = delete;
-  books& operator=(const books&) = delete;
-  ~books() {
-    if (!on_.forked()) on_.tenants().leave(this);
-  }
-
-  /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
-  [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
-
-  /// A run of samples, by its own row of clocks.
-  void ran(stage_clock* mine, std::uint64_t count, std::uint64_t ticks) const noexcept {
-    mine[stages_].worked(count, ticks);
-  }
-  void worked(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-  }
-  void worked_before_suspending(std::uint32_t stage, std::uint64_t ticks) noexcept {
-    stage_clock& c = mine()[stage];
-    c.ran(1);
-    c.worked(1, ticks);
-    c.waited(std::uint64_t{0} - ticks);  // waited() below counts from the beginning
-  }
-  void waited(std::uint32_t stage, std::uint64_t ticks) noexcept { mine()[stage].waited(ticks); }
-
-  struct sum {
-    std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
-  };
-  std::vector<sum> totals() const {
-    std::vector<sum> out(stages_);
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < stages_; ++i) {
-        out[i].count += row[i].count();
-        out[i].timed += row[i].timed();
-        out[i].timed_ticks += row[i].timed_ticks();
-        out[i].waited += row[i].waited_ticks();
-      }
-    }
-    return out;
-  }
-
-  /// All that was run so far, on workers and on threads that helped.
-  struct usage {
-    std::uint64_t workers = 0, helpers = 0;
-  };
-  usage ticks() const noexcept {
-    usage out;
-    for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
-      std::uint64_t samples = rows_[slot][stages_].timed_ticks(), timed = 0, batches = 0;
-      for (std::size_t i = 0; i < stages_; ++i) {
-        (of_samples(i) ? timed : batches) += rows_[slot][i].timed_ticks();
-      }
-      // What is run of a sample after it was suspended is in no run.
-      if (suspend_) samples = std::max(samples, timed);
-      (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
-    }
-    return out;
-  }
-  bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
-  bool clocks_always_read() const noexcept { return suspend_; }
-  /// Of all runs, as in sum::timed_ticks.
-  std::uint64_t run_ticks() const noexcept {
-    std::uint64_t sum = 0;
-    for (const auto& row : rows_) sum += row[stages_].timed_ticks();
-    return sum;
-  }
-
- private:
-  executor& on_;
-  const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
-  const bool suspend_;
-  std::vector<std::unique_ptr<stage_clock[]>> rows_;
-};
-
-}  // namespace wick::detail
-
 // ==== wick/loader/detail/pipeline_types.hpp
 /// \file
 /// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows between.
@@ -8279,6 +9130,7 @@ template <class F>
 class map_stage {
  public:
   using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
   static constexpr std::string_view name = "map";
   explicit map_stage(F f, std::string label = "map") : f_(std::move(f)), label_(std::move(label)) {}
   std::string_view label() const noexcept { return label_; }
@@ -8288,10 +9140,9 @@ class map_stage {
     return f_(std::forward<Args>(args)...);
   }
   /// A callable that has parameters may have a fingerprint of them, as any stage.
-  std::uint64_t fingerprint() const
-    requires detail::has_parameters<F>
-  {
-    return f_.fingerprint();
+  std::uint64_t fingerprint() const {
+    if constexpr (detail::has_parameters<F>) return f_.fingerprint();
+    else return 0;
   }
 
  private:
@@ -8379,13 +9230,15 @@ using misfit_pipeline = pipeline<misfit_source>;
 
 template <class Came, class Stage, class... Before>
 consteval bool check_fit() {
-  if constexpr (stage_of<Stage, on_order>) {
+  if constexpr (!check_hooks<Stage>()) {
+    return false;
+  } else if constexpr (stage_of<Stage, on_order>) {
     static_assert(only_order_stages<Before...>,
                   "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
                   "it came after a stage that works on samples; write it directly behind the source");
     if constexpr (!only_order_stages<Before...>) {
       return false;
-    } else if constexpr (requires { Stage::template check<Came, Before...>(); }) {
+    } else if constexpr (has_hook<Stage, hook::check>) {
       return Stage::template check<Came, Before...>();
     } else {
       return true;
@@ -8400,7 +9253,7 @@ consteval bool check_fit() {
         has_batching<Before...>,
         "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
     return false;
-  } else if constexpr (requires { Stage::template check<Came, Before...>(); }) {
+  } else if constexpr (has_hook<Stage, hook::check>) {
     return Stage::template check<Came, Before...>();
   } else {
     constexpr bool fits = way_of<Stage, Came>() != way::none;
@@ -8643,57 +9496,6 @@ class timed_await {
 
 }  // namespace wick::detail
 
-// ==== wick/observe/phases.hpp
-/// \file
-/// What happens inside a slot: a picture is decoded, resized and coloured in one pass, and each part has its own clock.
-
-namespace wick {
-
-enum class phase : std::uint8_t { decode, resize, color };
-inline constexpr std::size_t phase_count = 3;
-inline constexpr std::array<std::string_view, phase_count> phase_names = {"decode", "resize", "color"};
-
-/// Ticks spent in each phase by this thread since they were last taken. Not to be kept over a suspension.
-class phase_ticks {
- public:
-  using values = std::array<std::uint64_t, phase_count>;
-  static void add(phase p, std::uint64_t ticks) noexcept { of_this_thread()[static_cast<std::size_t>(p)] += ticks; }
-  /// Reads and clears.
-  static values take() noexcept {
-    values& mine = of_this_thread();
-    const values out = mine;
-    mine = {};
-    return out;
-  }
-
- private:
-  [[gnu::noinline]] static values& of_this_thread() noexcept {
-    thread_local values ticks{};
-    return ticks;
-  }
-};
-
-/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …; t.next(phase::resize);`.
-class phase_timer {
- public:
-  explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
-  phase_timer(const phase_timer&) = delete;
-  phase_timer& operator=(const phase_timer&) = delete;
-  ~phase_timer() { phase_ticks::add(phase_, now_ticks() - begun_); }
-  void next(phase p) noexcept {
-    const std::uint64_t now = now_ticks();
-    phase_ticks::add(phase_, now - begun_);
-    phase_ = p;
-    begun_ = now;
-  }
-
- private:
-  phase phase_;
-  std::uint64_t begun_;
-};
-
-}  // namespace wick
-
 namespace wick::detail {
 
 template <class Pipeline>
@@ -8714,7 +9516,7 @@ class stage_path<pipeline<Source, S...>> {
         books_(on, rows, types::batching, stages, types::samples_suspend) {
     static_assert(types::batching >= types::order_end);
     const auto attach = [&](auto& s) {
-      if constexpr (requires { s.attach(on_); }) s.attach(on_);
+      if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
     };
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
   }
@@ -8743,12 +9545,7 @@ class stage_path<pipeline<Source, S...>> {
     std::vector<stage_identity> out;
     const auto ask = [&](const auto& s) {
       stage_identity one{std::string(stage_name(s)), 0};
-      if constexpr (requires {
-                      { s.fingerprint() } -> std::convertible_to<std::uint64_t>;
-                    })
-        one.parameters = s.fingerprint();
-      if constexpr (requires { s.pad_last(); })
-        one.parameters = (s.drop_last() ? 1u : 0u) | (s.pad_last() ? 2u : 0u);
+      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
       out.push_back(std::move(one));
     };
     std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
@@ -8758,7 +9555,7 @@ class stage_path<pipeline<Source, S...>> {
   std::vector<std::string> notes() const {
     std::vector<std::string> out;
     const auto ask = [&](const auto& s) {
-      if constexpr (requires { { s.note() } -> std::convertible_to<std::string>; }) {
+      if constexpr (has_hook<decltype(s), hook::note>) {
         if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
       }
     };
@@ -8785,7 +9582,7 @@ class stage_path<pipeline<Source, S...>> {
   std::shared_ptr<slab_memory> batch_memory() {
     std::shared_ptr<slab_memory> wanted;
     for_each_batch_stage([&](auto& s) {
-      if constexpr (requires { { s.slab_memory() } -> std::convertible_to<std::shared_ptr<wick::slab_memory>>; }) {
+      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
         if (wanted == nullptr) wanted = s.slab_memory();
       }
     });
@@ -8928,7 +9725,7 @@ class stage_path<pipeline<Source, S...>> {
       };
       auto& stage = std::get<I>(stages_);
       // A stage that wraps those behind it (to set their stream) calls them itself.
-      if constexpr (requires { stage.around(std::move(batch), rest); }) return stage.around(std::move(batch), rest);
+      if constexpr (has_hook<decltype(stage), hook::around>) return stage.around(std::move(batch), rest);
       else return rest(apply(stage, std::move(batch), c));
     }
   }
@@ -8954,7 +9751,7 @@ class stage_path<pipeline<Source, S...>> {
         value v = co_await rest;
         co_return std::move(v);
       } else {
-        static_assert(!requires { std::get<I>(self->stages_).around(std::move(batch), [](auto b) { return b; }); },
+        static_assert(!has_hook<stage_type, hook::around>,
                       "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
                       "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
@@ -9016,122 +9813,6 @@ struct loader_options {
 
 }  // namespace wick
 
-// ==== wick/run/sleep.hpp
-/// \file
-/// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
-
-// ==== wick/run/environment.hpp
-/// \file
-/// What every wait of the engine wants to know: where to go on afterwards, and what may call it off.
-
-namespace wick {
-
-class executor;
-
-/// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
-/// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
-/// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
-/// executor and the token's source must outlive the wait.
-///
-/// A wait whose stop was requested throws wick::cancelled, also when it could have succeeded at once, and has
-/// taken nothing then. A stop that comes while it waits resumes it promptly, on the executor.
-class environment {
- public:
-  environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
-  /// \throws std::logic_error for a context that was made by hand, without an executor
-  template <class From>
-  requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
-    from.on();
-    { from.stop() } -> std::convertible_to<stop_token>;
-  }
-  environment(From& from) : stop_(from.stop()) {
-    if constexpr (std::is_pointer_v<decltype(from.on())>)
-      on_ = from.on();
-    else
-      on_ = &from.on();
-    if (on_ == nullptr) {
-      throw std::logic_error(
-          "wick: this context has no executor to continue on; a wait needs one: give the context a "
-          "wick::executor, or run the stage in a loader");
-    }
-  }
-
-  executor& on() const noexcept { return *on_; }
-  const stop_token& stop() const noexcept { return stop_; }
-
- private:
-  executor* on_;
-  stop_token stop_;
-};
-
-}  // namespace wick
-
-namespace wick {
-
-/// What sleep_for and sleep_until give; to be awaited, once.
-class [[nodiscard]] sleep_awaiter : job, timer {
- public:
-  sleep_awaiter(environment env, clock::time_point until) noexcept : env_(env) { due = until; }
-  /// Before it is awaited: it may be handed to when_any.
-  sleep_awaiter(sleep_awaiter&& other) noexcept : sleep_awaiter(other.env_, other.due) {}
-  sleep_awaiter& operator=(sleep_awaiter&&) = delete;
-
-  bool await_ready() noexcept {
-    called_off_ = env_.stop().stop_requested();
-    return called_off_ || due <= clock::now();
-  }
-  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<> h) {
-    handle_ = h;
-    execute = [](job* j) noexcept { detail::resume(static_cast<sleep_awaiter*>(j)->handle_); };
-    expired = [](timer* t, bool on_time) noexcept { static_cast<sleep_awaiter*>(t)->wake(on_time); };
-    // First the callback, then the timer: a stop between the two marks the timer, and add refuses it.
-    if (env_.stop().stop_possible()) calling_off_.emplace(env_.stop(), on_stop{this});
-    called_off_ = true;  // unless it expires: written before add, since afterwards this may be gone
-    return env_.on().timers().add(*this);
-  }
-  void await_resume() {
-    calling_off_.reset();
-    if (called_off_) throw cancelled();
-  }
-
- private:
-  struct on_stop {
-    sleep_awaiter* self;
-    void operator()() const noexcept {
-      if (self->env_.on().timers().cancel(*self)) self->wake(false);
-    }
-  };
-  void wake(bool on_time) noexcept {
-    called_off_ = !on_time;
-    env_.on().post(this);
-  }
-
-  environment env_;
-  std::coroutine_handle<> handle_;
-  bool called_off_ = false;
-  std::optional<stop_callback<on_stop>> calling_off_;
-};
-
-/// `co_await wick::sleep_until(t, c);` suspends until then and continues on the executor; at once when it has
-/// passed. `c` is the stage's context, a scope, or {executor, token}. \throws wick::cancelled promptly when a
-/// stop is requested, or the executor is being destroyed
-inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
-
-/// The same for a while from now. What is longer than a hundred years is a hundred years, less than nothing
-/// (and a duration that is not a number) is nothing.
-template <class Rep, class Period>
-sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, environment env) noexcept {
-  using seconds = std::chrono::duration<double>;
-  constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
-  const auto now = timer::clock::now();
-  const seconds wanted = std::chrono::duration_cast<seconds>(d);
-  if (!(wanted > seconds::zero())) return {env, now};
-  if (wanted >= longest) return {env, now + std::chrono::duration_cast<timer::clock::duration>(longest)};
-  return {env, now + std::chrono::ceil<timer::clock::duration>(d)};
-}
-
-}  // namespace wick
-
 namespace wick::detail {
 
 template <class Pipeline>
@@ -9188,6 +9869,12 @@ class sample_runs<pipeline<Source, S...>> {
     throw quarantined_sample();
   }
 
+  /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
+  struct end_of_sample {
+    context* c;
+    ~end_of_sample() { c->give_back(); }
+  };
+
   /// Through all stages into the slot, in a pipeline where none suspends.
   template <bool Timed>
   void run(job_type& j, std::uint64_t slot, context& c, std::uint64_t* ticks) {
@@ -9218,67 +9905,29 @@ class sample_runs<pipeline<Source, S...>> {
     return f;
   }
 
-  /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
-  /// else it is a gap, or its batch is lost. \throws std::bad_alloc
-  static task<bool> settle(sample_runs* self, job_type* j, context* c, failure f) {
-    if (self->only_fails) {
-      j->note(std::move(f));
-      co_return false;
+  /// The sample in a slot that is no gap: the one planned, or what came in its place.
+  failure standing_at(const job_type& j, std::uint64_t slot) const {
+    failure out;
+    out.slot = slot;
+    out.position = j.first + slot;
+    for (const auto& [gap, position] : j.fills) {
+      if (gap == slot) out.position = position;
     }
-    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
-    random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
-    std::vector<std::uint64_t> tried;  // indexes that are no good here
-    for (;;) {
-      if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
-        task<bool> retrying = try_again(self, j, c, &f);
-        const bool good = co_await retrying;
-        if (good)
-          f.action = error_action::retry;
-        else if (!j->cancelled.load(std::memory_order_relaxed))
-          f.action = *self->rule_for(f).action;
-      }
-      tried.push_back(f.index);
-      if (f.action == error_action::replace && !self->draw(*j, draws, tried, f))
-        f.action = error_action::fail;
-      if (f.action == error_action::skip) {
-        j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
-      }
-      const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
-      if (good && f.index != tried.front()) self->count_substitute(*j, f.position, f.index, counted);
-      failure next;
-      next.slot = f.slot;
-      next.position = f.position;
-      next.number = f.number + 1;
-      next.index = f.substitute;
-      next.tries = 0;
-      next.drawn = f.drawn;
-      j->note(std::move(f));
-      if (over) co_return good;
-      f = std::move(next);
-      task<bool> trying = attempt(self, j, c, &f);
-      const bool substituted = co_await trying;
-      if (substituted) {
-        self->count_substitute(*j, f.position, f.index, counted);
-        co_return true;
-      }
+    const failure* last = nullptr;
+    for (const failure& f : j.failures) {
+      if (f.slot == slot && f.position == out.position && (last == nullptr || f.number > last->number))
+        last = &f;
     }
+    if (last == nullptr)
+      out.index = plan.index(j.order, out.position);
+    else
+      out.index = last->action == error_action::replace ? last->substitute : last->index;
+    return out;
   }
 
-  /// Runs a sample for the first time, outside of a run; a failure is settled. Whether the slot has a sample.
-  static task<bool> run_or_settle(sample_runs* self, job_type* j, context* c, failure f) {
-    task<bool> trying = attempt(self, j, c, &f);
-    const bool good = co_await trying;
-    if (good) co_return true;
-    task<bool> settling = settle(self, j, c, std::move(f));
-    const bool settled = co_await settling;
-    co_return settled;
-  }
-  /// The same where a failure fails the batch.
-  static task<bool> run_or_fail(sample_runs* self, job_type* j, context* c, failure f) {
-    task<bool> trying = attempt(self, j, c, &f);
-    const bool good = co_await trying;
-    if (!good) j->note(std::move(f));
-    co_return good;
+  /// There is no memory to end a batch as it should be; called where that was caught.
+  static void lose(job_type& j) noexcept {
+    j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
   }
 
   /// What the sample was found to be bad in: the stage it failed in, or was found to fail in by an earlier
@@ -9306,104 +9955,8 @@ class sample_runs<pipeline<Source, S...>> {
   std::unique_ptr<stop_source> stop = std::make_unique<stop_source>();
 
  private:
-  static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
-
-  /// Whatever became of a sample, and wherever its bytes are now: they are no longer in flight.
-  struct end_of_sample {
-    context* c;
-    ~end_of_sample() { c->give_back(); }
-  };
-
-  /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
-  struct on_the_clocks {
-    path_type& path;
-    std::uint64_t ticks[path_type::rows] = {};
-    const std::uint64_t begun = now_ticks();
-    explicit on_the_clocks(path_type& p) noexcept : path(p) {}
-    ~on_the_clocks() {
-      stage_clock* const mine = path.clocks().mine();
-      path_type::write_down(mine, types::order_end, 1, ticks);
-      path_type::count(mine, types::order_end, 1);
-      path.clocks().ran(mine, 1, now_ticks() - begun);
-    }
-  };
-
-  error_rule rule_for(const failure& f) const { return policy.rule_for(stage_of(f)); }
-
-  /// Runs a sample once. What went wrong is in `f` afterwards.
-  static task<bool> attempt(sample_runs* self, job_type* j, context* c, failure* f) {
-    c->move_to({self->seed, c->epoch(), f->position, f->index});
-    c->enter(static_cast<std::uint32_t>(types::order_end));
-    std::exception_ptr cause;
-    bool quarantined = false;
-    try {
-      j->columns.forget(static_cast<std::size_t>(f->slot));
-      if constexpr (types::samples_suspend) {
-        task<void> running = run_async(self, j, f->slot, c);
-        co_await running;
-      } else {
-        if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-        if (self->is_bad(f->index)) self->refuse(*c);
-        const end_of_sample end{c};
-        on_the_clocks clocks(self->path);
-        self->template run<true>(*j, f->slot, *c, clocks.ticks);
-      }
-    } catch (const quarantined_sample&) {
-      cause = std::current_exception();
-      quarantined = true;
-    } catch (...) {
-      cause = std::current_exception();
-    }
-    if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
-    if (cause == nullptr) co_return true;
-    f->cause = std::move(cause);
-    f->stage = c->stage();
-    if (!quarantined) ++f->tries;
-    co_return false;
-  }
-
-  /// As often as the rule for what went wrong last says, with its pauses.
-  static task<bool> try_again(sample_runs* self, job_type* j, context* c, failure* f) {
-    if (f->tries == 0) co_return false;  // on the quarantine list
-    for (;;) {
-      const error_rule rule = self->rule_for(*f);
-      if (f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed)) co_return false;
-      bool stopped = false;
-      try {
-        if (rule.backoff.count() > 0) {
-          auto pause = sleep_for(rule.backoff * std::ldexp(1.0, static_cast<int>(f->tries) - 1), *c);
-          co_await pause;
-        }
-      } catch (...) {
-        stopped = true;
-      }
-      if (stopped) co_return false;
-      task<bool> trying = attempt(self, j, c, f);
-      const bool good = co_await trying;
-      if (good) {
-        ++f->tries;
-        co_return true;
-      }
-    }
-  }
-
-  /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
-  bool draw(const job_type& j, random_stream& from, std::vector<std::uint64_t>& tried, failure& f) const {
-    while (f.drawn < policy.options().substitutes) {
-      ++f.drawn;
-      const std::uint64_t index = plan.index(j.order, from.below(plan.ordered()));
-      if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
-      f.substitute = index;
-      return true;
-    }
-    return false;
-  }
-  void count_substitute(job_type& j, std::uint64_t position, std::uint64_t index,
-                        std::uint64_t counted) const noexcept {
-    j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
-  }
 
   static quarantine load(const path_type& path, const loader_options& options) {
     std::vector<quarantine::entry> all;
@@ -9449,6 +10002,164 @@ class sample_runs<pipeline<Source, S...>> {
       }
     }
   }
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Batches go through this in their order, whatever order their samples end in: what fills a gap depends on all failures
+/// of the epoch before it. Then `Finishing` goes on with each.
+template <class Runs, class Finishing>
+class compaction {
+  using types = typename Runs::types;
+  using path_type = typename Runs::path_type;
+  using job_type = typename Runs::job_type;
+  static constexpr bool batched = types::batched;
+
+ public:
+  compaction(Runs& runs, Finishing& finishing, std::size_t batches) : runs_(runs), finishing_(finishing) {
+    waiting_.reserve(batches);
+  }
+
+  /// All samples of a batch have ended.
+  void enter(job_type& j) noexcept {
+    if (job_type* const next = turn_of(&j, nullptr)) settle(next);
+  }
+
+ private:
+  /// `ended` has only samples that have ended; `settled` is done with. The batch whose turn it is, for the
+  /// caller to settle; null when that is somebody else's or is not ready.
+  job_type* turn_of(job_type* ended, job_type* settled) noexcept {
+    std::lock_guard lock(mutex_);
+    if (ended != nullptr) {
+      waiting_.push_back(ended);
+      if (busy_) return nullptr;
+    }
+    if (settled != nullptr) ++turn_;
+    const auto next =
+        std::find_if(waiting_.begin(), waiting_.end(), [&](job_type* j) { return j->sequence == turn_; });
+    busy_ = next != waiting_.end();
+    if (!busy_) return nullptr;
+    job_type* const j = *next;
+    waiting_.erase(next);
+    return j;
+  }
+
+  void settle(job_type* j) noexcept {
+    while (j != nullptr) {
+      try {
+        return resume(settle_from(this, j).handle);
+      } catch (...) {
+        leave_unfilled(*j);
+      }
+      job_type* const next = turn_of(nullptr, j);
+      finishing_.finish(*j);
+      j = next;
+    }
+  }
+  /// Whose turn comes next is asked before a batch is published: while one is to be settled, the loader
+  /// stays.
+  static detached settle_from(compaction* self, job_type* j) {
+    while (j != nullptr) {
+      if (!j->cancelled.load(std::memory_order_relaxed)) {
+        try {
+          task<void> filling = fill(self, j);
+          co_await filling;
+        } catch (...) {
+          self->leave_unfilled(*j);
+        }
+      }
+      job_type* const next = self->turn_of(nullptr, j);
+      self->finishing_.finish(*j);
+      j = next;
+    }
+  }
+  /// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes
+  /// on.
+  void leave_unfilled(job_type& j) noexcept {
+    Runs::lose(j);
+    if (j.moved_before) moved_ = *j.moved_before;
+    j.moved = moved_;
+  }
+
+  /// Fills the gaps from the end of the epoch, and leaves out what batches before have taken from there.
+  static task<void> fill(compaction* self, job_type* j) {
+    Runs& runs = self->runs_;
+    if (j->moved_before) self->moved_ = *j->moved_before;
+    std::uint64_t end = runs.plan.ordered() - std::min(self->moved_, runs.plan.ordered());
+    const std::uint64_t own = end <= j->first ? 0 : std::min(j->count, end - j->first);
+    self->leave_to_others(*j, own);
+    std::sort(j->gaps.begin(), j->gaps.end());
+    std::vector<std::size_t> gaps, unfilled;
+    gaps.swap(j->gaps);
+    for (const std::size_t gap : gaps) {
+      bool filled = false;
+      while (!filled && j->state != batch_state::lost && end > j->first + j->count) {
+        --end;
+        const std::uint64_t index = runs.plan.index(j->order, end);
+        runs.path.clocks().mine()[path_type::order_row].ran(1);
+        j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
+        context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
+        failure f;
+        f.slot = gap;
+        f.position = end;
+        f.index = index;
+        f.number = j->next_number(gap);
+        f.tries = 0;
+        task<bool> running = settling<Runs>::run_or_settle(&runs, j, &c, std::move(f));
+        filled = co_await running;
+      }
+      std::erase(j->gaps, gap);
+      if (filled) {
+        j->fills.emplace_back(gap, end);
+        // It counts where it stands.
+        const std::uint64_t place = j->first + gap, index = runs.standing_at(*j, gap).index;
+        j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
+                           std::memory_order_relaxed);
+      } else {
+        unfilled.push_back(gap);
+      }
+    }
+    j->gaps.swap(unfilled);
+    for (std::uint64_t slot = own; slot < j->count; ++slot) j->gaps.push_back(static_cast<std::size_t>(slot));
+    self->moved_ = runs.plan.ordered() - end;
+    j->moved = self->moved_;
+    runs.note_moved(*j, self->moved_);
+    bool short_one = j->gaps.size() == j->count;
+    if constexpr (batched) {
+      short_one = short_one || (runs.path.template stage<types::batching>().drop_last() && !j->gaps.empty());
+    }
+    if (short_one && j->state != batch_state::lost) j->state = batch_state::past_the_end;
+  }
+  /// Slots from `own` on belong to batches before: neither their samples nor their failures count here.
+  void leave_to_others(job_type& j, std::uint64_t own) {
+    if (own == j.count) return;
+    std::erase_if(j.failures,
+                  [&](const failure& f) { return f.slot >= own && f.slot != failure::whole_batch; });
+    std::erase_if(j.gaps, [&](std::size_t slot) { return slot >= own; });
+    // What those were counted as is not known any more: all is counted anew.
+    std::uint64_t print = 0;
+    for (std::uint64_t slot = 0; slot < own; ++slot) {
+      const bool gap = std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end();
+      print += print_of(j.first + slot, gap ? left_out : runs_.standing_at(j, slot).index);
+    }
+    j.print.store(print, std::memory_order_relaxed);
+    if (j.unlisted && j.unlisted->slot >= own && j.unlisted->slot != failure::whole_batch) j.unlisted.reset();
+    const bool lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(),
+                                       [](const failure& f) { return f.action == error_action::fail; });
+    j.state = lost ? batch_state::lost : batch_state::making;
+  }
+
+  Runs& runs_;
+  Finishing& finishing_;
+
+  std::mutex mutex_;  // of whose turn it is
+  std::uint64_t turn_ = 0;
+  bool busy_ = false;
+  std::vector<job_type*> waiting_;
+  // Of the batch whose turn it is.
+  std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
 };
 
 }  // namespace wick::detail
@@ -9572,16 +10283,15 @@ class finishing {
         done_(done),
         pool_(std::move(pool)),
         with_content_(with_content),
-        compact_(batched && runs.policy.options().compact) {
-    waiting_.reserve(done.capacity());
-  }
+        compact_(batched && runs.policy.options().compact),
+        compaction_(runs, *this, done.capacity()) {}
 
   /// Makes room for the samples of a batch. `moved`: of the epoch's samples, by the batches before, where
   /// that is known.
   void begin(job_type& j, std::optional<std::uint64_t> moved) {
     j.forget();
     j.moved = moved.value_or(0);
-    j.goes_on = !moved && j.number != 0;
+    j.moved_before = moved || j.number != 0 ? moved : std::uint64_t{0};
     begin_columns(j);
   }
 
@@ -9603,7 +10313,7 @@ class finishing {
 
   /// The consumer, for a batch that it has taken.
   static void make(job_type& j) noexcept {
-    if (!j.whole) return;
+    if (j.state != batch_state::whole) return;
     try {
       j.value.emplace(j.columns.finish(j.rows()));
     } catch (...) {
@@ -9613,16 +10323,10 @@ class finishing {
 
  private:
   void end(job_type& j) noexcept {
-    if (compact_) {
-      if (job_type* const next = turn_of(&j, nullptr)) settle(next);
-    } else {
-      finish(j);
-    }
+    if (compact_) compaction_.enter(j);
+    else finish(j);
   }
-  /// There is no memory to end a batch as it should be; called where that was caught.
-  static void lose(job_type& j) noexcept {
-    j.fail_whole(static_cast<std::uint32_t>(types::batching), std::current_exception());
-  }
+  static void lose(job_type& j) noexcept { Runs::lose(j); }
 
   static detached run_on_worker(finishing* self, job_type* j) {
     co_await self->runs_.on.schedule();
@@ -9638,140 +10342,10 @@ class finishing {
     }
   }
 
-  // ---- compaction: batches in their order
-  // --------------------------------------------------------------------------
-
-  /// `ended` has only samples that have ended; `settled` is done with. The batch whose turn it is, for the
-  /// caller to settle; null when that is somebody else's or is not ready.
-  job_type* turn_of(job_type* ended, job_type* settled) noexcept {
-    std::lock_guard lock(mutex_);
-    if (ended != nullptr) {
-      ended->ended = true;
-      waiting_.push_back(ended);
-      if (busy_) return nullptr;
-    }
-    if (settled != nullptr) ++turn_;
-    const auto next =
-        std::find_if(waiting_.begin(), waiting_.end(), [&](job_type* j) { return j->sequence == turn_; });
-    busy_ = next != waiting_.end();
-    if (!busy_) return nullptr;
-    job_type* const j = *next;
-    waiting_.erase(next);
-    return j;
-  }
-
-  void settle(job_type* j) noexcept {
-    while (j != nullptr) {
-      try {
-        return resume(settle_from(this, j).handle);
-      } catch (...) {
-        leave_unfilled(*j);
-      }
-      job_type* const next = turn_of(nullptr, j);
-      finish(*j);
-      j = next;
-    }
-  }
-  /// Whose turn comes next is asked before a batch is published: while one is to be settled, the loader
-  /// stays.
-  static detached settle_from(finishing* self, job_type* j) {
-    while (j != nullptr) {
-      if (!j->cancelled.load(std::memory_order_relaxed)) {
-        try {
-          task<void> filling = fill(self, j);
-          co_await filling;
-        } catch (...) {
-          self->leave_unfilled(*j);
-        }
-      }
-      job_type* const next = self->turn_of(nullptr, j);
-      self->finish(*j);
-      j = next;
-    }
-  }
-  /// Called where want of memory was caught: the batch fails, and the epoch's account of moved samples goes
-  /// on.
-  void leave_unfilled(job_type& j) noexcept {
-    lose(j);
-    if (!j.goes_on) moved_ = j.moved;
-    j.moved = moved_;
-  }
-
-  /// Fills the gaps from the end of the epoch, and leaves out what batches before have taken from there.
-  static task<void> fill(finishing* self, job_type* j) {
-    Runs& runs = self->runs_;
-    if (!j->goes_on) self->moved_ = j->moved;
-    std::uint64_t end = runs.plan.ordered() - std::min(self->moved_, runs.plan.ordered());
-    const std::uint64_t own = end <= j->first ? 0 : std::min(j->count, end - j->first);
-    self->leave_to_others(*j, own);
-    std::sort(j->gaps.begin(), j->gaps.end());
-    std::vector<std::size_t> gaps, unfilled;
-    gaps.swap(j->gaps);
-    for (const std::size_t gap : gaps) {
-      bool filled = false;
-      while (!filled && !j->lost && end > j->first + j->count) {
-        --end;
-        const std::uint64_t index = runs.plan.index(j->order, end);
-        runs.path.clocks().mine()[path_type::order_row].ran(1);
-        j->print.fetch_add(print_of(end, index), std::memory_order_relaxed);
-        context c = runs.context_at({runs.seed, j->epoch, end, index}, *j);
-        failure f;
-        f.slot = gap;
-        f.position = end;
-        f.index = index;
-        f.number = self->next_number(*j, gap);
-        f.tries = 0;
-        task<bool> running = Runs::run_or_settle(&runs, j, &c, std::move(f));
-        filled = co_await running;
-      }
-      std::erase(j->gaps, gap);
-      if (filled) {
-        j->fills.emplace_back(gap, end);
-        // It counts where it stands.
-        const std::uint64_t place = j->first + gap, index = self->standing_at(*j, gap).index;
-        j->print.fetch_add(print_of(place, index) - print_of(place, left_out) - print_of(end, index),
-                           std::memory_order_relaxed);
-      } else {
-        unfilled.push_back(gap);
-      }
-    }
-    j->gaps.swap(unfilled);
-    for (std::uint64_t slot = own; slot < j->count; ++slot) j->gaps.push_back(static_cast<std::size_t>(slot));
-    self->moved_ = runs.plan.ordered() - end;
-    j->moved = self->moved_;
-    runs.note_moved(*j, self->moved_);
-    bool short_one = j->gaps.size() == j->count;
-    if constexpr (batched) {
-      short_one = short_one || (runs.path.template stage<types::batching>().drop_last() && !j->gaps.empty());
-    }
-    j->past_the_end = short_one && !j->lost;
-  }
-  /// Slots from `own` on belong to batches before: neither their samples nor their failures count here.
-  void leave_to_others(job_type& j, std::uint64_t own) {
-    if (own == j.count) return;
-    std::erase_if(j.failures,
-                  [&](const failure& f) { return f.slot >= own && f.slot != failure::whole_batch; });
-    std::erase_if(j.gaps, [&](std::size_t slot) { return slot >= own; });
-    // What those were counted as is not known any more: all is counted anew.
-    std::uint64_t print = 0;
-    for (std::uint64_t slot = 0; slot < own; ++slot) {
-      const bool gap = std::find(j.gaps.begin(), j.gaps.end(), slot) != j.gaps.end();
-      print += print_of(j.first + slot, gap ? left_out : standing_at(j, slot).index);
-    }
-    j.print.store(print, std::memory_order_relaxed);
-    if (j.unlisted && j.unlisted->slot >= own && j.unlisted->slot != failure::whole_batch) j.unlisted.reset();
-    j.lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(),
-                                       [](const failure& f) { return f.action == error_action::fail; });
-  }
-  static std::uint32_t next_number(const job_type& j, std::uint64_t slot) noexcept {
-    std::uint32_t n = 0;
-    for (const failure& f : j.failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
-    return n;
-  }
-
   // ---- judging
   // ------------------------------------------------------------------------------------------------------
 
+  friend class compaction<Runs, finishing>;
   void finish(job_type& j) noexcept {
     try {
       if (judge(j)) return resume(remake(this, &j).handle);
@@ -9783,7 +10357,7 @@ class finishing {
 
   bool deliverable(const job_type& j) const noexcept {
     if (j.cancelled.load(std::memory_order_relaxed)) return false;
-    return !batched || (!j.lost && !j.past_the_end);  // without batch() each sample is on its own
+    return !batched || (j.state != batch_state::lost && j.state != batch_state::past_the_end);  // without batch() each sample is on its own
   }
 
   /// Whether its samples have to be made again: one that failed had said what shape they have.
@@ -9792,50 +10366,30 @@ class finishing {
       if (!deliverable(j)) return false;
       std::sort(j.gaps.begin(), j.gaps.end());
       if (auto m = j.columns.first_misfit(static_cast<std::size_t>(j.count), j.gaps)) {
-        failure f = standing_at(j, m->slot);
-        f.number = next_number(j, m->slot);
+        failure f = runs_.standing_at(j, m->slot);
+        f.number = j.next_number(m->slot);
         f.stage = static_cast<std::uint32_t>(types::batching);
         f.cause = std::make_exception_ptr(misshapen(m->text));
         j.note(std::move(f));
       } else if (j.columns.stale(j.gaps)) {
-        if (!j.remade) return true;
+        if (j.state != batch_state::remaking) return true;
         throw error("its samples have other shapes each time they are made");
       }
     }
     return false;
   }
 
-  /// The sample in a slot that is no gap: the one planned, or what came in its place.
-  failure standing_at(const job_type& j, std::uint64_t slot) const {
-    failure out;
-    out.slot = slot;
-    out.position = j.first + slot;
-    for (const auto& [gap, position] : j.fills) {
-      if (gap == slot) out.position = position;
-    }
-    const failure* last = nullptr;
-    for (const failure& f : j.failures) {
-      if (f.slot == slot && f.position == out.position && (last == nullptr || f.number > last->number))
-        last = &f;
-    }
-    if (last == nullptr)
-      out.index = runs_.plan.index(j.order, out.position);
-    else
-      out.index = last->action == error_action::replace ? last->substitute : last->index;
-    return out;
-  }
-
   static detached remake(finishing* self, job_type* j) {
-    j->remade = true;
+    j->state = batch_state::remaking;
     try {
       self->begin_columns(*j);
-      for (std::uint64_t slot = 0; slot < j->count && !j->lost; ++slot) {
+      for (std::uint64_t slot = 0; slot < j->count && j->state != batch_state::lost; ++slot) {
         if (std::binary_search(j->gaps.begin(), j->gaps.end(), slot)) continue;
-        failure f = self->standing_at(*j, slot);
-        f.number = next_number(*j, slot);
+        failure f = self->runs_.standing_at(*j, slot);
+        f.number = j->next_number(slot);
         context c = self->runs_.context_at({self->runs_.seed, j->epoch, f.position, f.index}, *j);
         f.tries = 0;
-        task<bool> running = Runs::run_or_fail(&self->runs_, j, &c, std::move(f));
+        task<bool> running = settling<Runs>::run_or_fail(&self->runs_, j, &c, std::move(f));
         co_await running;
       }
     } catch (...) {
@@ -9864,7 +10418,7 @@ class finishing {
         // conclude_async does the rest
       } else if constexpr (made_by_consumer) {
         close(j);
-        j.whole = true;
+        j.state = batch_state::whole;
       } else if constexpr (batched) {
         close(j);
         j.value.emplace(runs_.path.template pass_batch<types::batching + 1>(j.columns.finish(j.rows()), c));
@@ -9922,13 +10476,8 @@ class finishing {
   sequencer<job_type>& done_;
   const std::shared_ptr<slab_pool> pool_;
   const bool with_content_, compact_;
+  compaction<Runs, finishing> compaction_;
 
-  std::mutex mutex_;  // of whose turn it is
-  std::uint64_t turn_ = 0;
-  bool busy_ = false;
-  std::vector<job_type*> waiting_;
-  // Of the batch whose turn it is.
-  std::uint64_t moved_ = 0;  // samples of its epoch that stand where others failed
 };
 
 }  // namespace wick::detail
@@ -10142,6 +10691,7 @@ class feed<pipeline<Source, S...>> {
   const Source& origin() const noexcept { return runs_.path.source(); }
   const source_size<Source>& size() const noexcept { return size_; }
   runs_type& runs() noexcept { return runs_; }
+  const runs_type& runs() const noexcept { return runs_; }
   path_type& path() noexcept { return runs_.path; }
   const path_type& path() const noexcept { return runs_.path; }
   const slab_pool& pool() const noexcept { return *pool_; }
@@ -10459,214 +11009,108 @@ class feed<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/report_book.hpp
+// ==== wick/loader/detail/sample_delivery.hpp
 /// \file
-/// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
-
-// ==== wick/observe/stall_meter.hpp
-/// \file
-/// How much of the training loop's time is waiting for data: the one number that tells whether input is the problem.
-
-namespace wick {
-
-/// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of the share
-/// over all iterations since the last reset, in constant memory (bins of 0.1 %). One thread.
-class stall_meter {
- public:
-  void iteration(std::uint64_t waited, std::uint64_t total) noexcept {
-    if (total == 0) return;
-    if (waited > total) waited = total;
-    ++count_;
-    waited_ += waited;
-    total_ += total;
-    ++bins_[static_cast<std::size_t>(static_cast<double>(waited) / static_cast<double>(total) * bins)];
-  }
-  std::uint64_t count() const noexcept { return count_; }
-  std::uint64_t waited_ticks() const noexcept { return waited_; }
-  std::uint64_t total_ticks() const noexcept { return total_; }
-  /// Share of all time, 0 … 1.
-  double mean() const noexcept {
-    return total_ == 0 ? 0.0 : static_cast<double>(waited_) / static_cast<double>(total_);
-  }
-  /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones don't
-  /// move it.
-  double median() const noexcept {
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < bins_.size(); ++i) {
-      below += bins_[i];
-      if (2 * below >= count_ && count_ != 0) return static_cast<double>(i) / bins;
-    }
-    return 0.0;
-  }
-  void reset() noexcept { *this = {}; }
-
- private:
-  static constexpr std::size_t bins = 1000;
-  std::array<std::uint64_t, bins + 1> bins_{};
-  std::uint64_t count_ = 0, waited_ = 0, total_ = 0;
-};
-
-}  // namespace wick
+/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader sees.
 
 namespace wick::detail {
 
-/// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
-class report_book {
+template <class Feed>
+class sample_delivery {
  public:
-  /// Batches are taken from now on.
-  template <class Feed>
-  void begin(Feed& feed) {
-    end(feed);
-    taking_ = true;
-    since_ = usage_of(feed);
-    if (last_taken_ != 0)
-      last_taken_ = now_ticks();  // what the loop did since the epoch before is none of its waiting
-  }
-  /// There are no more, until the next epoch.
-  template <class Feed>
-  void end(Feed& feed) {
-    if (!std::exchange(taking_, false)) return;
-    used_.add(usage_of(feed), since_);
-  }
-  /// A batch came, for which the loop has waited since then.
-  void waited(std::uint64_t begun_at) noexcept {
-    const std::uint64_t now = now_ticks();
-    if (last_taken_ != 0) stalls_.iteration(now - begun_at, now - last_taken_);
-    last_taken_ = now;
-  }
-  /// Since then the loop, while it waited, ran samples.
-  void helped(std::uint64_t begun_at) noexcept { helped_ticks_ += now_ticks() - begun_at; }
-  void took_batch() noexcept { ++taken_; }
-  void took(std::uint64_t samples) noexcept { samples_ += samples; }
+  using value_type = typename Feed::delivered;
 
-  /// All since it was called last. `trouble` is a note more, unless it is empty.
-  template <class Feed>
-  report close(Feed& feed, const ledger& failures, std::string trouble) {
-    const usage now = usage_of(feed);
-    if (taking_) used_.add(now, since_);
-    since_ = now;
-    report r;
-    const double tick = scale_.seconds_per_tick();
-    const books& clocks = feed.path().clocks();
-    const std::vector<books::sum> totals = clocks.totals();
-    if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
-    const std::vector<std::string> names = feed.path().stage_names();
-    r.seconds = now.time - reported_.time;
-    r.taking = used_.time;
-    r.workers = feed.on().workers();
-    r.io_threads = feed.on().io().threads();
-    r.cpus = available_cpus();
-    r.batches = taken_ - reported_.taken;
-    r.samples = samples_ - reported_.samples;
-    r.worked = static_cast<double>(used_.own) * tick;
-    r.others = static_cast<double>(used_.all - std::min(used_.own, used_.all)) * tick;
-    r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
-    r.io_calls = used_.io_calls;
-    r.worker_processor = used_.workers;
-    r.io_processor = used_.io;
-    r.processor = used_.program;
-    r.failures = failures.total() - reported_.failures;
-    r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
-    r.wait_mean = stalls_.mean();
-    r.wait_median = stalls_.median();
-    r.iterations = stalls_.count();
-    const auto rows = [&](std::size_t i) { return since_reported(totals[i], reported_.clocks[i]); };
-    double samples = 0, batches = 0;
-    for (std::size_t i = 0; i < totals.size(); ++i)
-      (clocks.of_samples(i) ? samples : batches) += rows(i).busy;
-    // What is inferred of the stages is made to fit what is known of the runs.
-    const std::uint64_t run_ticks = clocks.run_ticks();
-    const double runs = static_cast<double>(run_ticks - reported_.run_ticks);
-    const double fit = clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
-    // Clocks are read while workers go on: a run may end in between that began before the last report.
-    const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
-    const double busy = (samples * fit + batches) * tick;
-    const double bound = busy > limit && busy > 0 ? limit / busy : 1;
-    const auto row = [&](std::size_t i, std::string name) {
-      const clocked c = rows(i);
-      stage_report s;
-      s.name = std::move(name);
-      s.count = c.count;
-      s.busy = c.busy * (clocks.of_samples(i) ? fit : 1) * bound * tick;
-      s.blocked = c.blocked * tick;
-      return s;
-    };
-    r.stages.push_back(row(Feed::order_row, "order"));
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      stage_report s = row(i, names[i]);
-      if (i == Feed::batching) {
-        for (std::size_t p = 0; p < phase_count; ++p) {
-          stage_report inside = row(Feed::phase_row + p, s.name + ": " + std::string(phase_names[p]));
-          if (inside.busy > 0) r.stages.push_back(std::move(inside));
-        }
-      }
-      if (s.count != 0) r.stages.push_back(std::move(s));
+  /// Of the group that is taken next, `sample` were handed over before.
+  void begin(std::uint64_t sample, std::uint64_t) noexcept {
+    group_.clear();
+    next_ = 0;
+    skip_ = sample;
+  }
+  static constexpr std::uint64_t moved() noexcept { return 0; }
+  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after it.
+  void write(loader_state& to) const noexcept {
+    to.sample = skip_;
+    if (!under_way()) return;
+    --to.batch;
+    to.sample = next_;
+  }
+  /// Whether the group has samples left.
+  bool under_way() const noexcept { return next_ < group_.size(); }
+
+  /// The group is handed over from now on, by next().
+  template <class Job>
+  void take(Feed& feed, Job* job, delivery_books& books) {
+    taken_job<Feed, Job> taken(feed, job);
+    tell_in_order(feed, *taken, told_);
+    next_ = static_cast<std::size_t>(std::exchange(skip_, 0));
+    next_told_ = 0;
+    number_ = taken->number;
+    epoch_ = taken->epoch;
+    group_.clear();
+    print(feed, *taken);
+    if (taken->value) {
+      group_.swap(*taken->value);
+      taken->columns.reuse(std::move(*taken->value));
     }
-    r.notes = feed.path().notes();
-    if (!trouble.empty()) r.notes.push_back(std::move(trouble));
-    reported_ = {totals, run_ticks, now.time, taken_, samples_, failures.total(), failures.counts()};
-    stalls_.reset();
-    used_ = {};
-    return r;
+    group_.resize(static_cast<std::size_t>(taken->count));
+    if (told_.empty()) books.account.add(epoch_, 0, taken->count, 0, 0, told_);
+    taken.release();
+    next_ = std::min(next_, group_.size());
+    while (next_told_ < told_.size() && told_[next_told_].slot < next_) ++next_told_;
+  }
+  /// The next sample of the group; nothing when it has no more.
+  /// \throws what it failed with, where on_error says nothing else; too_many_errors
+  std::optional<value_type> next(Feed& feed, delivery_books& books) {
+    while (under_way()) {
+      const std::size_t slot = next_++;
+      if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
+      books.prints.add({prints_[slot], group_[slot] ? 1u : 0u, 0});
+      if (!group_[slot]) continue;
+      books.report.took(1);
+      return std::exchange(group_[slot], std::nullopt);
+    }
+    return std::nullopt;
   }
 
  private:
-  /// All in seconds but the last two, which are ticks of the workers.
-  struct usage {
-    double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
-    std::uint64_t own = 0, all = 0;
-
-    void add(const usage& until, const usage& since) noexcept {
-      time += until.time - since.time;
-      program += until.program - since.program;
-      workers += until.workers - since.workers;
-      io += until.io - since.io;
-      io_calls += until.io_calls - since.io_calls;
-      own += until.own - since.own;
-      all += until.all - since.all;
+  /// What each sample of a group counts as in the fingerprint.
+  template <class Job>
+  void print(const Feed& feed, const Job& job) {
+    prints_.resize(static_cast<std::size_t>(job.count));
+    feed.plan().indexes(job.order, job.first, job.count, prints_.data());
+    for (const failure& f : job.failures) {
+      if (f.slot == failure::whole_batch) continue;
+      std::uint64_t& index = prints_[static_cast<std::size_t>(f.slot)];
+      if (f.action == error_action::skip) index = left_out;
+      if (f.action == error_action::replace) index = f.substitute;
     }
-  };
-  template <class Feed>
-  usage usage_of(Feed& feed) const {
-    executor& on = feed.on();
-    const io_pool::usage io = on.io().used();
-    // In this order: of what goes on meanwhile, others may have a little more.
-    const std::uint64_t own = feed.path().clocks().ticks().workers;
-    return {scale_.elapsed(),    process_seconds(), on.worker_seconds(), io.processor, io.calls, own,
-            on.tenants().ticks()};
+    for (std::size_t i = 0; i < prints_.size(); ++i) prints_[i] = print_of(job.first + i, prints_[i]);
+  }
+  /// Counts a sample of a group in which some failed. \throws what is told in its place
+  void tell(const Feed& feed, std::size_t slot, delivery_books& books) {
+    const auto& plan = feed.plan();
+    const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
+    if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
+      next_ = group_.size();
+      books.account.add(epoch_, 0, 0, before, all, told_);
+      throw to_exception(told_[next_told_++]);
+    }
+    std::vector<told_failure> here;
+    for (; next_told_ < told_.size() && told_[next_told_].slot == slot; ++next_told_) {
+      here.push_back(std::move(told_[next_told_]));
+    }
+    books.account.add(epoch_, slot, 1, before + slot + 1, all, here);
+    for (const told_failure& f : here) {
+      if (f.entry.action == error_action::fail) throw to_exception(f);
+    }
   }
 
-  struct clocked {
-    std::uint64_t count = 0;
-    double busy = 0, blocked = 0;  // ticks
-  };
-  static clocked since_reported(const books::sum& now, const books::sum& before) noexcept {
-    clocked c;
-    c.count = now.count - before.count;
-    const double timed = static_cast<double>(now.timed - before.timed);
-    if (timed > 0) {
-      c.busy =
-          static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(c.count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
-    if (waited > 0) c.blocked = static_cast<double>(waited);
-    return c;
-  }
-
-  stall_meter stalls_;
-  std::uint64_t last_taken_ = 0;
-  std::uint64_t helped_ticks_ = 0;  // since the last report
-  std::uint64_t taken_ = 0, samples_ = 0;
-  tick_scale scale_;
-  bool taking_ = false;
-  usage since_, used_;  // when taking began or was last reported; in all since the last report
-  struct snapshot {
-    std::vector<books::sum> clocks;
-    std::uint64_t run_ticks = 0;
-    double time = 0;
-    std::uint64_t taken = 0, samples = 0, failures = 0;
-    std::vector<error_count> outcomes;
-  } reported_;
+  std::vector<std::optional<value_type>> group_;
+  std::vector<std::uint64_t> prints_;  // of its samples
+  std::vector<told_failure> told_;
+  std::size_t next_ = 0, next_told_ = 0;
+  std::uint64_t number_ = 0, epoch_ = 0;
+  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
 };
 
 }  // namespace wick::detail
@@ -10750,7 +11194,7 @@ class loader<pipeline<Source, S...>> {
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(own_executor(options)),
         feed_(std::make_unique<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
-        account_(options.on_error.options(), options.ledger_file, feed_->runs().bad) {}
+        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
 
   class epoch_range;
 
@@ -10772,7 +11216,7 @@ class loader<pipeline<Source, S...>> {
   std::vector<std::byte> state() const {
     loader_state s;
     s.of = identity();
-    account_.write(s);
+    books_.account.write(s);
     if (resume_) {
       s.moved = resume_->moved;
       s.epoch = resume_->epoch;
@@ -10781,14 +11225,8 @@ class loader<pipeline<Source, S...>> {
     } else if (epoch_) {
       s.epoch = *epoch_;
       s.batch = feed_->plan().batches() - left_;
-      s.sample = skip_;
-      s.moved = moved_;
-      if (single_ < singles_.size()) {
-        --s.batch;
-        s.sample = single_;
-      } else if (ends(s)) {
-        s.begin_next_epoch();
-      }
+      delivery_.write(s);
+      if (ends(s)) s.begin_next_epoch();
     }
     return s.to_bytes();
   }
@@ -10815,7 +11253,7 @@ class loader<pipeline<Source, S...>> {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     resume_ = std::make_unique<const loader_state>(std::move(s));
-    account_.read(*resume_);
+    books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was loaded goes on
   /// in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
@@ -10829,7 +11267,7 @@ class loader<pipeline<Source, S...>> {
   std::optional<value_type> next() {
     if constexpr (!feed_type::batched) {
       if (user_.still_this_thread()) {  // most wait for nothing
-        if (std::optional<value_type> value = take_single()) return value;
+        if (std::optional<value_type> value = next_of_group()) return value;
       }
     }
     require_outside();
@@ -10838,9 +11276,7 @@ class loader<pipeline<Source, S...>> {
     if (!begun()) return at_end();
     if (!sought_) seek();
     for (;;) {
-      if constexpr (!feed_type::batched) {
-        if (std::optional<value_type> value = take_single()) return value;
-      }
+      if (std::optional<value_type> value = next_of_group()) return value;
       if (left_ == 0) return at_end();
       if (std::optional<value_type> batch = deliver(wait())) return batch;
     }
@@ -10856,13 +11292,11 @@ class loader<pipeline<Source, S...>> {
       seek();
     }
     for (;;) {
-      if constexpr (!feed_type::batched) {
-        if (std::optional<value_type> value = take_single()) co_return value;
-      }
+      if (std::optional<value_type> value = next_of_group()) co_return value;
       if (left_ == 0) co_return at_end();
       const std::uint64_t begun_at = now_ticks();
       job_type* const job = co_await feed_->next_async();
-      books_.waited(begun_at);
+      books_.report.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
     }
   }
@@ -10875,17 +11309,17 @@ class loader<pipeline<Source, S...>> {
   const Source& source() const noexcept { return feed_->origin(); }
   executor& on() noexcept { return feed_->on(); }
   /// All failures that were told so far.
-  const wick::ledger& ledger() const noexcept { return account_.ledger(); }
+  const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return prints_.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
+    return books_.prints.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
   }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the loader's
   /// quarantine files name, for a later run's loader_options::quarantine. Failures for want of memory, of shapes and
   /// of batch stages are not in it. \throws wick::error when it can't be written
   void write_quarantine(const std::filesystem::path& path) const {
-    wick::write_quarantine(path, feed_->origin(), std::span<const quarantine::entry>(account_.bad()),
+    wick::write_quarantine(path, feed_->origin(), std::span<const quarantine::entry>(books_.account.bad()),
                            std::span<const std::string>(feed_->path().stage_names()));
   }
   /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
@@ -10952,26 +11386,23 @@ class loader<pipeline<Source, S...>> {
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
     feed_->size().require_same();
-    prints_.begin(e);  // before anything has changed: it may throw
+    books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
-    skip_ = goes_on ? resume_->sample : 0;
-    moved_ = goes_on ? resume_->moved : 0;
+    delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
-    if (!goes_on) account_.begin(e);
-    singles_.clear();
-    single_ = 0;
+    if (!goes_on) books_.account.begin(e);
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
-    books_.begin(*feed_);
+    books_.report.begin(*feed_);
     if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number)) seek();
     else feed_->leave();  // next() or next_async() waits for the end of what is under way
   }
   /// What it has not done when it throws it does the next time.
   void seek() {
     sought_ = false;
-    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, moved_);
+    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, delivery_.moved());
     sought_ = true;
   }
   /// No batch of its epoch is left: what is behind stands in the gaps before.
@@ -10986,7 +11417,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::nullopt_t at_end() {
-    books_.end(*feed_);
+    books_.report.end(*feed_);
     return std::nullopt;
   }
 
@@ -11005,12 +11436,12 @@ class loader<pipeline<Source, S...>> {
         if (executor::helper slot(feed_->on()); slot) {
           while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
           }
-          books_.helped(begun_at);
+          books_.report.helped(begun_at);
         }
       }
       if (job == nullptr) job = feed_->take();
     }
-    books_.waited(begun_at);
+    books_.report.waited(begun_at);
     return job;
   }
 
@@ -11027,11 +11458,22 @@ class loader<pipeline<Source, S...>> {
             feed_->path().identity()};
   }
 
-  std::optional<value_type> deliver(job_type* job);
-  std::optional<value_type> take_single();
-  void tell_of(std::size_t slot);
-  void describe(const job_type& job);
-  void add_prints(const job_type& job);
+  /// The next sample of a group that was taken.
+  std::optional<value_type> next_of_group() {
+    if constexpr (feed_type::batched) return std::nullopt;
+    else return delivery_.next(*feed_, books_);
+  }
+  /// Nothing when there is more to take first.
+  std::optional<value_type> deliver(job_type* job) {
+    --left_;
+    books_.report.took_batch();
+    if constexpr (feed_type::batched) {
+      return delivery_.take(*feed_, job, books_);
+    } else {
+      delivery_.take(*feed_, job, books_);
+      return delivery_.next(*feed_, books_);
+    }
+  }
 
   std::unique_ptr<executor> own_;
   std::unique_ptr<feed_type> feed_;
@@ -11043,18 +11485,8 @@ class loader<pipeline<Source, S...>> {
   std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
-  // Of a pipeline without batch(): the group being handed out, and what is told of those that are missing.
-  std::vector<std::optional<value_type>> singles_;
-  std::vector<std::uint64_t> single_prints_;
-  std::size_t single_ = 0, single_failure_ = 0;
-  std::uint64_t single_batch_ = 0, single_epoch_ = 0;
-  std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
-  std::uint64_t moved_ = 0;  // by the batches that were handed over
-
-  detail::error_account account_;
-  detail::print_book prints_;
-  std::vector<detail::told_failure> told_;  // of what was taken last
-  detail::report_book books_;
+  std::conditional_t<feed_type::batched, detail::batch_delivery<feed_type>, detail::sample_delivery<feed_type>> delivery_;
+  detail::delivery_books books_;
 };
 
 template <class Source, class... S>
@@ -11076,122 +11508,9 @@ loader(chain<S...>, loader_options) -> loader<chain<S...>>;
 template <class... S>
 loader(chain<S...>) -> loader<chain<S...>>;
 
-/// What there is to tell of a batch that was taken.
-template <class Source, class... S>
-void loader<pipeline<Source, S...>>::describe(const job_type& job) {
-  told_.clear();
-  if (job.failures.empty() && !job.unlisted) return;
-  detail::tell_all<feed_type::batched>(job, feed_->path().stage_names(), feed_->origin(), feed_->runs().bad, feed_->plan(), told_);
-  std::stable_sort(told_.begin(), told_.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
-}
-
-template <class Source, class... S>
-auto loader<pipeline<Source, S...>>::deliver(job_type* job) -> std::optional<value_type> {
-  --left_;
-  books_.took_batch();
-  struct place {  // in the ring: it must be free afterwards, whatever is thrown here
-    feed_type* of;
-    job_type* job;
-    void release() noexcept {
-      if (job != nullptr) of->release(std::exchange(job, nullptr));
-    }
-    ~place() { release(); }
-  } taken{feed_.get(), job};
-  feed_type::make(job);
-  describe(*job);
-  if constexpr (feed_type::batched) {
-    moved_ = job->moved;
-    const epoch_fingerprint print{job->print.load(std::memory_order_relaxed), job->rows(), 1};
-    const auto leave = [&, epoch = job->epoch, number = job->number, count = job->count] {
-      taken.release();
-      const auto& plan = feed_->plan();
-      account_.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
-    };
-    if (!job->value) {  // it has failed, or is behind the end of an epoch that was compacted
-      leave();
-      for (const detail::told_failure& f : told_) {
-        if (f.entry.action == error_action::fail) throw detail::to_exception(f);
-      }
-      return std::nullopt;
-    }
-    value_type batch = std::move(*job->value);
-    leave();
-    books_.took(print.samples);
-    prints_.add(print);
-    feed_->path().for_each_batch_stage([&](auto& s) {
-      if constexpr (requires { s.deliver(batch); }) s.deliver(batch);
-    });
-    return batch;
-  } else {
-    single_ = static_cast<std::size_t>(std::exchange(skip_, 0));
-    single_failure_ = 0;
-    single_batch_ = job->number;
-    single_epoch_ = job->epoch;
-    singles_.clear();
-    add_prints(*job);
-    if (job->value) {
-      singles_.swap(*job->value);
-      job->columns.reuse(std::move(*job->value));
-    }
-    singles_.resize(static_cast<std::size_t>(job->count));
-    if (told_.empty()) account_.add(job->epoch, 0, job->count, 0, 0, told_);
-    taken.release();
-    single_ = std::min(single_, singles_.size());
-    while (single_failure_ < told_.size() && told_[single_failure_].slot < single_) ++single_failure_;
-    return std::nullopt;  // next() takes them one by one
-  }
-}
-
-/// What each sample of a group counts as in the fingerprint.
-template <class Source, class... S>
-void loader<pipeline<Source, S...>>::add_prints(const job_type& job) {
-  single_prints_.resize(static_cast<std::size_t>(job.count));
-  feed_->plan().indexes(job.order, job.first, job.count, single_prints_.data());
-  for (const detail::failure& f : job.failures) {
-    if (f.slot == detail::failure::whole_batch) continue;
-    std::uint64_t& index = single_prints_[static_cast<std::size_t>(f.slot)];
-    if (f.action == error_action::skip) index = detail::left_out;
-    if (f.action == error_action::replace) index = f.substitute;
-  }
-  for (std::size_t i = 0; i < single_prints_.size(); ++i) single_prints_[i] = detail::print_of(job.first + i, single_prints_[i]);
-}
-
-/// Counts a sample of a group in which some failed. \throws what is told in its place
-template <class Source, class... S>
-void loader<pipeline<Source, S...>>::tell_of(std::size_t slot) {
-  const std::uint64_t before = feed_->plan().passed(single_batch_), all = feed_->plan().passed(batches());
-  if (single_failure_ < told_.size() && told_.front().slot == detail::failure::whole_batch) {
-    single_ = singles_.size();
-    account_.add(single_epoch_, 0, 0, before, all, told_);
-    throw detail::to_exception(told_[single_failure_++]);
-  }
-  std::vector<detail::told_failure> here;
-  for (; single_failure_ < told_.size() && told_[single_failure_].slot == slot; ++single_failure_) {
-    here.push_back(std::move(told_[single_failure_]));
-  }
-  account_.add(single_epoch_, slot, 1, before + slot + 1, all, here);
-  for (const detail::told_failure& f : here) {
-    if (f.entry.action == error_action::fail) throw detail::to_exception(f);
-  }
-}
-
-/// The next of the group that is being handed out; nothing when it has no more.
-template <class Source, class... S>
-auto loader<pipeline<Source, S...>>::take_single() -> std::optional<value_type> {
-  while (single_ < singles_.size()) {
-    const std::size_t slot = single_++;
-    if (!told_.empty()) tell_of(slot);  // else deliver() has counted all of them
-    prints_.add({single_prints_[slot], singles_[slot] ? 1u : 0u, 0});
-    if (!singles_[slot]) continue;
-    books_.took(1);
-    return std::exchange(singles_[slot], std::nullopt);
-  }
-  return std::nullopt;
-}
-
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  return books_.close(*feed_, ledger(), account_.trouble());
+  return books_.report.close(*feed_, ledger(), books_.account.trouble());
 }
 
 }  // namespace wick
@@ -11334,6 +11653,7 @@ class mix_stage {
 
  public:
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "mix";
 
   mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights, mix_until until) {
@@ -11535,6 +11855,7 @@ class per_worker_stage {
 
  public:
   using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::label, hook::fingerprint, hook::attach>;
   static constexpr std::string_view name = "per_worker";
 
   per_worker_stage(std::string label, Make make, F f)
@@ -11545,10 +11866,9 @@ class per_worker_stage {
       : label_(other.label_), make_(other.make_), f_(other.f_) {}
   per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
-  std::uint64_t fingerprint() const
-    requires detail::has_parameters<F>
-  {
-    return f_.fingerprint();
+  std::uint64_t fingerprint() const {
+    if constexpr (detail::has_parameters<F>) return f_.fingerprint();
+    else return 0;
   }
 
   /// The loader says where it runs.
@@ -11557,19 +11877,19 @@ class per_worker_stage {
   template <class X>
     requires std::is_invocable_v<F&, state&, X, context&>
   decltype(auto) operator()(X&& x, context& c) {
-    check<std::invoke_result_t<F&, state&, X, context&>>();
+    refuse_waiting<std::invoke_result_t<F&, state&, X, context&>>();
     return f_(states_->get(make_), std::forward<X>(x), c);
   }
   template <class X>
     requires std::is_invocable_v<F&, state&, X>
   decltype(auto) operator()(X&& x) {
-    check<std::invoke_result_t<F&, state&, X>>();
+    refuse_waiting<std::invoke_result_t<F&, state&, X>>();
     return f_(states_->get(make_), std::forward<X>(x));
   }
 
  private:
   template <class R>
-  static consteval void check() {
+  static consteval void refuse_waiting() {
     static_assert(!awaitable<R>,
                   "wick: a per_worker stage can't suspend: it may wake up on another worker, whose state is another; "
                   "do what needs the state in a plain callable, and the waiting in a stage of its own");
@@ -11661,6 +11981,7 @@ class alias_table {
 class weighted_stage {
  public:
   using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "weighted";
 
   weighted_stage(std::vector<double> weights, weighted_options options) : table_(std::make_shared<table>()) {
@@ -13628,6 +13949,7 @@ namespace wick {
 class color_jitter_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "color_jitter";
 
   color_jitter_stage(double brightness, double contrast, double saturation, double hue)
@@ -13679,6 +14001,7 @@ inline color_jitter_stage color_jitter(double brightness = 0, double contrast = 
 class grayscale_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "grayscale";
 
   explicit grayscale_stage(int channels) : channels_(channels) {
@@ -13703,6 +14026,7 @@ inline grayscale_stage grayscale(int channels = 1) { return grayscale_stage(chan
 class random_grayscale_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_grayscale";
 
   explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
@@ -13851,6 +14175,7 @@ inline image pad_picture(const image& picture, const edges& by, const fill_color
 class pad_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
 
   pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
@@ -13888,6 +14213,7 @@ namespace wick {
 class center_crop_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "center_crop";
 
   center_crop_stage(int height, int width) : height_(height), width_(width) {
@@ -13924,6 +14250,7 @@ struct random_crop_options {
 class random_crop_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_crop";
 
   random_crop_stage(int height, int width, const random_crop_options& options)
@@ -13984,6 +14311,7 @@ struct random_resized_crop_options {
 class random_resized_crop_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_resized_crop";
 
   random_resized_crop_stage(int height, int width, const random_resized_crop_options& options)
@@ -15161,6 +15489,7 @@ struct decode_options {
 class decode_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode";
 
   /// \throws wick::error when max_pixels is less than 1
@@ -15312,6 +15641,7 @@ static_assert(stage_of<vertical_flip_stage, on_data>);
 class random_horizontal_flip_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_horizontal_flip";
 
   explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
@@ -15329,6 +15659,7 @@ static_assert(stage_of<random_horizontal_flip_stage, on_data>);
 class random_vertical_flip_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_vertical_flip";
 
   explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
@@ -15387,6 +15718,7 @@ struct channel_values {
 class normalize_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "normalize";
 
   normalize_stage(const channel_values& mean, const channel_values& deviation)
@@ -15447,6 +15779,7 @@ struct resize_options {
 class resize_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "resize";
 
   resize_stage(int height, int width, const resize_options& options)
@@ -19879,6 +20212,7 @@ class pinned_slab_memory final : public slab_memory {
 class pin_stage {
  public:
   using stage_kind = on_batch;
+  using stage_hooks = hooks<hook::note, hook::check, hook::slab_memory>;
   static constexpr std::string_view name = "pin";
 
   template <class, class... Before>
@@ -20125,6 +20459,7 @@ inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::
 class transfer_stage {
  public:
   using stage_kind = on_batch;
+  using stage_hooks = hooks<hook::note, hook::check, hook::around, hook::deliver>;
   static constexpr std::string_view name = "transfer";
 
   template <class Batch, class...>

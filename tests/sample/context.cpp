@@ -4,6 +4,7 @@
 
 #include "support/doctest.hpp"
 #include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>

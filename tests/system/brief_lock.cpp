@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
-#include "support.hpp"
+#include "../run/support.hpp"
 #include <wick/system/detail/brief_lock.hpp>
 
 using wick::detail::lock_briefly;

@@ -13,6 +13,7 @@
 #include <wick/loader/detail/delivery.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/resume/state.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick::detail {
 

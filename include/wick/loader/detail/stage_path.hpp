@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <wick/sample/context.hpp>
+#include <wick/sample/stage.hpp>
 #include <wick/loader/detail/books.hpp>
 #include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
