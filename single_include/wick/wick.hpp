@@ -1194,6 +1194,29 @@ inline slab_pool::~slab_pool() {
 
 }  // namespace wick
 
+// ==== wick/run/detail/fetch_to_write.hpp
+/// \file
+/// Asking for cache lines that are written soon.
+
+namespace wick::detail {
+
+/// Asks for the lines of an object that another processor has written and this one is about to, all at once: each
+/// takes a third of a microsecond where the two share no cache, one after the other when they are waited for in turn.
+/// A hint; the bytes need not be there.
+inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
+  const auto* const p = static_cast<const char*>(at);
+  for (std::size_t offset = 0; offset < bytes; offset += 64) {
+#if defined(__x86_64__)
+    // What __builtin_prefetch becomes without -mprfchw asks for a copy only, and the first write then asks again.
+    asm volatile("prefetchw %0" : : "m"(p[offset]));
+#else
+    __builtin_prefetch(p + offset, 1, 3);
+#endif
+  }
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 /// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of memory.
@@ -1352,6 +1375,8 @@ class memory_column {
   void drop() noexcept { memory_.reset(); }
 
  private:
+  // A column of labels: the consumer has read it, and its samples write a line of it now and then.
+  static constexpr std::size_t few_bytes = 4096;
   struct what {
     shape each;
     dtype type;
@@ -1385,6 +1410,7 @@ class memory_column {
   std::byte* acquire() {
     stride_ = static_cast<std::size_t>(about_.each.count()) * size_of(about_.type);
     memory_ = pool_->acquire(capacity_ * stride_, number_);
+    if (capacity_ * stride_ <= few_bytes) fetch_to_write(memory_.data(), capacity_ * stride_);
     base_.store(memory_.data(), std::memory_order_release);
     return memory_.data();
   }
@@ -8188,8 +8214,8 @@ class books {
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples may, so that
   /// their clocks are always read.
   books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
-      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend), rows_(on.slots()) {
-    for (auto& row : rows_) row.reset(new stage_clock[rows + 1]);
+      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend) {
+    for (std::size_t slot = 0; slot < on.slots(); ++slot) rows_.push_back(make_row(rows + 1));
     on.tenants().enter(this, [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
   }
   books(const books&) = delete;
@@ -8261,10 +8287,23 @@ class books {
   }
 
  private:
+  // In lines of its own: each is written by one worker for each run of samples.
+  static constexpr std::align_val_t line{64};
+  struct free_row {
+    void operator()(stage_clock* clocks) const noexcept { ::operator delete(clocks, line); }
+  };
+  using row = std::unique_ptr<stage_clock[], free_row>;
+  static row make_row(std::size_t clocks) {
+    const std::size_t bytes = (clocks * sizeof(stage_clock) + 63) / 64 * 64;
+    auto* const memory = static_cast<stage_clock*>(::operator new(bytes, line));
+    std::uninitialized_value_construct_n(memory, clocks);
+    return row(memory);
+  }
+
   executor& on_;
   const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
   const bool suspend_;
-  std::vector<std::unique_ptr<stage_clock[]>> rows_;
+  std::vector<row> rows_;
 };
 
 }  // namespace wick::detail
@@ -10149,7 +10188,11 @@ class feed<pipeline<Source, S...>> {
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
-  job_type* try_take() noexcept { return done_.try_take(); }
+  job_type* try_take() noexcept {
+    job_type* const j = done_.try_take();
+    if (j != nullptr) fetch_lines(*j);
+    return j;
+  }
   /// Sleeps until it is finished.
   /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
   job_type* take() {
@@ -10358,6 +10401,7 @@ class feed<pipeline<Source, S...>> {
       const std::uint64_t at_end = types::samples_suspend ? most : claimed_.pace().run_length_at_end(s + 1 < opened);
       const auto claimed = j.claim(s, most, at_end);
       if (claimed.count != 0) {
+        fetch_lines(j);
         give_tokens(most - claimed.count);
         claimed_.run(j, claimed.from, claimed.count);
         return true;
@@ -10367,6 +10411,12 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
+  /// Of a batch whose samples are short they would be waited for one by one.
+  void fetch_lines(const job_type& j) const noexcept {
+    if (!short_samples()) return;
+    fetch_to_write(&j, sizeof j);
+    fetch_to_write(pool_.get(), sizeof *pool_);
+  }
   /// Up to `most` of the samples that may be under way.
   std::uint64_t take_tokens(std::uint64_t most) noexcept {
     if constexpr (types::samples_suspend) return tokens_.take(most);

@@ -21,6 +21,7 @@
 #include <wick/flow/fingerprint.hpp>
 #include <wick/flow/shape.hpp>
 #include <wick/flow/slab.hpp>
+#include <wick/run/detail/fetch_to_write.hpp>
 
 namespace wick {
 
@@ -180,6 +181,8 @@ class memory_column {
   void drop() noexcept { memory_.reset(); }
 
  private:
+  // A column of labels: the consumer has read it, and its samples write a line of it now and then.
+  static constexpr std::size_t few_bytes = 4096;
   struct what {
     shape each;
     dtype type;
@@ -213,6 +216,7 @@ class memory_column {
   std::byte* acquire() {
     stride_ = static_cast<std::size_t>(about_.each.count()) * size_of(about_.type);
     memory_ = pool_->acquire(capacity_ * stride_, number_);
+    if (capacity_ * stride_ <= few_bytes) fetch_to_write(memory_.data(), capacity_ * stride_);
     base_.store(memory_.data(), std::memory_order_release);
     return memory_.data();
   }
