@@ -21,6 +21,7 @@
 #include <wick/flow/fingerprint.hpp>
 #include <wick/flow/shape.hpp>
 #include <wick/flow/slab.hpp>
+#include <wick/flow/source.hpp>
 #include <wick/run/detail/fetch_to_write.hpp>
 
 namespace wick {
@@ -176,12 +177,15 @@ class memory_column {
   output finish(std::size_t n) {
     about_.count = static_cast<std::int64_t>(n);
     if (n == 0) memory_ = pool_->acquire(1, number_);
+    const std::size_t bytes = n * stride_;  // labels are looked at at once, pictures from their beginning on
+    prefetch_bytes(memory_.data(), bytes, bytes <= few_bytes ? few_bytes : 64);
     return Output::make(std::move(memory_), about_);
   }
   void drop() noexcept { memory_.reset(); }
 
  private:
-  // A column of labels: the consumer has read it, and its samples write a line of it now and then.
+  // So many are a column of labels. Where processors share no cache its lines are waited for one by one: by the consumer,
+  // that reads what another has written, and by that one, which writes what the consumer has read.
   static constexpr std::size_t few_bytes = 4096;
   struct what {
     shape each;
