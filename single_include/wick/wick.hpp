@@ -1281,7 +1281,8 @@ inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
   const auto* const p = static_cast<const char*>(at);
   for (std::size_t offset = 0; offset < bytes; offset += 64) {
 #if defined(__x86_64__)
-    // What __builtin_prefetch becomes without -mprfchw asks for a copy only, and the first write then asks again.
+    // What __builtin_prefetch becomes without -mprfchw asks for a copy only, and the first write then asks again. Processors
+    // that don't know this instruction take it for none.
     asm volatile("prefetchw %0" : : "m"(p[offset]));
 #else
     __builtin_prefetch(p + offset, 1, 3);
@@ -1451,8 +1452,8 @@ class memory_column {
   void drop() noexcept { memory_.reset(); }
 
  private:
-  // So many are a column of labels. Where processors share no cache its lines are waited for one by one: by the consumer,
-  // that reads what another has written, and by that one, which writes what the consumer has read.
+  // A column of labels has at most so many. Its lines are asked for together, by the worker that is going to write what the
+  // consumer has read, and by the consumer: one at a time each would be waited for.
   static constexpr std::size_t few_bytes = 4096;
   struct what {
     shape each;

@@ -184,8 +184,8 @@ class memory_column {
   void drop() noexcept { memory_.reset(); }
 
  private:
-  // So many are a column of labels. Where processors share no cache its lines are waited for one by one: by the consumer,
-  // that reads what another has written, and by that one, which writes what the consumer has read.
+  // A column of labels has at most so many. Its lines are asked for together, by the worker that is going to write what the
+  // consumer has read, and by the consumer: one at a time each would be waited for.
   static constexpr std::size_t few_bytes = 4096;
   struct what {
     shape each;

@@ -13,7 +13,8 @@ inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
   const auto* const p = static_cast<const char*>(at);
   for (std::size_t offset = 0; offset < bytes; offset += 64) {
 #if defined(__x86_64__)
-    // What __builtin_prefetch becomes without -mprfchw asks for a copy only, and the first write then asks again.
+    // What __builtin_prefetch becomes without -mprfchw asks for a copy only, and the first write then asks again. Processors
+    // that don't know this instruction take it for none.
     asm volatile("prefetchw %0" : : "m"(p[offset]));
 #else
     __builtin_prefetch(p + offset, 1, 3);
