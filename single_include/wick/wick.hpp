@@ -1194,6 +1194,104 @@ inline slab_pool::~slab_pool() {
 
 }  // namespace wick
 
+// ==== wick/sample/source.hpp
+/// \file
+/// What makes a type a source: it knows every sample and reads none. Where each sample's journey begins.
+
+namespace wick {
+
+/// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
+/// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
+/// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
+/// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes soon, which
+/// calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
+/// data is refused).
+///
+/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next() on until the
+/// loader is gone, also between two epochs, when they make the next one's first batches. With
+/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was taken to its
+/// end and the next epoch(): there its samples may be exchanged, moved in memory, written anew. Their number stays that
+/// with which the loader was made, or epoch() throws; data that grows gets a new loader. size() is called by the thread
+/// that takes the batches, at epoch() and when it makes room for the next epoch's first batch.
+template <class S>
+concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
+  { s.size() } -> std::convertible_to<std::uint64_t>;
+  s.at(i);
+  requires !std::is_void_v<decltype(s.at(i))>;
+};
+
+/// What travels: `at(i)`'s type as a value.
+template <source S>
+using item_of =
+    std::remove_cvref_t<decltype(std::declval<const std::remove_cvref_t<S>&>().at(std::uint64_t{}))>;
+
+/// The sample's name in messages: what the source calls it, else "sample 1234".
+template <source S>
+std::string key_of(const S& from, std::uint64_t i) {
+  if constexpr (requires { std::string(from.key(i)); }) {
+    return std::string(from.key(i));
+  } else {
+    return "sample " + std::to_string(i);
+  }
+}
+
+/// Fetches into all levels of the cache what is soon read: the first `most` bytes of it. For a source's prefetch().
+inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) noexcept {
+  const auto* p = static_cast<const char*>(at);
+  const std::size_t near = bytes < most ? bytes : most;
+  for (std::size_t offset = 0; offset < near; offset += 64) __builtin_prefetch(p + offset, 0, 3);
+  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // it need not begin where a cache line does
+  // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
+  asm volatile("");
+}
+
+template <class S>
+concept prefetching_source = source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
+
+/// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
+template <source S>
+void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
+  if constexpr (prefetching_source<S>) from.prefetch(i, most);
+}
+
+/// What identifies the data: what the source says, else a hash of its size alone.
+template <source S>
+std::uint64_t fingerprint_of(const S& from) {
+  if constexpr (requires {
+                  { from.fingerprint() } -> std::convertible_to<std::uint64_t>;
+                }) {
+    return from.fingerprint();
+  } else {
+    return fingerprint_hash().add(static_cast<std::uint64_t>(from.size())).value();
+  }
+}
+
+}  // namespace wick
+
+// ==== wick/system/detail/fetch_to_write.hpp
+/// \file
+/// Asking for cache lines that are written soon.
+
+namespace wick::detail {
+
+/// Asks for the lines of an object that another processor has written and this one is about to, all at once: each
+/// takes a third of a microsecond where the two share no cache, one after the other when they are waited for in turn.
+/// A hint; the bytes need not be there.
+inline void fetch_to_write(const void* at, std::size_t bytes) noexcept {
+  const auto* const p = static_cast<const char*>(at);
+  for (std::size_t offset = 0; offset < bytes; offset += 64) {
+#if defined(__x86_64__)
+    // What __builtin_prefetch becomes without -mprfchw asks for a copy only, and the first write then asks again. Processors
+    // that don't know this instruction take it for none.
+    asm volatile("prefetchw %0" : : "m"(p[offset]));
+#else
+    __builtin_prefetch(p + offset, 1, 3);
+#endif
+  }
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 /// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of memory.
@@ -1347,11 +1445,16 @@ class memory_column {
   output finish(std::size_t n) {
     about_.count = static_cast<std::int64_t>(n);
     if (n == 0) memory_ = pool_->acquire(1, number_);
+    const std::size_t bytes = n * stride_;  // labels are looked at at once, pictures from their beginning on
+    prefetch_bytes(memory_.data(), bytes, bytes <= few_bytes ? few_bytes : 64);
     return Output::make(std::move(memory_), about_);
   }
   void drop() noexcept { memory_.reset(); }
 
  private:
+  // A column of labels has at most so many. Its lines are asked for together, by the worker that is going to write what the
+  // consumer has read, and by the consumer: one at a time each would be waited for.
+  static constexpr std::size_t few_bytes = 4096;
   struct what {
     shape each;
     dtype type;
@@ -1385,6 +1488,7 @@ class memory_column {
   std::byte* acquire() {
     stride_ = static_cast<std::size_t>(about_.each.count()) * size_of(about_.type);
     memory_ = pool_->acquire(capacity_ * stride_, number_);
+    if (capacity_ * stride_ <= few_bytes) fetch_to_write(memory_.data(), capacity_ * stride_);
     base_.store(memory_.data(), std::memory_order_release);
     return memory_.data();
   }
@@ -5592,80 +5696,6 @@ inline block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t wind
 /// \file
 /// concat(sources…): several sources as one, end to end.
 
-// ==== wick/sample/source.hpp
-/// \file
-/// What makes a type a source: it knows every sample and reads none. Where each sample's journey begins.
-
-namespace wick {
-
-/// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
-/// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
-/// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
-/// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes soon, which
-/// calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
-/// data is refused).
-///
-/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next() on until the
-/// loader is gone, also between two epochs, when they make the next one's first batches. With
-/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was taken to its
-/// end and the next epoch(): there its samples may be exchanged, moved in memory, written anew. Their number stays that
-/// with which the loader was made, or epoch() throws; data that grows gets a new loader. size() is called by the thread
-/// that takes the batches, at epoch() and when it makes room for the next epoch's first batch.
-template <class S>
-concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
-  { s.size() } -> std::convertible_to<std::uint64_t>;
-  s.at(i);
-  requires !std::is_void_v<decltype(s.at(i))>;
-};
-
-/// What travels: `at(i)`'s type as a value.
-template <source S>
-using item_of =
-    std::remove_cvref_t<decltype(std::declval<const std::remove_cvref_t<S>&>().at(std::uint64_t{}))>;
-
-/// The sample's name in messages: what the source calls it, else "sample 1234".
-template <source S>
-std::string key_of(const S& from, std::uint64_t i) {
-  if constexpr (requires { std::string(from.key(i)); }) {
-    return std::string(from.key(i));
-  } else {
-    return "sample " + std::to_string(i);
-  }
-}
-
-/// Fetches into all levels of the cache what is soon read: the first `most` bytes of it. For a source's prefetch().
-inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) noexcept {
-  const auto* p = static_cast<const char*>(at);
-  const std::size_t near = bytes < most ? bytes : most;
-  for (std::size_t offset = 0; offset < near; offset += 64) __builtin_prefetch(p + offset, 0, 3);
-  if (near != 0) __builtin_prefetch(p + near - 1, 0, 3);  // it need not begin where a cache line does
-  // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
-  asm volatile("");
-}
-
-template <class S>
-concept prefetching_source = source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
-
-/// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
-template <source S>
-void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
-  if constexpr (prefetching_source<S>) from.prefetch(i, most);
-}
-
-/// What identifies the data: what the source says, else a hash of its size alone.
-template <source S>
-std::uint64_t fingerprint_of(const S& from) {
-  if constexpr (requires {
-                  { from.fingerprint() } -> std::convertible_to<std::uint64_t>;
-                }) {
-    return from.fingerprint();
-  } else {
-    return fingerprint_hash().add(static_cast<std::uint64_t>(from.size())).value();
-  }
-}
-
-}  // namespace wick
-
 namespace wick {
 
 /// Sources of one item type: index i is that of the first, then of the second, …
@@ -7747,8 +7777,8 @@ class books {
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples may, so that
   /// their clocks are always read.
   books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
-      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend), rows_(on.slots()) {
-    for (auto& row : rows_) row.reset(new stage_clock[rows + 1]);
+      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend) {
+    for (std::size_t slot = 0; slot < on.slots(); ++slot) rows_.push_back(make_row(rows + 1));
     on.tenants().enter(this, [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
   }
   books(const books&) = delete;
@@ -7820,10 +7850,23 @@ class books {
   }
 
  private:
+  // In lines of its own: each is written by one worker for each run of samples.
+  static constexpr std::align_val_t line{64};
+  struct free_row {
+    void operator()(stage_clock* clocks) const noexcept { ::operator delete(clocks, line); }
+  };
+  using row = std::unique_ptr<stage_clock[], free_row>;
+  static row make_row(std::size_t clocks) {
+    const std::size_t bytes = (clocks * sizeof(stage_clock) + 63) / 64 * 64;
+    auto* const memory = static_cast<stage_clock*>(::operator new(bytes, line));
+    std::uninitialized_value_construct_n(memory, clocks);
+    return row(memory);
+  }
+
   executor& on_;
   const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
   const bool suspend_;
-  std::vector<std::unique_ptr<stage_clock[]>> rows_;
+  std::vector<row> rows_;
 };
 
 }  // namespace wick::detail
@@ -10738,7 +10781,11 @@ class feed<pipeline<Source, S...>> {
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
-  job_type* try_take() noexcept { return done_.try_take(); }
+  job_type* try_take() noexcept {
+    job_type* const j = done_.try_take();
+    if (j != nullptr) fetch_lines(*j);
+    return j;
+  }
   /// Sleeps until it is finished.
   /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
   job_type* take() {
@@ -10947,6 +10994,7 @@ class feed<pipeline<Source, S...>> {
       const std::uint64_t at_end = types::samples_suspend ? most : claimed_.pace().run_length_at_end(s + 1 < opened);
       const auto claimed = j.claim(s, most, at_end);
       if (claimed.count != 0) {
+        fetch_lines(j);
         give_tokens(most - claimed.count);
         claimed_.run(j, claimed.from, claimed.count);
         return true;
@@ -10956,6 +11004,12 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
+  /// Of a batch whose samples are short they would be waited for one by one.
+  void fetch_lines(const job_type& j) const noexcept {
+    if (!short_samples()) return;
+    fetch_to_write(&j, sizeof j);
+    fetch_to_write(pool_.get(), sizeof *pool_);
+  }
   /// Up to `most` of the samples that may be under way.
   std::uint64_t take_tokens(std::uint64_t most) noexcept {
     if constexpr (types::samples_suspend) return tokens_.take(most);

@@ -21,6 +21,8 @@
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/shape.hpp>
 #include <wick/batch/detail/slab.hpp>
+#include <wick/sample/source.hpp>
+#include <wick/system/detail/fetch_to_write.hpp>
 
 namespace wick {
 
@@ -175,11 +177,16 @@ class memory_column {
   output finish(std::size_t n) {
     about_.count = static_cast<std::int64_t>(n);
     if (n == 0) memory_ = pool_->acquire(1, number_);
+    const std::size_t bytes = n * stride_;  // labels are looked at at once, pictures from their beginning on
+    prefetch_bytes(memory_.data(), bytes, bytes <= few_bytes ? few_bytes : 64);
     return Output::make(std::move(memory_), about_);
   }
   void drop() noexcept { memory_.reset(); }
 
  private:
+  // A column of labels has at most so many. Its lines are asked for together, by the worker that is going to write what the
+  // consumer has read, and by the consumer: one at a time each would be waited for.
+  static constexpr std::size_t few_bytes = 4096;
   struct what {
     shape each;
     dtype type;
@@ -213,6 +220,7 @@ class memory_column {
   std::byte* acquire() {
     stride_ = static_cast<std::size_t>(about_.each.count()) * size_of(about_.type);
     memory_ = pool_->acquire(capacity_ * stride_, number_);
+    if (capacity_ * stride_ <= few_bytes) fetch_to_write(memory_.data(), capacity_ * stride_);
     base_.store(memory_.data(), std::memory_order_release);
     return memory_.data();
   }

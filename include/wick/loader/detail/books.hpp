@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <vector>
 
 #include <wick/observe/clock.hpp>
@@ -21,8 +22,8 @@ class books {
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples may, so that
   /// their clocks are always read.
   books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
-      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend), rows_(on.slots()) {
-    for (auto& row : rows_) row.reset(new stage_clock[rows + 1]);
+      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend) {
+    for (std::size_t slot = 0; slot < on.slots(); ++slot) rows_.push_back(make_row(rows + 1));
     on.tenants().enter(this, [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
   }
   books(const books&) = delete;
@@ -94,10 +95,23 @@ class books {
   }
 
  private:
+  // In lines of its own: each is written by one worker for each run of samples.
+  static constexpr std::align_val_t line{64};
+  struct free_row {
+    void operator()(stage_clock* clocks) const noexcept { ::operator delete(clocks, line); }
+  };
+  using row = std::unique_ptr<stage_clock[], free_row>;
+  static row make_row(std::size_t clocks) {
+    const std::size_t bytes = (clocks * sizeof(stage_clock) + 63) / 64 * 64;
+    auto* const memory = static_cast<stage_clock*>(::operator new(bytes, line));
+    std::uninitialized_value_construct_n(memory, clocks);
+    return row(memory);
+  }
+
   executor& on_;
   const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
   const bool suspend_;
-  std::vector<std::unique_ptr<stage_clock[]>> rows_;
+  std::vector<row> rows_;
 };
 
 }  // namespace wick::detail

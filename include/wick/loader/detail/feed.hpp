@@ -30,6 +30,7 @@
 #include <wick/observe/clock.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/system/detail/brief_lock.hpp>
+#include <wick/system/detail/fetch_to_write.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/stop_token.hpp>
@@ -137,7 +138,11 @@ class feed<pipeline<Source, S...>> {
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
-  job_type* try_take() noexcept { return done_.try_take(); }
+  job_type* try_take() noexcept {
+    job_type* const j = done_.try_take();
+    if (j != nullptr) fetch_lines(*j);
+    return j;
+  }
   /// Sleeps until it is finished.
   /// \throws std::bad_alloc, and wick::error when the source has another size; nothing is lost then
   job_type* take() {
@@ -346,6 +351,7 @@ class feed<pipeline<Source, S...>> {
       const std::uint64_t at_end = types::samples_suspend ? most : claimed_.pace().run_length_at_end(s + 1 < opened);
       const auto claimed = j.claim(s, most, at_end);
       if (claimed.count != 0) {
+        fetch_lines(j);
         give_tokens(most - claimed.count);
         claimed_.run(j, claimed.from, claimed.count);
         return true;
@@ -355,6 +361,12 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
+  /// Of a batch whose samples are short they would be waited for one by one.
+  void fetch_lines(const job_type& j) const noexcept {
+    if (!short_samples()) return;
+    fetch_to_write(&j, sizeof j);
+    fetch_to_write(pool_.get(), sizeof *pool_);
+  }
   /// Up to `most` of the samples that may be under way.
   std::uint64_t take_tokens(std::uint64_t most) noexcept {
     if constexpr (types::samples_suspend) return tokens_.take(most);
