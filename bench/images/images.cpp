@@ -106,7 +106,7 @@ void write_pixels(const workload& w, const pictures& from, const fs::path& to) {
   std::ofstream about(to / (w.name + ".txt"));
   const std::vector<job> jobs = jobs_of(w, 0);
   for (const job& j : jobs) {
-    const wick::plan& p = j.plan;
+    const wick::detail::plan& p = j.plan;
     about << from.files[j.index] << '\t' << p.source.x << ' ' << p.source.y << ' ' << p.source.width << ' '
           << p.source.height << ' ' << p.width << ' ' << p.height << ' ' << p.window.x << ' ' << p.window.y
           << ' ' << p.window.width << ' ' << p.window.height << ' ' << p.mirror_x << '\n';

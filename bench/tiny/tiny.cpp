@@ -101,7 +101,7 @@ int run(const wick_bench::options& o) {
 
   std::vector<order> orders(4);
   for (std::uint64_t e = 0; e < orders.size(); ++e) {
-    const wick::permutation at(samples, seed, e, 0);
+    const wick::detail::permutation at(samples, seed, e, 0);
     for (std::uint64_t p = 0; p < samples; ++p) orders[e].push_back(static_cast<std::uint32_t>(at(p)));
   }
 

@@ -4,9 +4,13 @@
 
 namespace wick {
 
+namespace detail {
+
 inline constexpr int version_major = 0;
 inline constexpr int version_minor = 1;
 inline constexpr int version_patch = 0;
+
+}  // namespace detail
 
 /// The same as "MAJOR.MINOR.PATCH".
 inline constexpr const char* version = "0.1.0";

@@ -132,9 +132,9 @@ TEST_CASE("a batch of one is a batch") {
 namespace {
 
 /// Ordinary memory that knows the largest block it was asked for.
-class measured_memory final : public wick::slab_memory {
+class measured_memory final : public wick::detail::slab_memory {
  public:
-  wick::memory_block allocate(std::size_t bytes) override {
+  wick::detail::memory_block allocate(std::size_t bytes) override {
     std::size_t seen = largest;
     while (seen < bytes && !largest.compare_exchange_weak(seen, bytes)) {
     }
@@ -143,14 +143,14 @@ class measured_memory final : public wick::slab_memory {
   std::atomic<std::size_t> largest{0};
 
  private:
-  wick::host_slab_memory host_;
+  wick::detail::host_slab_memory host_;
 };
 struct measure {
   using stage_kind = wick::on_batch;
   using stage_hooks = wick::hooks<wick::hook::slab_memory>;
   static constexpr std::string_view name = "measure";
   std::shared_ptr<measured_memory> memory = std::make_shared<measured_memory>();
-  std::shared_ptr<wick::slab_memory> slab_memory() const { return memory; }
+  std::shared_ptr<wick::detail::slab_memory> slab_memory() const { return memory; }
   template <class Batch>
   Batch operator()(Batch batch, wick::context&) const {
     return batch;
@@ -163,9 +163,9 @@ TEST_CASE("a batch takes memory for the samples that it can have, of this rank, 
   for (const std::uint64_t n : {1, 5, 12, 13, 100}) {
     for (const std::uint64_t times : {1, 3}) {
       for (const std::size_t world : {1, 2, 5}) {
-        for (const wick::batch_options options :
-             {wick::batch_options{}, wick::batch_options{.pad_last = true},
-              wick::batch_options{.drop_last = true}}) {
+        for (const wick::detail::batch_options options :
+             {wick::detail::batch_options{}, wick::detail::batch_options{.pad_last = true},
+              wick::detail::batch_options{.drop_last = true}}) {
           if (options.drop_last && n * times < 12) continue;
           const std::uint64_t full = options.pad_last ? 12 : std::min<std::uint64_t>(12, n * times);
           std::uint64_t rows = 0;
@@ -212,8 +212,8 @@ TEST_CASE("an empty array has no data and no bytes beyond those of a scalar's sh
 }
 
 TEST_CASE("copies of an array share its memory, which goes back to the pool with the last of them") {
-  auto pool = std::make_shared<wick::slab_pool>(std::make_shared<wick::host_slab_memory>(), 4);
-  wick::column_description about;
+  auto pool = std::make_shared<wick::detail::slab_pool>(std::make_shared<wick::detail::host_slab_memory>(), 4);
+  wick::detail::column_description about;
   about.count = 10;
   auto a = std::make_unique<wick::array>(pool->acquire(10), about);
   const auto b = std::make_unique<wick::array>(*a);

@@ -27,10 +27,10 @@ using wick::shape;
 namespace {
 
 template <class Item>
-using column = wick::detail::column_of<Item, wick::array_output>;
+using column = wick::detail::column_of<Item, wick::detail::array_output>;
 
-std::shared_ptr<wick::slab_pool> new_pool() {
-  return std::make_shared<wick::slab_pool>(std::make_shared<wick::host_slab_memory>(), 8);
+std::shared_ptr<wick::detail::slab_pool> new_pool() {
+  return std::make_shared<wick::detail::slab_pool>(std::make_shared<wick::detail::host_slab_memory>(), 8);
 }
 
 /// The samples as a batch, put into their slots last one first.

@@ -70,7 +70,7 @@ struct photo : self_writing {
 }  // namespace
 
 template <>
-struct wick::field_access<foreign> {
+struct wick::detail::field_access<foreign> {
   static shape extents(const foreign&) { return {2}; }
   static dtype type(const foreign&) { return dtype::float32; }
   static void write_to(const foreign& f, slot where) { std::memcpy(where.data, &f, sizeof f); }
@@ -97,8 +97,8 @@ static_assert(leaf<int> && leaf<bool> && leaf<double> && leaf<std::string>);
 static_assert(leaf<std::array<int, 3>> && leaf<std::array<std::array<float, 2>, 3>> && leaf<float[4]>);
 static_assert(leaf<self_writing> && !composite<self_writing>);
 static_assert(leaf<foreign> && !composite<foreign>);
-static_assert(wick::batchable<without_default>);
-static_assert(wick::is_picture<photo> && !wick::is_picture<self_writing> && !wick::is_picture<int>);
+static_assert(wick::detail::batchable<without_default>);
+static_assert(wick::detail::is_picture<photo> && !wick::detail::is_picture<self_writing> && !wick::detail::is_picture<int>);
 
 // What has fields is.
 static_assert(composite<f8> && composite<nested> && composite<std::tuple<int>> && composite<std::pair<int, int>>);

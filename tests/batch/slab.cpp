@@ -21,19 +21,19 @@
 #include <wick/system/cpus.hpp>
 #include <wick/system/detail/cpu_set.hpp>
 
-using wick::slab;
-using wick::slab_pool;
+using wick::detail::slab;
+using wick::detail::slab_pool;
 
 namespace {
 
 /// Knows every block that is out, and can refuse.
-class counted_memory final : public wick::slab_memory {
+class counted_memory final : public wick::detail::slab_memory {
  public:
-  wick::memory_block allocate(std::size_t bytes) override {
+  wick::detail::memory_block allocate(std::size_t bytes) override {
     if (refuse || blocks == at_most) throw std::bad_alloc();
     live += bytes;
     ++blocks;
-    const wick::memory_block inner = host_.allocate(bytes);
+    const wick::detail::memory_block inner = host_.allocate(bytes);
     return {inner.data, new piece{this, inner, bytes}, [](void* context) {
               const std::unique_ptr<piece> p(static_cast<piece*>(context));
               p->of->live -= p->bytes;
@@ -49,16 +49,16 @@ class counted_memory final : public wick::slab_memory {
  private:
   struct piece {
     counted_memory* of;
-    wick::memory_block inner;
+    wick::detail::memory_block inner;
     std::size_t bytes;
   };
-  wick::host_slab_memory host_;
+  wick::detail::host_slab_memory host_;
 };
 
 /// Blocks of any size that nobody may touch.
-class imagined_memory final : public wick::slab_memory {
+class imagined_memory final : public wick::detail::slab_memory {
  public:
-  wick::memory_block allocate(std::size_t bytes) override {
+  wick::detail::memory_block allocate(std::size_t bytes) override {
     next_ += bytes;
     return {reinterpret_cast<std::byte*>(next_ - bytes), nullptr, [](void*) {}};
   }
@@ -68,10 +68,10 @@ class imagined_memory final : public wick::slab_memory {
 };
 
 /// Keeps what is freed itself, and outlives its own object as Torch's allocators do.
-class recycling_memory final : public wick::slab_memory {
+class recycling_memory final : public wick::detail::slab_memory {
  public:
   bool recycles() const noexcept override { return true; }
-  wick::memory_block allocate(std::size_t bytes) override {
+  wick::detail::memory_block allocate(std::size_t bytes) override {
     ++out();
     auto* const data = new std::byte[bytes];
     return {data, data, [](void* context) {
@@ -115,7 +115,7 @@ TEST_CASE("a block has the size asked for and is aligned to cache lines") {
 #ifdef __linux__
 TEST_CASE("a new block's pages get their place, on a machine with several memories, from the worker that writes first") {
   constexpr std::size_t bytes = 64 << 20;
-  const auto pool = std::make_shared<slab_pool>(std::make_shared<wick::host_slab_memory>(), 4, 2);
+  const auto pool = std::make_shared<slab_pool>(std::make_shared<wick::detail::host_slab_memory>(), 4, 2);
   const slab block = pool->acquire(bytes);
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   std::byte* const from = block.data() + (page - reinterpret_cast<std::uintptr_t>(block.data()) % page) % page;
@@ -146,7 +146,7 @@ TEST_CASE("a block that is given back is used again, the last one first") {
 }
 
 TEST_CASE("a processor gets back the block that it had last, also when another's came back later") {
-  const std::vector<int> cpus = wick::allowed_cpus();
+  const std::vector<int> cpus = wick::detail::allowed_cpus();
   if (cpus.size() < 2) return;  // there is one only, or the system doesn't say
   const auto on = [](int cpu, auto what) {
     std::thread([&] {
@@ -266,19 +266,19 @@ TEST_CASE("an owner that keeps a pointer and a function gives the block back as 
   rig r(4);
   slab s = r.pool->acquire(10);
   std::byte* const data = s.data();
-  const wick::memory_block block = s.detach();
+  const wick::detail::memory_block block = s.detach();
   CHECK(!s);
   CHECK(block.data == data);
   block.free(block.context);
   CHECK(r.pool->acquire(10).data() == data);
   CHECK(r.pool->allocations() == 1);
-  const wick::memory_block none = s.detach();
+  const wick::detail::memory_block none = s.detach();
   CHECK(none.data == nullptr);
   none.free(none.context);
 }
 
 TEST_CASE("memory that recycles its blocks gets each back at once, whether dropped or detached") {
-  std::optional<wick::memory_block> kept;
+  std::optional<wick::detail::memory_block> kept;
   {
     const auto pool = std::make_shared<slab_pool>(std::make_shared<recycling_memory>(), 8, 4, 4);
     slab first = pool->acquire(100);
@@ -400,7 +400,7 @@ TEST_CASE("many threads take and give back, blocks of one thread to another, and
   rig r(8);
   constexpr int threads = 8, rounds = 2000;
   std::atomic<void*> shelf[4] = {};
-  const wick::memory_block any = r.pool->acquire(64).detach();
+  const wick::detail::memory_block any = r.pool->acquire(64).detach();
   any.free(any.context);
   std::atomic<int> torn{0};
   {

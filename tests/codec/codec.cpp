@@ -51,7 +51,7 @@ TEST_CASE("zero bytes and zero pixels are errors of their own") {
 }
 
 TEST_CASE("a codec that is added is asked before the ones that were there") {
-  wick::codec_list list(wick::detail::stb_codec);
+  wick::detail::codec_list list(wick::detail::stb_codec);
   const std::string jpeg = encode_jpeg(photo(16, 16));
   CHECK(list.probe(span_of(jpeg)).decoder == &wick::detail::stb_codec);
   list.add(dots);
@@ -68,7 +68,7 @@ TEST_CASE("a header may not claim more pixels than the limit, whatever the numbe
   const auto claim = [&](std::int64_t w, std::int64_t h, std::int64_t limit) {
     info.width = w;
     info.height = h;
-    return message_of([&] { return wick::check_size(info, limit), 0; });
+    return message_of([&] { return wick::detail::check_size(info, limit), 0; });
   };
   CHECK(claim(100, 100, 10'000).empty());
   CHECK(contains(claim(100, 101, 10'000), "100 x 101", "limit of 10000", "max_pixels"));

@@ -210,14 +210,14 @@ void for_each_png(Check check) {
   }
 }
 
-lazy_image decoded(const std::string& file, const wick::decode_options& options = {}) {
+lazy_image decoded(const std::string& file, const wick::detail::decode_options& options = {}) {
   wick::context context = context_at(0);
   return wick::decode(options)(as_bytes(file), context);
 }
 template <class Number>
 std::vector<Number> numbers(const lazy_image& picture, bool planar = false) {
   std::vector<Number> out(static_cast<std::size_t>(picture.extents().count()));
-  REQUIRE(picture.type() == wick::dtype_of<Number>());
+  REQUIRE(picture.type() == wick::detail::dtype_of<Number>());
   picture.write_to({reinterpret_cast<std::byte*>(out.data()), planar});
   return out;
 }
@@ -329,7 +329,7 @@ TEST_CASE("what would lose bits or mean something else is an error that says wha
   const auto file = [&](int kind, int bits) {
     return encode(make(9, 7, kind, bits, false, false, random), random);
   };
-  const auto refusal = [](const std::string& f, const wick::decode_options& o) {
+  const auto refusal = [](const std::string& f, const wick::detail::decode_options& o) {
     return message_of([&] { return decoded(f, o); });
   };
   CHECK(contains(refusal(file(0, 16), {}), "PNG of 16 bits a channel", "would lose 8",
@@ -352,13 +352,13 @@ TEST_CASE("what would lose bits or mean something else is an error that says wha
   lazy_image depth = decoded(wide, {.mode = color::grey, .type = dtype::int32});
   CHECK(contains(message_of([&] { return depth.pixels(); }), "16 bits a channel", "reduce_16_bits"));
   CHECK(contains(message_of([&] {
-                   return depth.apply({wick::pixel_op::kind::brightness, 0.5f}), 0;
+                   return depth.apply({wick::detail::pixel_op::kind::brightness, 0.5f}), 0;
                  }),
                  "colour operations", "16 bits"));
   CHECK(contains(message_of([&] { return depth.normalize({{0.5f}, {0.5f}, 1}), 0; }), "int32", "float32"));
   lazy_image classes = decoded(mask, {.mode = color::index});
   CHECK(contains(message_of([&] { return classes.resize(4, 4), 0; }), "blend", "nearest"));
-  CHECK(contains(message_of([&] { return classes.apply({wick::pixel_op::kind::hue, 0.5f}), 0; }), "classes"));
+  CHECK(contains(message_of([&] { return classes.apply({wick::detail::pixel_op::kind::hue, 0.5f}), 0; }), "classes"));
   CHECK(contains(message_of([&] { return decoded(mask, {.type = dtype::int32}).materialize(); }), "int32",
                  "batch()"));
 }
@@ -429,7 +429,7 @@ TEST_CASE("float32 is normalized at 16 bits as at 8, and 8 bits as numbers are l
   const image from = photo(10, 8, 3);
   stored_png deep{.width = 10, .height = 8, .bits = 16, .kind = 2};
   for (const std::uint8_t v : from.pixels()) deep.samples.push_back(v * 257u);
-  const wick::normalization by{{0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}, 3};
+  const wick::detail::normalization by{{0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}, 3};
   lazy_image wide = decoded(encode(deep, random), {.type = dtype::float32}),
              narrow = decoded(encode_png(from));
   lazy_image same = decoded(encode_png(from), {.type = dtype::float32});

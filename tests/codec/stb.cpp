@@ -31,7 +31,7 @@ void check_whole(const std::string& encoded) {
 image decoded(const std::string& encoded, int channels) {
   check_whole(encoded);
   const wick::picture_info info = probed(encoded);
-  const wick::rect whole{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
+  const wick::detail::rect whole{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   return wick::detail::stb_codec.decode(span_of(encoded), info, {whole, 1.0, channels}).pixels;
 }
 
@@ -396,7 +396,7 @@ TEST_CASE("random damage gives pixels or an error, never anything else") {
     }
     try {
       const wick::picture_info info = wick::codecs().probe(span_of(bad));
-      wick::check_size(info, 1'000'000);
+      wick::detail::check_size(info, 1'000'000);
       const auto out = info.decoder->decode(span_of(bad), info, {{0, 0, 1, 1}, 1.0, 1 + round % 4});
       CHECK(out.pixels.channels() == 1 + round % 4);
       ++pixels;

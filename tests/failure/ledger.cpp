@@ -55,8 +55,8 @@ TEST_CASE("what a retry has saved is written down and counted apart: it was deli
 }
 
 TEST_CASE("actions and kinds have names") {
-  CHECK(name_of(wick::error_action::fail) == "fail");
-  CHECK(name_of(wick::error_action::retry) == "retry");
-  CHECK(name_of(wick::error_kind::data) == "data");
-  CHECK(name_of(wick::error_kind::quarantined) == "quarantined");
+  CHECK(to_string(wick::error_action::fail) == "fail");
+  CHECK(to_string(wick::error_action::retry) == "retry");
+  CHECK(to_string(wick::error_kind::data) == "data");
+  CHECK(to_string(wick::error_kind::quarantined) == "quarantined");
 }

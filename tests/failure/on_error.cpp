@@ -53,12 +53,12 @@ wick::task<cell> hop(cell c, wick::context& context) {
 
 /// Stages of the same names, numbers and random streams in both, so that both give the same bytes.
 auto suspending(std::uint64_t size, std::int64_t batch, std::uint64_t rank = 0, std::uint64_t world = 1,
-                wick::batch_options o = {}) {
+                wick::detail::batch_options o = {}) {
   return numbers{size} | wick::shuffle() | wick::shard(rank, world) | wick::map("early", early) |
          wick::map("hop", hop) | wick::map("late", late) | wick::array_batch(batch, o);
 }
 auto straight(std::uint64_t size, std::int64_t batch, std::uint64_t rank = 0, std::uint64_t world = 1,
-              wick::batch_options o = {}) {
+              wick::detail::batch_options o = {}) {
   return numbers{size} | wick::shuffle() | wick::shard(rank, world) | wick::map("early", early) |
          wick::map("hop", [](cell c) { return c; }) | wick::map("late", late) | wick::array_batch(batch, o);
 }
@@ -115,7 +115,7 @@ std::vector<std::int64_t> flat(const seen& s) {
   return out;
 }
 
-std::vector<std::pair<const char*, wick::error_policy>> policies() {
+std::vector<std::pair<const char*, wick::detail::error_policy>> policies() {
   using namespace std::chrono_literals;
   return {{"fail", {}},
           {"skip", on_error(skip)},
@@ -149,7 +149,7 @@ TEST_CASE(
 
 TEST_CASE("skip leaves out what failed and nothing else, each batch dense and in order") {
   const seen s = run(suspending(500, 32), {.seed = 4, .workers = 2, .on_error = on_error(skip)});
-  const wick::permutation order(500, 4, 1, 0);
+  const wick::detail::permutation order(500, 4, 1, 0);
   REQUIRE(s.targets.size() == 16);
   for (std::uint64_t b = 0; b < 16; ++b) {
     std::vector<std::int64_t> wanted;
@@ -178,7 +178,7 @@ TEST_CASE(
     s = {};
     l.epoch(e);
     take(l, s);
-    const wick::permutation order(250, 4, e, 1);
+    const wick::detail::permutation order(250, 4, e, 1);
     const std::vector<std::int64_t> all = flat(s);
     REQUIRE(all.size() == 250);
     for (std::uint64_t p = 0; p < 250; ++p) {
@@ -304,7 +304,7 @@ TEST_CASE(
 }
 
 TEST_CASE("compact: the sample of a position takes its random numbers and its bytes along") {
-  const auto bytes = [](wick::error_policy policy, std::int64_t batch) {
+  const auto bytes = [](wick::detail::error_policy policy, std::int64_t batch) {
     std::map<std::int64_t, std::string> out;
     const seen s = run(suspending(500, batch), {.seed = 4, .workers = 2, .on_error = policy});
     for (std::size_t b = 0; b < s.targets.size(); ++b) {
@@ -523,7 +523,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a state goes on under another policy: the rest is as the new one has it") {
-  const wick::error_policy policies[] = {on_error(skip), on_error(replace), on_error(fail)};
+  const wick::detail::error_policy policies[] = {on_error(skip), on_error(replace), on_error(fail)};
   for (const auto& before : policies) {
     for (const auto& after : policies) {
       const seen whole = run(straight(300, 16), {.seed = 5, .workers = 2, .on_error = after});
@@ -668,8 +668,8 @@ TEST_CASE(
 TEST_CASE("several quarantine lists add up, and one without a policy is refused") {
   const temp_dir folder;
   const std::vector<std::string> names = {"shuffle", "shard", "early", "hop", "late", "batch"};
-  wick::write_quarantine(folder / "a", numbers{500}, std::vector<wick::quarantine::entry>{{1, 2}}, names);
-  wick::write_quarantine(folder / "b", numbers{500}, std::vector<wick::quarantine::entry>{{1, 3}, {2, 4}},
+  wick::detail::write_quarantine(folder / "a", numbers{500}, std::vector<wick::detail::quarantine::entry>{{1, 2}}, names);
+  wick::detail::write_quarantine(folder / "b", numbers{500}, std::vector<wick::detail::quarantine::entry>{{1, 3}, {2, 4}},
                          names);
   wick::loader l(straight(500, 32), {.on_error = on_error(skip), .quarantine = {folder / "a", folder / "b"}});
   seen s;
@@ -705,7 +705,7 @@ TEST_CASE(
       return wick::sample<ragged, std::int64_t>{{c.target % 16 < 3, c.target}, c.target};
     } | wick::array_batch(16);
   };
-  const auto check = [](auto p, wick::error_policy policy, std::size_t workers) {
+  const auto check = [](auto p, wick::detail::error_policy policy, std::size_t workers) {
     wick::loader l(std::move(p), {.workers = workers, .on_error = policy});
     std::size_t n = 0;
     for (auto& b : l.epoch(0)) {
@@ -819,7 +819,7 @@ TEST_CASE(
   const auto make = [] {
     return numbers{200} | wick::shuffle() | hop | wick::map("early", early) | [](cell c) { return c.target; };
   };
-  for (const auto& policy : {on_error(skip), on_error(replace), wick::error_policy()}) {
+  for (const auto& policy : {on_error(skip), on_error(replace), wick::detail::error_policy()}) {
     const wick::loader_options o{.seed = 1, .workers = 2, .on_error = policy};
     wick::loader whole(make(), o);
     const auto take_singles = [](auto& from, std::vector<std::string>& into, std::size_t most) {
@@ -901,7 +901,7 @@ TEST_CASE("policies say of each stage what is done, and rules combine") {
   CHECK(!on_error(retry(1)).only_fails());
   CHECK(on_error(fail).at("read", fail).only_fails());
   CHECK(!on_error(fail).at("read", retry(1)).only_fails());
-  CHECK(wick::error_policy().only_fails());
+  CHECK(wick::detail::error_policy().only_fails());
   CHECK(on_error(skip).at("read", skip).at("read", replace).rule_for("read").action == error_action::replace);
 }
 
@@ -918,7 +918,7 @@ TEST_CASE("what makes no sense is refused with what to do") {
   CHECK(contains(refused([] { return on_error(skip, {.rate = 1.5}); }), "rate of 1.5", "0 to 1"));
   CHECK(contains(refused([] { return on_error(skip, {.rate = -0.1}); }), "rate of -0.1"));
   CHECK(contains(refused([] { return on_error(replace, {.substitutes = 0}); }), "substitutes = 0"));
-  const auto loader = [](auto p, wick::error_policy policy) {
+  const auto loader = [](auto p, wick::detail::error_policy policy) {
     return message_of([&] { return wick::loader(std::move(p), {.on_error = policy}); });
   };
   CHECK(contains(loader(straight(10, 2), on_error(skip).at("red", retry(1))),

@@ -9,7 +9,7 @@
 #include "support/temp_dir.hpp"
 #include <wick/failure/quarantine.hpp>
 
-using wick::quarantine;
+using wick::detail::quarantine;
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::numbers;
@@ -50,8 +50,8 @@ TEST_CASE("what is written is what is read, whatever the keys are") {
   const auto path = folder / "bad.jsonl";
   const std::vector<quarantine::entry> some = {{3, 0}, {10, 1}, {99, 7}};
   const auto check = [&](const auto& source) {
-    wick::write_quarantine(path, source, some, stages);
-    const auto got = wick::read_quarantine(path, source, stages);
+    wick::detail::write_quarantine(path, source, some, stages);
+    const auto got = wick::detail::read_quarantine(path, source, stages);
     REQUIRE(got.size() == 3);
     CHECK(got[0].index == 3);
     CHECK(got[0].stage == 0);
@@ -61,23 +61,23 @@ TEST_CASE("what is written is what is read, whatever the keys are") {
     CHECK(got[2].stage == 2);
     // The stages of another pipeline.
     const std::vector<std::string> others = {"decode"};
-    CHECK(wick::read_quarantine(path, source, others)[0].stage == 1);
-    CHECK(wick::read_quarantine(path, source, others)[1].stage == 0);
+    CHECK(wick::detail::read_quarantine(path, source, others)[0].stage == 1);
+    CHECK(wick::detail::read_quarantine(path, source, others)[1].stage == 0);
   };
   check(numbers{100});
   check(odd_names{{100}});
-  wick::write_quarantine(path, numbers{100}, std::vector<quarantine::entry>{}, stages);
-  CHECK(wick::read_quarantine(path, numbers{100}, stages).empty());
+  wick::detail::write_quarantine(path, numbers{100}, std::vector<quarantine::entry>{}, stages);
+  CHECK(wick::detail::read_quarantine(path, numbers{100}, stages).empty());
 }
 
 TEST_CASE("a quarantine list that is missing, no such list, of another data set or edited is refused") {
   const temp_dir folder;
   const auto path = folder / "bad.jsonl";
-  wick::write_quarantine(path, numbers{100}, std::vector<quarantine::entry>{{3, 0}, {10, 1}}, stages);
+  wick::detail::write_quarantine(path, numbers{100}, std::vector<quarantine::entry>{{3, 0}, {10, 1}}, stages);
   const std::string good = read_file(path);
   const auto refused = [&](std::string_view content, const auto& source) {
     folder.write("bad.jsonl", content);
-    return message_of([&] { return wick::read_quarantine(path, source, stages).size(); });
+    return message_of([&] { return wick::detail::read_quarantine(path, source, stages).size(); });
   };
   CHECK(refused(good, numbers{100}).empty());
   CHECK(contains(refused(good, numbers{101}), path.string() + ": quarantine: is of another data set",
@@ -106,13 +106,13 @@ TEST_CASE("a quarantine list that is missing, no such list, of another data set 
   CHECK(refused(good.substr(0, good.size() - 1), numbers{100}).empty());  // as some editors leave it
   REQUIRE(::mkfifo((folder / "fifo").c_str(), 0600) == 0);
   CHECK(contains(
-      message_of([&] { return wick::read_quarantine(folder / "fifo", numbers{100}, stages).size(); }),
+      message_of([&] { return wick::detail::read_quarantine(folder / "fifo", numbers{100}, stages).size(); }),
       "fifo: quarantine: is a FIFO (named pipe), not a file"));
   CHECK(contains(
-      message_of([&] { return wick::read_quarantine(folder / "none", numbers{100}, stages).size(); }),
+      message_of([&] { return wick::detail::read_quarantine(folder / "none", numbers{100}, stages).size(); }),
       "quarantine: can't be opened: No such file"));
   CHECK(contains(message_of([&] {
-                   wick::write_quarantine("/no/such/folder/bad", numbers{100},
+                   wick::detail::write_quarantine("/no/such/folder/bad", numbers{100},
                                           std::vector<quarantine::entry>{}, stages);
                    return 0;
                  }),

@@ -63,7 +63,7 @@ void take_step(wick::lazy_image& picture, unsigned what, int a, int b) {
   const int width = picture.width(), height = picture.height();
   switch (what % 8) {
     case 0: {  // 0 and 255 touch the borders
-      wick::rect part{0, 0, 1 + a * (width - 1) / 255, 1 + (what & 64 ? 255 - a : a) * (height - 1) / 255};
+      wick::detail::rect part{0, 0, 1 + a * (width - 1) / 255, 1 + (what & 64 ? 255 - a : a) * (height - 1) / 255};
       part.x = b * (width - part.width) / 255;
       part.y = (what & 128 ? 255 - b : b) * (height - part.height) / 255;
       return picture.crop(part);
@@ -76,7 +76,7 @@ void take_step(wick::lazy_image& picture, unsigned what, int a, int b) {
     case 4:
       return picture.mirror_y();
     case 5:
-      return picture.apply({static_cast<wick::pixel_op::kind>(a % 5), static_cast<float>(b) / 128});
+      return picture.apply({static_cast<wick::detail::pixel_op::kind>(a % 5), static_cast<float>(b) / 128});
     case 6:
       return picture.make_grey(a % 2 != 0 ? 1 : 3);
     default:
@@ -116,14 +116,14 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
   constexpr wick::dtype types[] = {wick::dtype::uint8, wick::dtype::int32, wick::dtype::float32, wick::dtype::uint8};
   const wick::dtype type = mode == wick::color::index ? types[chosen(1) / 8 % 2] : types[chosen(1) / 8 % 4];
   const bool reduce = type == wick::dtype::uint8 && mode != wick::color::index && (chosen(1) & 32) == 0;
-  const wick::decode_stage decode({.mode = mode,
+  const wick::detail::decode_stage decode({.mode = mode,
                                    .type = type,
                                    .reduce_16_bits = reduce,
                                    .max_pixels = most_pixels,
                                    .allow_truncated = (flags & 4) != 0,
                                    .exact = (flags & 8) != 0,
                                    .orient = (flags & 16) != 0});
-  wick::context context(wick::place{1, 0, 0, 0});
+  wick::context context(wick::detail::place{1, 0, 0, 0});
   wick::lazy_image picture = decode(std::move(encoded), context);
   for (std::size_t i = 2; i + 2 < choices; i += 3) {
     take_step(picture, chosen(i), static_cast<int>(chosen(i + 1)), static_cast<int>(chosen(i + 2)));
@@ -132,7 +132,7 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
 
   const bool planar = (flags & 64) != 0;
   const std::size_t size =
-      static_cast<std::size_t>(picture.extents().count()) * wick::size_of(picture.type());
+      static_cast<std::size_t>(picture.extents().count()) * wick::detail::size_of(picture.type());
   const slot first = slot_of(picture, planar, 0x00, size);
 #ifdef WICK_TEST_LIBJPEG_TURBO
   by_api_alone = true;

@@ -9,7 +9,7 @@
 
 using namespace wick_test;
 using wick::image;
-using wick::rect;
+using wick::detail::rect;
 
 namespace {
 

@@ -23,7 +23,7 @@ using wick::color;
 
 namespace {
 
-wick::lazy_image run(const wick::decode_stage& stage, const std::string& encoded) {
+wick::lazy_image run(const wick::detail::decode_stage& stage, const std::string& encoded) {
   wick::context ctx = context_at(0);
   return stage(as_bytes(encoded), ctx);
 }
@@ -105,11 +105,11 @@ TEST_CASE("what a decoder has to say is in the report") {
 }
 
 TEST_CASE("the note for the report names the decoder of each format, and the faster one for JPEGs") {
-  const wick::decode_stage stage = wick::decode();
+  const wick::detail::decode_stage stage = wick::decode();
   CHECK(stage.note().empty());
   for (int i = 0; i < 3; ++i) run(stage, encode_png(photo(8, 8)));
   CHECK(stage.note() == "decode: PNG by stb_image");
-  const wick::decode_stage copy = stage;
+  const wick::detail::decode_stage copy = stage;
   CHECK(copy.note().empty());
   run(stage, encode_jpeg(photo(8, 8)));
   run(stage, encode_png(photo(8, 8)));
@@ -130,7 +130,7 @@ TEST_CASE(
   parts.palette.assign(48, 200);
   parts.rows = {0x01, 0x23, 0x45, 0x67};
   const std::string mask = make_png(parts);
-  const auto batch_of = [](const std::string& file, const wick::decode_options& options) {
+  const auto batch_of = [](const std::string& file, const wick::detail::decode_options& options) {
     wick::loader loader(encoded_pictures{{file, file}} | wick::decode(options) | wick::center_crop(2) |
                             wick::horizontal_flip() | wick::array_batch(2),
                         {.workers = 1});
@@ -190,7 +190,7 @@ TEST_CASE("a JPEG that claims 16 bits is an error, whatever numbers are asked fo
   for (const wick::dtype type : {wick::dtype::uint8, wick::dtype::int32, wick::dtype::float32}) {
     const std::string text = message_of([&] {
       wick::lazy_image got = run(wick::decode({.type = type}), file);
-      std::vector<std::byte> out(static_cast<std::size_t>(got.extents().count()) * wick::size_of(got.type()));
+      std::vector<std::byte> out(static_cast<std::size_t>(got.extents().count()) * wick::detail::size_of(got.type()));
       got.write_to({out.data(), false});
       return 0;
     });

@@ -14,8 +14,8 @@ using namespace wick_test;
 using wick::image;
 using wick::interpolation;
 using wick::lazy_image;
-using wick::pixel_op;
-using kind = wick::pixel_op::kind;
+using wick::detail::pixel_op;
+using kind = wick::detail::pixel_op::kind;
 
 namespace {
 
@@ -28,7 +28,7 @@ lazy_image encoded(const std::string& file, int channels) {
 /// One step of a pipeline, chosen by chance.
 struct step {
   enum { crop, resize, flip_x, flip_y, colour, grey } what;
-  wick::rect part{};
+  wick::detail::rect part{};
   int width = 0, height = 0;
   interpolation filter = interpolation::bilinear;
   pixel_op op{};
@@ -90,7 +90,7 @@ void take(lazy_image& picture, const step& s) {
 
 std::vector<std::uint8_t> slot_of(const lazy_image& picture, bool planar) {
   std::vector<std::uint8_t> memory(static_cast<std::size_t>(picture.extents().count()) *
-                                   wick::size_of(picture.type()));
+                                   wick::detail::size_of(picture.type()));
   picture.write_to({reinterpret_cast<std::byte*>(memory.data()), planar});
   return memory;
 }
@@ -131,8 +131,8 @@ TEST_CASE("a plan over an encoded picture is carried out in one pass, not step b
   picture.resize(40, 30);
   picture.mirror_x();
   picture.crop({5, 5, 20, 20});
-  CHECK(picture.geometry().source == wick::rect{10, 10, 80, 60});
-  CHECK(picture.geometry().window == wick::rect{15, 5, 20, 20});
+  CHECK(picture.geometry().source == wick::detail::rect{10, 10, 80, 60});
+  CHECK(picture.geometry().window == wick::detail::rect{15, 5, 20, 20});
   CHECK(picture.geometry().mirror_x);
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("a decoder that delivers only a part, or a smaller picture, is underst
       nullptr,
       [](std::span<const std::byte> data, const wick::picture_info&, const wick::decode_request& request) {
         const image whole = photo(128, 96, request.channels, static_cast<std::uint64_t>(data[0]));
-        const wick::rect w = request.wanted;
+        const wick::detail::rect w = request.wanted;
         lazy_image cut(whole);
         if (request.scale > 0.5) {
           cut.crop(w);
@@ -201,7 +201,7 @@ TEST_CASE("a decoder that gives less of the picture than was asked for is named"
       },
       nullptr,
       [](std::span<const std::byte> data, const wick::picture_info&, const wick::decode_request& request) {
-        wick::rect w = request.wanted;
+        wick::detail::rect w = request.wanted;
         const int side = static_cast<int>(data[0]);
         if (side == 1) ++w.x, --w.width;
         if (side == 2) --w.width;

@@ -23,7 +23,7 @@ std::vector<std::uint8_t> run(const std::string& file, std::uint64_t seed, std::
   ctx.enter(number++);
   wick::lazy_image p = wick::decode()(as_bytes(file), ctx);
   ((ctx.enter(number++), p = stage(std::move(p), ctx)), ...);
-  std::vector<std::uint8_t> slot(static_cast<std::size_t>(p.extents().count()) * wick::size_of(p.type()));
+  std::vector<std::uint8_t> slot(static_cast<std::size_t>(p.extents().count()) * wick::detail::size_of(p.type()));
   p.write_to({reinterpret_cast<std::byte*>(slot.data()), false});
   return slot;
 }

@@ -20,7 +20,7 @@ struct omitted {
   bool touch = false;          // a producer only looks whether someone sleeps, before it publishes
 };
 
-using event_count = wick::basic_event_count<model>;
+using event_count = wick::detail::basic_event_count<model>;
 
 /// Items that are only counted, and workers that take them and sleep as the executor's do. The count itself
 /// is relaxed: all order is the event count's.

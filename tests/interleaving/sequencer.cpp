@@ -24,7 +24,7 @@ struct item {
 class one_worker {
  public:
   plain<int> frame{0};  // stands for the job's memory, which its coroutine wrote
-  void post(wick::job* j) noexcept {
+  void post(wick::detail::job* j) noexcept {
     expect(frame.read() == 1, "the awaiter is not there");
     job_.store(j, std::memory_order_relaxed);
     posted_.set();
@@ -32,7 +32,7 @@ class one_worker {
   void run() {
     for (;;) {
       posted_.wait();
-      wick::job* const j = job_.load(std::memory_order_relaxed);
+      wick::detail::job* const j = job_.load(std::memory_order_relaxed);
       if (j == nullptr) return;
       posted_.clear();
       job_.store(nullptr, std::memory_order_relaxed);
@@ -43,10 +43,10 @@ class one_worker {
 
  private:
   wick::detail::basic_wake_flag<model> posted_;
-  atomic<wick::job*> job_{nullptr};
+  atomic<wick::detail::job*> job_{nullptr};
 };
 
-using sequencer = wick::sequencer<item, model, one_worker>;
+using sequencer = wick::detail::sequencer<item, model, one_worker>;
 
 /// A coroutine that nobody waits for; it begins at once.
 struct detached {

@@ -33,7 +33,7 @@ struct setup {
 
 template <class Atomics = model>
 void run(const setup& s) {
-  wick::steal_queue<item, Atomics> queue(s.capacity);
+  wick::detail::steal_queue<item, Atomics> queue(s.capacity);
   std::array<item, 8> items;
   const auto took = [&](item* it, std::ptrdiff_t& last) {
     const std::ptrdiff_t n = it - items.data();
@@ -77,7 +77,7 @@ void run(const setup& s) {
 
 /// Who knows of a push, as workers do by the event count, sees that there is an item.
 void second_look() {
-  wick::steal_queue<item, model> queue(1);
+  wick::detail::steal_queue<item, model> queue(1);
   item one;
   atomic<int> touched(0);
   spawn([&] {

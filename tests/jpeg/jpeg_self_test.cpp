@@ -44,7 +44,7 @@ image decoded(jpeg_scan_reader::find_slot find, const std::string& file, bool ow
   const auto data = std::as_bytes(std::span(file));
   wick::picture_info info;
   REQUIRE(wick::detail::libjpeg_turbo_codec.probe(data, info));
-  const wick::rect all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
+  const wick::detail::rect all{0, 0, static_cast<int>(info.width), static_cast<int>(info.height)};
   wick::detail::image_sink sink;
   jpeg_decompressor(find).decode(data, info, {all, 1.0, 3}, sink, own_scan);
   return std::move(sink.picture.pixels);

@@ -26,7 +26,7 @@ using wick::image;
 namespace {
 
 /// What comes out, or the error's text.
-std::pair<image, std::string> outcome(const std::string& file, const wick::rect& part, double scale = 1,
+std::pair<image, std::string> outcome(const std::string& file, const wick::detail::rect& part, double scale = 1,
                                       int channels = 3, const wick::codec& codec = wick::detail::libjpeg_turbo_codec) {
   const auto data = std::as_bytes(std::span(file));
   wick::picture_info info;
@@ -38,7 +38,7 @@ std::pair<image, std::string> outcome(const std::string& file, const wick::rect&
   });
   return {std::move(out), text};
 }
-std::pair<image, std::string> outcome_on_a_new_thread(const std::string& file, const wick::rect& part) {
+std::pair<image, std::string> outcome_on_a_new_thread(const std::string& file, const wick::detail::rect& part) {
   std::pair<image, std::string> out;
   std::thread([&] { out = outcome(file, part); }).join();
   return out;
@@ -61,7 +61,7 @@ std::string without(std::string jpeg, unsigned char marker) {
 }  // namespace
 
 TEST_CASE("what a JPEG looks like does not depend on the one before") {
-  const wick::rect all{0, 0, 64, 48};
+  const wick::detail::rect all{0, 0, 64, 48};
   const std::string before = encode_jpeg(photo(64, 48, 3, 1), jpeg_kind{.quality = 20});
   for (const bool progressive : {false, true}) {
     const std::string file =
@@ -103,7 +103,7 @@ TEST_CASE("a decompressor that has given memory back, or failed, goes on with th
 
 TEST_CASE("pictures inside of pictures: what takes the rows may decode in its turn") {
   struct nested final : wick::row_sink {
-    void begin(const wick::decoded_rows& what) override {
+    void begin(const wick::detail::decoded_rows& what) override {
       width = what.width;
       row.resize(static_cast<std::size_t>(what.width * what.channels));
       start = row.data();
@@ -181,7 +181,7 @@ TEST_CASE("reading the Huffman codes here or leaving them to libjpeg makes no di
     }
     const int x = static_cast<int>(below(static_cast<std::size_t>(width))),
               y = static_cast<int>(below(static_cast<std::size_t>(height)));
-    wick::rect part{0, 0, width, height};
+    wick::detail::rect part{0, 0, width, height};
     if (below(3) != 0)
       part = {x, y, 1 + static_cast<int>(below(static_cast<std::size_t>(width - x))),
               1 + static_cast<int>(below(static_cast<std::size_t>(height - y)))};
@@ -198,13 +198,13 @@ TEST_CASE("reading the Huffman codes here or leaving them to libjpeg makes no di
 
 TEST_CASE("a JPEG that ends without a marker ends at the same byte for both readers") {
   const std::string file = encode_jpeg(photo(40, 30), jpeg_kind{});
-  const wick::rect all{0, 0, 40, 30}, top{3, 0, 20, 16};
+  const wick::detail::rect all{0, 0, 40, 30}, top{3, 0, 20, 16};
   int read = 0;
   for (std::size_t size = file.size() - 60; size < file.size(); ++size) {
     CAPTURE(size);
     for (const std::string& more : {std::string(), std::string("\xFF"), std::string("\xFF\xFF"), std::string(3, '\0')}) {
       const std::string cut = file.substr(0, size) + more;
-      for (const wick::rect& part : {all, top}) {
+      for (const wick::detail::rect& part : {all, top}) {
         const auto here = outcome(cut, part), there = outcome(cut, part, 1, 3, wick::detail::libjpeg_turbo_api_codec);
         CHECK(here.second == there.second);
         CHECK(here.first == there.first);

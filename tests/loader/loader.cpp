@@ -372,7 +372,7 @@ TEST_CASE("a coroutine takes batches with next_async, several at once on one wor
     }
   };
   std::int64_t sum_a = 0, sum_b = 0;
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.spawn(consumer::run(&a, &sum_a));
   s.spawn(consumer::run(&b, &sum_b));
   s.wait();
@@ -427,7 +427,7 @@ TEST_CASE("a loader that is destroyed asks a stage that waits to give up") {
             if (of->met.exchange(1) == 1) of->handle.resume();
           }
         };
-        std::optional<wick::stop_callback<wake>> callback;
+        std::optional<wick::detail::stop_callback<wake>> callback;
         bool await_ready() const noexcept { return false; }
         bool await_suspend(std::coroutine_handle<> h) {
           handle = h;
@@ -558,7 +558,7 @@ TEST_CASE("a pipeline without batch gives samples in order, and a failing one is
     if (c.target == 3) throw std::runtime_error("three");
     return c.target;
   }, {.seed = 4, .workers = 4});
-  const wick::permutation order(100, 4, 1, 0);
+  const wick::detail::permutation order(100, 4, 1, 0);
   l.epoch(1);
   for (std::uint64_t p = 0; p < 100; ++p) {
     if (order(p) == 3) {

@@ -46,7 +46,7 @@ TEST_CASE("without options a loader has a worker a processor, seed 0, and half a
     CHECK(context.seed() == 0);
     return c;
   });
-  CHECK(l.on().workers() == wick::available_cpus());
+  CHECK(l.on().workers() == wick::detail::available_cpus());
   CHECK(l.on().io().threads() >= 4);
   REQUIRE(l.next());
   CHECK(limit == std::size_t{512} << 20);

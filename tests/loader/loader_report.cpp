@@ -34,7 +34,7 @@ void check_possible(const wick::report& r, double wall) {
   CHECK(r.taking <= r.seconds);
   CHECK(r.helped <= wall);
   double busy = 0;
-  for (const wick::stage_report& s : r.stages) {
+  for (const wick::detail::stage_report& s : r.stages) {
     CHECK(s.busy >= 0);
     CHECK(s.blocked >= 0);
     busy += s.busy;

@@ -3,7 +3,7 @@
 
 // expect: wick: this stage does not take what the stage before it gives
 // expect: A picture must be read() and decode()d
-// expect: wick::random_resized_crop_stage
+// expect: wick::detail::random_resized_crop_stage
 // expect: wick::sample<wick::location
 void step(wick::array, wick::array) {}
 

@@ -8,7 +8,7 @@
 #include <wick/observe/report.hpp>
 
 using wick::report;
-using wick::stage_report;
+using wick::detail::stage_report;
 using wick::detail::format_duration;
 using wick::detail::format_percent;
 

@@ -5,7 +5,7 @@
 
 #include "../support/doctest.hpp"
 
-using wick::stage_clock;
+using wick::detail::stage_clock;
 
 TEST_CASE("a new clock shows nothing") {
   const stage_clock c;

@@ -4,7 +4,7 @@
 
 #include "../support/doctest.hpp"
 
-using wick::stall_meter;
+using wick::detail::stall_meter;
 
 TEST_CASE("a meter that has seen nothing says zero") {
   const stall_meter m;

@@ -13,7 +13,7 @@
 #include <wick/order/mix.hpp>
 
 using wick::mix_until;
-using wick::weighted_source;
+using wick::detail::weighted_source;
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::numbers;
@@ -55,7 +55,7 @@ TEST_CASE(
     }
     for (std::size_t s = 0; s < 3; ++s) {
       const std::uint64_t p = turns.positions_for(s, 100);
-      if (p == wick::endless) continue;
+      if (p == wick::detail::endless) continue;
       CHECK(turns.count(s, p) == 100);
       CHECK(turns.count(s, p - 1) == 99);
     }
@@ -91,7 +91,7 @@ TEST_CASE(
     "a source's own order is another one each time it begins anew, and each epoch; every pass is complete") {
   const auto mixed = wick::mix(mix_until::forever, weighted_source{numbers{40} | wick::shuffle(), 1},
                                weighted_source{numbers{60} | wick::take(20) | wick::shuffle(), 1});
-  CHECK(size_of(mixed) == wick::endless);
+  CHECK(size_of(mixed) == wick::detail::endless);
   std::set<std::vector<std::uint64_t>> passes[2];
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     const auto order = order_of(mixed, 0, 800, epoch);
@@ -113,7 +113,7 @@ TEST_CASE(
   CHECK(passes[0].size() == 30);
   CHECK(passes[1].size() == 60);
   // Far out, at once.
-  CHECK(order_of(mixed, wick::endless - 10, wick::endless).size() == 10);
+  CHECK(order_of(mixed, wick::detail::endless - 10, wick::detail::endless).size() == 10);
 }
 
 TEST_CASE("a mix goes through a loader, shuffled as a whole and shared by ranks") {

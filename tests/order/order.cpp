@@ -15,7 +15,7 @@
 using wick_test::contains;
 using wick_test::message_of;
 
-static_assert(wick::order_stage<wick::shuffle_stage>);
+static_assert(wick::order_stage<wick::detail::shuffle_stage>);
 static_assert(!wick::order_stage<int>);
 
 namespace {
@@ -86,9 +86,9 @@ TEST_CASE("repeat goes over the positions again and again, without overflow, and
   twice.insert(twice.end(), again.begin(), again.end());
   CHECK(order_of(wick::repeat(2), 5) == twice);
   CHECK(order_of(wick::repeat(7), 0).empty());
-  CHECK(wick::repeat().size(3) == wick::endless);
-  CHECK(wick::repeat(~std::uint64_t{0}).size(3) == wick::endless);
-  CHECK(wick::repeat().prepare(3, 1, 0, 0)(wick::endless - 1) == (wick::endless - 1) % 3);
+  CHECK(wick::repeat().size(3) == wick::detail::endless);
+  CHECK(wick::repeat(~std::uint64_t{0}).size(3) == wick::detail::endless);
+  CHECK(wick::repeat().prepare(3, 1, 0, 0)(wick::detail::endless - 1) == (wick::detail::endless - 1) % 3);
   CHECK(contains(message_of([] { return wick::repeat(0); }), "repeat()"));
 }
 

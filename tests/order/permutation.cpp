@@ -10,7 +10,7 @@
 
 #include "support/chi_square.hpp"
 
-using wick::permutation;
+using wick::detail::permutation;
 using wick_test::uniform;
 
 namespace {

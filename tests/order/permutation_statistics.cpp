@@ -85,7 +85,7 @@ void looks_like_chance(std::uint64_t n, Make make) {
 
 TEST_CASE("over a hundred thousand epochs positions are uniform, neighbours and epochs uncorrelated") {
   for (const std::uint64_t n : sizes()) {
-    looks_like_chance(n, [n](std::uint64_t epoch) { return wick::permutation(n, 2, epoch, 0); });
+    looks_like_chance(n, [n](std::uint64_t epoch) { return wick::detail::permutation(n, 2, epoch, 0); });
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("an order that is a little off is found out") {
   // Every fiftieth epoch the second sample is the one behind the first.
   std::vector<std::uint64_t> pairs(30 * 30), different;
   for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
-    const wick::permutation p(30, 2, epoch, 0);
+    const wick::detail::permutation p(30, 2, epoch, 0);
     const std::uint64_t a = p(0), b = epoch % 50 == 0 ? (a + 1) % 30 : p(1);
     ++pairs[a * 30 + b];
   }

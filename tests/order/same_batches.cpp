@@ -86,7 +86,7 @@ struct plan {
   std::array<transform, 2> transforms;
   bool suspends = false;
   std::size_t batch = 1;
-  wick::batch_options ends;
+  wick::detail::batch_options ends;
   std::uint64_t seed = 0;
   std::string text;
 };
@@ -131,8 +131,8 @@ class drawing {
         break;
       case 1: {
         constexpr wick::mix_until ends[] = {wick::mix_until::first_exhausted, wick::mix_until::all_exhausted};
-        const auto mixed = wick::mix(ends[below(2)], wick::weighted_source{numbers{n} | wick::shuffle(), 3.0},
-                                     wick::weighted_source{numbers{m}, 1.25});
+        const auto mixed = wick::mix(ends[below(2)], wick::detail::weighted_source{numbers{n} | wick::shuffle(), 3.0},
+                                     wick::detail::weighted_source{numbers{m}, 1.25});
         p.source = any_source::of(mixed.origin);
         p.order.push_back(any_order::of(std::get<0>(mixed.stages)));
         p.text = "mix of " + std::to_string(n) + " and " + std::to_string(m);
@@ -293,7 +293,7 @@ outcome run(Make make, std::uint64_t world, wick::loader_options options) {
     }
     for (const wick::ledger_entry& f : l.ledger().entries()) {
       all.failures[{f.epoch, f.position}] +=
-          f.key + ": " + f.stage + ": " + f.text + ": " + std::string(name_of(f.action)) + '\n';
+          f.key + ": " + f.stage + ": " + f.text + ": " + std::string(to_string(f.action)) + '\n';
     }
   }
   return all;

@@ -327,7 +327,7 @@ TEST_CASE("order stages apply from left to right") {
   CHECK(run(plain{} | wick::take(4) | wick::skip_first(3)) == std::vector<int>{3});
   const auto some = run(plain{} | wick::shuffle() | wick::take(4)), all = run(plain{} | wick::shuffle());
   CHECK(some == std::vector<int>(all.begin(), all.begin() + 4));
-  const wick::permutation first_four(4, 1, 0, 1);
+  const wick::detail::permutation first_four(4, 1, 0, 1);
   std::vector<int> expected;
   for (std::uint64_t p = 0; p < 4; ++p) expected.push_back(static_cast<int>(first_four(p)));
   CHECK(run(plain{} | wick::take(4) | wick::shuffle()) == expected);

@@ -10,13 +10,13 @@
 
 using namespace wick_test;
 using wick::image;
-using kind = wick::pixel_op::kind;
+using kind = wick::detail::pixel_op::kind;
 
 namespace {
 
 image done(kind what, float value, image p) {
-  wick::apply({what, value},
-              wick::picture_target::interleaved(p.data(), p.width(), p.height(), p.channels()));
+  wick::detail::apply({what, value},
+              wick::detail::picture_target::interleaved(p.data(), p.width(), p.height(), p.channels()));
   return p;
 }
 int cut(double v) { return static_cast<int>(std::clamp(v, 0.0, 255.0)); }
@@ -73,9 +73,9 @@ TEST_CASE("grey pictures keep saturation and hue, alpha stays as it is, planes g
   for (const kind k : {kind::brightness, kind::contrast, kind::saturation, kind::hue, kind::grey}) {
     const image p = photo(31, 17, 4), q = done(k, 0.4f, p);
     image planes(31, 17, 4);
-    const auto planar = wick::picture_target::planar(planes.data(), 31, 17, 4);
-    wick::copy_pixels(p.view(), planar);
-    wick::apply({k, 0.4f}, planar);
+    const auto planar = wick::detail::picture_target::planar(planes.data(), 31, 17, 4);
+    wick::detail::copy_pixels(p.view(), planar);
+    wick::detail::apply({k, 0.4f}, planar);
     for (int i = 0; i < 31 * 17; ++i) {
       CHECK(q.data()[i * 4 + 3] == p.data()[i * 4 + 3]);
       for (int c = 0; c < 4; ++c) CHECK(planes.data()[c * 31 * 17 + i] == q.data()[i * 4 + c]);
@@ -85,10 +85,10 @@ TEST_CASE("grey pictures keep saturation and hue, alpha stays as it is, planes g
 
 TEST_CASE("normalisation is float arithmetic, per channel, in either layout") {
   const image p = photo(7, 5);
-  const wick::normalization by{{0.485f, 0.456f, 0.406f, 0}, {0.229f, 0.224f, 0.225f, 0}, 3};
+  const wick::detail::normalization by{{0.485f, 0.456f, 0.406f, 0}, {0.229f, 0.224f, 0.225f, 0}, 3};
   std::vector<float> interleaved(105), planar(105);
-  wick::write_normalized(p, by, reinterpret_cast<std::byte*>(interleaved.data()), false);
-  wick::write_normalized(p, by, reinterpret_cast<std::byte*>(planar.data()), true);
+  wick::detail::write_normalized(p, by, reinterpret_cast<std::byte*>(interleaved.data()), false);
+  wick::detail::write_normalized(p, by, reinterpret_cast<std::byte*>(planar.data()), true);
   for (std::size_t i = 0; i < 35; ++i) {
     for (std::size_t c = 0; c < 3; ++c) {
       const float expected =
@@ -98,11 +98,11 @@ TEST_CASE("normalisation is float arithmetic, per channel, in either layout") {
     }
   }
   std::vector<float> one(105);
-  wick::write_normalized(p, {{0.5f}, {0.5f}, 1}, reinterpret_cast<std::byte*>(one.data()), false);
+  wick::detail::write_normalized(p, {{0.5f}, {0.5f}, 1}, reinterpret_cast<std::byte*>(one.data()), false);
   CHECK(*std::min_element(one.begin(), one.end()) >= -1);
   CHECK(*std::max_element(one.begin(), one.end()) <= 1);
   const std::string text = message_of([&] {
-    return wick::write_normalized(photo(7, 5, 1), by, reinterpret_cast<std::byte*>(one.data()), false), 0;
+    return wick::detail::write_normalized(photo(7, 5, 1), by, reinterpret_cast<std::byte*>(one.data()), false), 0;
   });
   CHECK(contains(text, "3 means", "1 channels"));
 }

@@ -13,7 +13,7 @@
 using namespace wick_test;
 using wick::image;
 using wick::interpolation;
-using wick::plan;
+using wick::detail::plan;
 using wick::detail::row_resampler;
 
 namespace {
@@ -24,7 +24,7 @@ int below(wick::random_stream& random, int n) {
 
 /// Sends the part of `from` at (left, top) as a decoder would, in bites of any size. How many rows were
 /// taken.
-int send(row_resampler& sink, const image& from, wick::rect part, wick::random_stream& random) {
+int send(row_resampler& sink, const image& from, wick::detail::rect part, wick::random_stream& random) {
   sink.begin({part.width, part.height, from.channels(), part.x, part.y, 1.0});
   int sent = 0;
   while (sent < part.height) {
@@ -67,15 +67,15 @@ TEST_CASE("a plan over rows that come one by one gives the pixels of the plan ov
       expected.write_to({reinterpret_cast<std::byte*>(wanted.data()), planar});
       const auto target =
           planar
-              ? wick::picture_target::planar(out.data(), p.output_width(), p.output_height(), channels)
-              : wick::picture_target::interleaved(out.data(), p.output_width(), p.output_height(), channels);
+              ? wick::detail::picture_target::planar(out.data(), p.output_width(), p.output_height(), channels)
+              : wick::detail::picture_target::interleaved(out.data(), p.output_width(), p.output_height(), channels);
       wick::detail::resample_lease scratch;
       wick::detail::build_axes(p, 1.0, 0, 0, *scratch);
       const auto &columns = (*scratch).columns, &rows = (*scratch).rows;
       // What is needed, and sometimes a margin.
       const int x = std::max(0, columns.low() - below(random, 3)),
                 y = std::max(0, rows.low() - below(random, 3));
-      const wick::rect part{x, y, std::min(from.width(), columns.high() + below(random, 3)) - x,
+      const wick::detail::rect part{x, y, std::min(from.width(), columns.high() + below(random, 3)) - x,
                             std::min(from.height(), rows.high() + below(random, 3)) - y};
       row_resampler sink(p, *scratch, target);
       send(sink, from, part, random);
@@ -94,7 +94,7 @@ TEST_CASE("a sink wants no rows behind the last that it needs, and keeps few") {
   image out(32, 50, 3);
   wick::detail::resample_lease scratch;
   wick::detail::build_axes(p, 1.0, 0, 0, *scratch);
-  row_resampler sink(p, *scratch, wick::picture_target::interleaved(out.data(), 32, 50, 3));
+  row_resampler sink(p, *scratch, wick::detail::picture_target::interleaved(out.data(), 32, 50, 3));
   wick::random_stream random(1, 0, 0, 0);
   (*scratch).ring.clear();
   CHECK(send(sink, from, {0, 0, 64, 400}, random) < 120);
@@ -109,7 +109,7 @@ TEST_CASE("rows of a picture that is only copied are decoded into their place") 
   image out(40, 30, 3);
   wick::detail::resample_lease scratch;
   wick::detail::build_axes(p, 1.0, 0, 0, *scratch);
-  row_resampler sink(p, *scratch, wick::picture_target::interleaved(out.data(), 40, 30, 3));
+  row_resampler sink(p, *scratch, wick::detail::picture_target::interleaved(out.data(), 40, 30, 3));
   sink.begin({40, 30, 3, 0, 0, 1.0});
   CHECK(sink.room()[0] == out.row(0));
   sink.written(3);
@@ -121,7 +121,7 @@ TEST_CASE("a decoder that gives less than it was asked for is found out") {
   image out(40, 30, 3);
   wick::detail::resample_lease scratch;
   wick::detail::build_axes(p, 1.0, 0, 0, *scratch);
-  row_resampler sink(p, *scratch, wick::picture_target::interleaved(out.data(), 40, 30, 3));
+  row_resampler sink(p, *scratch, wick::detail::picture_target::interleaved(out.data(), 40, 30, 3));
   CHECK(contains(message_of([&] { return sink.begin({39, 30, 3, 0, 0, 1.0}), 0; }), "less", "codec"));
   CHECK(contains(message_of([&] { return sink.begin({40, 30, 3, 0, 1, 1.0}), 0; }), "less"));
   CHECK(contains(message_of([&] { return sink.begin({40, 30, 4, 0, 0, 1.0}), 0; }), "less"));

@@ -5,7 +5,7 @@
 #include "../support/doctest.hpp"
 
 using wick::record;
-using wick::record_fields;
+using wick::detail::record_fields;
 
 TEST_CASE("members of a record are found by place, by extension, and by an alternative") {
   const record_fields fields({"jpg;jpeg;png", "json"});

@@ -11,7 +11,7 @@
 using namespace wick_test;
 using wick::image;
 using wick::interpolation;
-using wick::plan;
+using wick::detail::plan;
 
 namespace {
 
@@ -150,7 +150,7 @@ TEST_CASE("planar and interleaved output hold the same levels, and nothing is wr
   compose_crop(p, {3, 2, 17, 11});
   const image expected = resample(from.view(), p);
   std::vector<std::uint8_t> planes(17 * 11 * 3 + 64, 0xAB);
-  resample(from.view(), p, wick::picture_target::planar(planes.data(), 17, 11, 3));
+  resample(from.view(), p, wick::detail::picture_target::planar(planes.data(), 17, 11, 3));
   for (int y = 0; y < 11; ++y) {
     for (int x = 0; x < 17; ++x) {
       for (int c = 0; c < 3; ++c)

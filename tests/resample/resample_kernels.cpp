@@ -11,7 +11,7 @@
 using namespace wick_test;
 using wick::image;
 using wick::interpolation;
-using wick::plan;
+using wick::detail::plan;
 using wick::detail::resample_kernels;
 
 namespace {
@@ -22,7 +22,7 @@ image resized_by(const resample_kernels& kernels, const image& from, const plan&
   wick::detail::build_axes(p, 1.0, 0, 0, *scratch);
   wick::detail::resample(
       from.view(), 0, 0, *scratch,
-      wick::picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()), kernels);
+      wick::detail::picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()), kernels);
   return out;
 }
 

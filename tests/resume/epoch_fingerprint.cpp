@@ -108,7 +108,7 @@ TEST_CASE("two samples that change places change the fingerprint") {
 }
 
 TEST_CASE("which samples were left out, or drawn for others, is in the fingerprint") {
-  const auto print = [](auto batched, std::int64_t bad, wick::error_policy policy) {
+  const auto print = [](auto batched, std::int64_t bad, wick::detail::error_policy policy) {
     return of(numbers{100} | wick::map("check",
                                        [bad](cell c) {
                                          if (c.target == bad) throw std::runtime_error("bad");

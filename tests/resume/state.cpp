@@ -8,7 +8,7 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using wick::loader_state;
+using wick::detail::loader_state;
 using wick_test::cell;
 using wick_test::contains;
 using wick_test::message_of;

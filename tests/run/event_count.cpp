@@ -11,7 +11,7 @@
 #include "../support/doctest.hpp"
 #include "support.hpp"
 
-using wick::event_count;
+using wick::detail::event_count;
 using wick_test::rounds;
 
 TEST_CASE("who retires sleeps until it cancels") {

@@ -58,7 +58,7 @@ class crowd {
       });
     }
   }
-  wick::job& operator[](std::size_t i) { return jobs_[i]; }
+  wick::detail::job& operator[](std::size_t i) { return jobs_[i]; }
   std::size_t size() const { return jobs_.size(); }
   bool each_once() const {
     std::size_t once = 0;
@@ -725,7 +725,7 @@ TEST_CASE("helper slots are handed from thread to thread without a race") {
 
 TEST_CASE("the defaults are one worker a processor") {
   const executor ex;
-  CHECK(ex.workers() == wick::available_cpus());
+  CHECK(ex.workers() == wick::detail::available_cpus());
   CHECK(ex.slots() > ex.workers());
 }
 
@@ -738,32 +738,32 @@ TEST_CASE("workers bear the executor's name and their number") {
 }
 
 TEST_CASE("workers are bound to the processors that pin_to names, and the threads for blocking calls are not") {
-  const std::vector<int> allowed = wick::allowed_cpus();
+  const std::vector<int> allowed = wick::detail::allowed_cpus();
   REQUIRE_FALSE(allowed.empty());
   const int cpu = allowed.back();
   executor ex({.workers = 2, .io_threads = 1, .pin_to = {cpu}});
   std::vector<int> seen, seen_by_io;
-  on_a_worker(ex, [&] { seen = wick::allowed_cpus(); });
+  on_a_worker(ex, [&] { seen = wick::detail::allowed_cpus(); });
   CHECK(seen == std::vector<int>{cpu});
   const auto ask = [](executor* on) -> task<std::vector<int>> {
     co_await on->schedule();
-    auto operation = on->io().run(*on, [] { return wick::allowed_cpus(); });  // the pool's threads start here
+    auto operation = on->io().run(*on, [] { return wick::detail::allowed_cpus(); });  // the pool's threads start here
     auto cpus = co_await operation;
     co_return cpus;
   };
   CHECK(wick::sync_wait(ask(&ex)) == allowed);
-  CHECK(wick::allowed_cpus() == allowed);  // this thread is as before
+  CHECK(wick::detail::allowed_cpus() == allowed);  // this thread is as before
 }
 
 TEST_CASE("a processor that this process may not use is refused, with those it may") {
   std::string text;
   try {
-    executor ex({.workers = 2, .pin_to = {wick::allowed_cpus().front(), 100'000}});
+    executor ex({.workers = 2, .pin_to = {wick::detail::allowed_cpus().front(), 100'000}});
   } catch (const std::invalid_argument& e) {
     text = e.what();
   }
   CHECK(text.find("worker 1 can't be bound to processor 100000; pin_to may name") != std::string::npos);
-  CHECK(text.find(' ' + std::to_string(wick::allowed_cpus().front())) != std::string::npos);
+  CHECK(text.find(' ' + std::to_string(wick::detail::allowed_cpus().front())) != std::string::npos);
   CHECK_THROWS_AS(executor({.workers = 1, .pin_to = {-1}}), std::invalid_argument);
 }
 
@@ -815,9 +815,9 @@ TEST_CASE("in a forked child an executor refuses with a clear error, and its des
           bad += !refuses([&] { wick::sync_wait(hop(ex.get())); });
           bad += !refuses([&] { wick::sync_wait(block(ex.get())); });
           bad += !refuses([&] { wick::sync_wait(nap(ex.get())); });
-          bad += !refuses([&] { static_cast<void>(wick::as_future(*ex, nothing())); });
+          bad += !refuses([&] { static_cast<void>(wick::detail::as_future(*ex, nothing())); });
           bad += !refuses([&] {
-            wick::scope s(*ex);
+            wick::detail::scope s(*ex);
             s.spawn(nothing());
           });
           ex.reset();

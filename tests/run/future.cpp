@@ -14,8 +14,8 @@
 #include <wick/run/future.hpp>
 #include <wick/run/sync_wait.hpp>
 
-using wick::as_future;
-using wick::future;
+using wick::detail::as_future;
+using wick::detail::future;
 using wick::task;
 using wick_test::counted;
 using wick_test::rounds;

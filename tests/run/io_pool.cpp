@@ -18,7 +18,7 @@
 #include "support.hpp"
 
 using wick::executor;
-using wick::io_pool;
+using wick::detail::io_pool;
 using wick::sync_wait;
 using wick::task;
 using wick_test::call;
@@ -107,7 +107,7 @@ TEST_CASE("workers go on while a call blocks") {
     const bool in_time = co_await operation;
     if (in_time) end->open();
   };
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.spawn(blocked(&ex, &open, &finished));
   // The only worker does a thousand other things, the last of which ends the wait.
   countdown rest(1000);
@@ -140,7 +140,7 @@ TEST_CASE("many calls from many coroutines all come back, from no more threads t
     }
   };
   const int coroutines = 50, times = rounds(200, 40);
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < coroutines; ++i) s.spawn(reader::run(&ex, times, &mutex, &seen, &sum));
   s.wait();
   CHECK(sum.load() == coroutines * (times * (times - 1) / 2));
@@ -164,7 +164,7 @@ TEST_CASE("as many calls block at the same time as there are threads") {
     if (met) n->fetch_add(1);
   };
   std::atomic<int> met{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 4; ++i) s.spawn(check(meet(&ex, &together), &met));
   s.wait();
   CHECK(met.load() == 4);

@@ -15,7 +15,7 @@
 #include "support.hpp"
 
 using wick::executor;
-using wick::sequencer;
+using wick::detail::sequencer;
 using wick::task;
 using wick_test::rounds;
 

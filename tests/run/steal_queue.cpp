@@ -8,7 +8,7 @@
 #include "../support/doctest.hpp"
 #include "support.hpp"
 
-using wick::steal_queue;
+using wick::detail::steal_queue;
 
 TEST_CASE("the oldest item comes out first") {
   steal_queue<int> q(8);

@@ -11,8 +11,8 @@
 #include "../support/doctest.hpp"
 #include "support.hpp"
 
-using wick::stop_callback;
-using wick::stop_source;
+using wick::detail::stop_callback;
+using wick::detail::stop_source;
 using wick::stop_token;
 using wick_test::gate;
 using wick_test::rounds;
@@ -248,9 +248,9 @@ TEST_CASE("callbacks that come and go on several threads while one stops are cal
 TEST_CASE("a linked source stops with the outer one, also when that was stopped before, and by itself") {
   stop_source outer;
   {
-    wick::linked_stop_source gone(outer.token());
+    wick::detail::linked_stop_source gone(outer.token());
   }
-  wick::linked_stop_source a(outer.token()), alone(stop_token{});
+  wick::detail::linked_stop_source a(outer.token()), alone(stop_token{});
   int called = 0;
   const stop_callback c(a.token(), [&] { ++called; });
   alone.request_stop();
@@ -260,7 +260,7 @@ TEST_CASE("a linked source stops with the outer one, also when that was stopped 
   outer.request_stop();
   CHECK(a.stop_requested());
   CHECK(called == 1);
-  const wick::linked_stop_source late(outer.token());
+  const wick::detail::linked_stop_source late(outer.token());
   CHECK(late.stop_requested());
 }
 
@@ -270,7 +270,7 @@ TEST_CASE("a linked source may go while the outer one stops") {
     std::atomic<int> called{0};
     std::thread stopper([&] { outer.request_stop(); });
     {
-      wick::linked_stop_source inner(outer.token());
+      wick::detail::linked_stop_source inner(outer.token());
       const stop_callback c(inner.token(), [&] { called.fetch_add(1); });
       if (round % 2 == 0) std::this_thread::yield();
     }

@@ -20,10 +20,10 @@
 namespace wick_test {
 
 /// A job that calls a callable each time it is run.
-class call : public wick::job {
+class call : public wick::detail::job {
  public:
   explicit call(std::function<void()> f) : f_(std::move(f)) {
-    execute = [](wick::job* j) noexcept { static_cast<call*>(j)->f_(); };
+    execute = [](wick::detail::job* j) noexcept { static_cast<call*>(j)->f_(); };
   }
   call(const call&) = delete;
   call& operator=(const call&) = delete;

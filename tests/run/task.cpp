@@ -213,10 +213,10 @@ TEST_CASE("a default task is empty, a moved-from task too") {
 }
 
 TEST_CASE("is_task knows tasks and nothing else") {
-  CHECK(wick::is_task<task<void>>);
-  CHECK(wick::is_task<task<std::unique_ptr<int>>>);
-  CHECK_FALSE(wick::is_task<int>);
-  CHECK_FALSE(wick::is_task<std::coroutine_handle<>>);
+  CHECK(wick::detail::is_task<task<void>>);
+  CHECK(wick::detail::is_task<task<std::unique_ptr<int>>>);
+  CHECK_FALSE(wick::detail::is_task<int>);
+  CHECK_FALSE(wick::detail::is_task<std::coroutine_handle<>>);
 }
 
 TEST_CASE("the locals and parameters of a task are gone once it was awaited and dropped") {
@@ -504,7 +504,7 @@ TEST_CASE("a task that is resumed by its bare handle from within another one end
     co_return;
   };
   wick::executor ex(1);
-  const auto all = [&](wick::scope* s, parked* at, int* got) -> task<void> {
+  const auto all = [&](wick::detail::scope* s, parked* at, int* got) -> task<void> {
     s->spawn(p(got, c(at)));
     while (!at->handle) co_await s->on().schedule();
     CHECK(*got == 0);
@@ -514,7 +514,7 @@ TEST_CASE("a task that is resumed by its bare handle from within another one end
   for (int i = 0; i < 100; ++i) {
     parked at;
     int got = 0;
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     s.spawn(all(&s, &at, &got));
     s.wait();
     CHECK(got == 7);

@@ -12,8 +12,8 @@
 #include "support.hpp"
 #include <wick/run/timer_queue.hpp>
 
-using wick::timer;
-using wick::timer_queue;
+using wick::detail::timer;
+using wick::detail::timer_queue;
 using wick_test::countdown;
 using wick_test::eventually;
 using wick_test::rounds;

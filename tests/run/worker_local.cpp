@@ -18,7 +18,7 @@
 
 using wick::executor;
 using wick::task;
-using wick::worker_local;
+using wick::detail::worker_local;
 
 namespace {
 
@@ -165,7 +165,7 @@ TEST_CASE("coroutines that hop from worker to worker use the object of the one t
     }
   };
   const int coroutines = 50, times = wick_test::rounds(500, 100);
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   // The first step of each is on a worker too: spawn schedules.
   for (int i = 0; i < coroutines; ++i) s.spawn(count(&ex, &own, times));
   s.wait();

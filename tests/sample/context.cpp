@@ -19,7 +19,7 @@ std::vector<std::uint32_t> draws(wick::context& c, int n) {
   return out;
 }
 
-constexpr wick::place here{.seed = 1, .epoch = 2, .position = 3, .index = 4};
+constexpr wick::detail::place here{.seed = 1, .epoch = 2, .position = 3, .index = 4};
 
 }  // namespace
 
@@ -41,7 +41,7 @@ TEST_CASE("the random stream is that of seed, epoch, position and stage") {
 TEST_CASE(
     "the random stream does not depend on the index: another order of the data keeps the augmentations "
     "apart") {
-  wick::place other = here;
+  wick::detail::place other = here;
   other.index = 99;
   wick::context a(here), b(other);
   CHECK(draws(a, 10) == draws(b, 10));
@@ -63,7 +63,7 @@ TEST_CASE("on the next sample every stage has a new stream, the same as in a new
   wick::context c(here);
   c.enter(1);
   const auto before = draws(c, 4);
-  const wick::place next{.seed = 1, .epoch = 2, .position = 4, .index = 0};
+  const wick::detail::place next{.seed = 1, .epoch = 2, .position = 4, .index = 0};
   c.move_to(next);
   const auto after = draws(c, 4);
   CHECK(after != before);
@@ -85,7 +85,7 @@ TEST_CASE("a context made by hand has no executor, no bound on memory and is nev
 
 TEST_CASE("what a sample has reserved is given back when it ends, and when the next one begins") {
   wick::executor ex(1);
-  wick::byte_budget budget(100);
+  wick::detail::byte_budget budget(100);
   {
     wick::context c(here, &ex, &budget);
     CHECK(c.try_reserve(60));
@@ -105,7 +105,7 @@ TEST_CASE("what a sample has reserved is given back when it ends, and when the n
 TEST_CASE(
     "where memory is short a sample of an earlier pass comes before one of a later, of the same epoch, too") {
   wick::executor ex(1);
-  wick::byte_budget budget(100, std::chrono::hours(1));
+  wick::detail::byte_budget budget(100, std::chrono::hours(1));
   std::vector<int> served;
   {
     const auto serve = [](wick::context* c, int name, std::vector<int>* to) -> wick::task<void> {
@@ -117,7 +117,7 @@ TEST_CASE(
     REQUIRE(holder.try_reserve(80));
     wick::context later({here.seed, here.epoch, 0, 0}, &ex, &budget, {}, 2);
     wick::context earlier({here.seed, here.epoch, 900, 900}, &ex, &budget, {}, 1);
-    wick::scope waiting(ex);
+    wick::detail::scope waiting(ex);
     waiting.spawn(serve(&later, 2, &served));
     waiting.spawn(serve(&earlier, 1, &served));
     // Jobs of one worker are run in their order: both wait by then.
@@ -129,7 +129,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a context is asked to stop with its loader's source") {
-  wick::stop_source source;
+  wick::detail::stop_source source;
   wick::context c(here, nullptr, nullptr, source.token());
   CHECK(!c.stop().stop_requested());
   source.request_stop();

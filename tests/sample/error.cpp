@@ -31,9 +31,9 @@ TEST_CASE("a sample error is copied without harm, as exceptions are") {
 }
 
 TEST_CASE("what a terminal could misread is written in digits, and nothing else is changed") {
-  CHECK(wick::printable("plain text, 100 %") == "plain text, 100 %");
-  CHECK(wick::printable("K\xC3\xA4tzchen.jpg") == "K\xC3\xA4tzchen.jpg");
-  CHECK(wick::printable("a\nb\r\t\x1B[31m\x7F") == "a\\x0ab\\x0d\\x09\\x1b[31m\\x7f");
-  CHECK(wick::printable(std::string_view("\0x", 2)) == "\\x00x");
-  CHECK(wick::printable("").empty());
+  CHECK(wick::detail::printable("plain text, 100 %") == "plain text, 100 %");
+  CHECK(wick::detail::printable("K\xC3\xA4tzchen.jpg") == "K\xC3\xA4tzchen.jpg");
+  CHECK(wick::detail::printable("a\nb\r\t\x1B[31m\x7F") == "a\\x0ab\\x0d\\x09\\x1b[31m\\x7f");
+  CHECK(wick::detail::printable(std::string_view("\0x", 2)) == "\\x00x");
+  CHECK(wick::detail::printable("").empty());
 }

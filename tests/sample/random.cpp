@@ -14,7 +14,7 @@
 
 #include "support/chi_square.hpp"
 
-using wick::philox4x32;
+using wick::detail::philox4x32;
 using wick::random_stream;
 using wick_test::uniform;
 

@@ -10,9 +10,9 @@
 
 using wick::bytes;
 
-static_assert(wick::is_sample<wick::sample<int>>);
-static_assert(wick::is_sample<wick::sample<bytes, float>>);
-static_assert(!wick::is_sample<int>);
+static_assert(wick::detail::is_sample<wick::sample<int>>);
+static_assert(wick::detail::is_sample<wick::sample<bytes, float>>);
+static_assert(!wick::detail::is_sample<int>);
 static_assert(std::is_same_v<wick::sample<bytes>::target_type, std::int64_t>);
 static_assert(std::is_aggregate_v<wick::sample<bytes>>);
 static_assert(!std::is_copy_constructible_v<bytes>);

@@ -9,7 +9,7 @@
 #include "support/message_of.hpp"
 
 using wick::dtype;
-using wick::dtype_of;
+using wick::detail::dtype_of;
 using wick::shape;
 
 TEST_CASE("each arithmetic type has the element type of its size and kind") {
@@ -22,7 +22,7 @@ TEST_CASE("each arithmetic type has the element type of its size and kind") {
   CHECK(dtype_of<long long>() == dtype::int64);
   CHECK(dtype_of<float>() == dtype::float32);
   CHECK(dtype_of<double>() == dtype::float64);
-  CHECK(wick::size_of(dtype_of<long>()) == sizeof(long));
+  CHECK(wick::detail::size_of(dtype_of<long>()) == sizeof(long));
 }
 
 TEST_CASE("every element type has its size and a name") {
@@ -34,8 +34,8 @@ TEST_CASE("every element type has its size and a name") {
              {dtype::int32, 4, "int32"},     {dtype::int64, 8, "int64"},     {dtype::float16, 2, "float16"},
              {dtype::float32, 4, "float32"}, {dtype::float64, 8, "float64"}, {dtype::boolean, 1, "boolean"}};
   for (const auto& t : all) {
-    CHECK(wick::size_of(t.type) == t.size);
-    CHECK(wick::name_of(t.type) == t.name);
+    CHECK(wick::detail::size_of(t.type) == t.size);
+    CHECK(wick::to_string(t.type) == t.name);
   }
 }
 

@@ -45,24 +45,24 @@ static_assert(!wick::source<no_size>);
 static_assert(!wick::source<returns_nothing>);
 static_assert(!wick::source<not_const>);
 static_assert(!wick::source<int>);
-static_assert(std::is_same_v<wick::item_of<counting>, int>);
-static_assert(std::is_same_v<wick::item_of<std::vector<std::string>>, std::string>);
+static_assert(std::is_same_v<wick::detail::item_of<counting>, int>);
+static_assert(std::is_same_v<wick::detail::item_of<std::vector<std::string>>, std::string>);
 
 TEST_CASE("a source without names calls its samples by number") {
-  CHECK(wick::key_of(counting{10}, 3) == "sample 3");
-  CHECK(wick::key_of(named{{10}}, 3) == "row-3");
-  CHECK(wick::key_of(viewed{{10}}, 3) == "all the same");
+  CHECK(wick::detail::key_of(counting{10}, 3) == "sample 3");
+  CHECK(wick::detail::key_of(named{{10}}, 3) == "row-3");
+  CHECK(wick::detail::key_of(viewed{{10}}, 3) == "all the same");
 }
 
 TEST_CASE("a source without a fingerprint has one of its size") {
-  CHECK(wick::fingerprint_of(counting{10}) == wick::fingerprint_of(counting{10}));
-  CHECK(wick::fingerprint_of(counting{10}) != wick::fingerprint_of(counting{11}));
-  CHECK(wick::fingerprint_of(named{{10}}) == 77);
+  CHECK(wick::detail::fingerprint_of(counting{10}) == wick::detail::fingerprint_of(counting{10}));
+  CHECK(wick::detail::fingerprint_of(counting{10}) != wick::detail::fingerprint_of(counting{11}));
+  CHECK(wick::detail::fingerprint_of(named{{10}}) == 77);
 }
 
 TEST_CASE("a hint reaches the source that takes it, and no other minds") {
   const named n{{10}};
-  wick::prefetch_sample(n, 5, 64);
+  wick::detail::prefetch_sample(n, 5, 64);
   CHECK(n.last == 5);
-  wick::prefetch_sample(counting{10}, 5, 64);
+  wick::detail::prefetch_sample(counting{10}, 5, 64);
 }

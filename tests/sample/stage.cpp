@@ -31,17 +31,17 @@ static_assert(!wick::stage<nameless>);
 static_assert(!wick::stage<kindless>);
 static_assert(!wick::stage<int>);
 
-static_assert(wick::stage_of<own, wick::on_data>);
-static_assert(wick::stage_of<const own&, wick::on_data>);
-static_assert(!wick::stage_of<own, wick::on_sample>);
-static_assert(!wick::stage_of<kindless, wick::on_data>);
+static_assert(wick::detail::stage_of<own, wick::on_data>);
+static_assert(wick::detail::stage_of<const own&, wick::on_data>);
+static_assert(!wick::detail::stage_of<own, wick::on_sample>);
+static_assert(!wick::detail::stage_of<kindless, wick::on_data>);
 
 // Where wick's own stages work.
-static_assert(wick::stage_of<wick::shuffle_stage, wick::on_order>);
-static_assert(wick::stage_of<wick::shard_stage, wick::on_order>);
-static_assert(wick::stage_of<wick::batch_stage<wick::array_output>, wick::on_batching>);
-static_assert(wick::stage_of<wick::group_stage, wick::on_batching>);
-static_assert(wick::stage_of<wick::map_stage<int (*)(int)>, wick::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::shuffle_stage, wick::on_order>);
+static_assert(wick::detail::stage_of<wick::detail::shard_stage, wick::on_order>);
+static_assert(wick::detail::stage_of<wick::detail::batch_stage<wick::detail::array_output>, wick::detail::on_batching>);
+static_assert(wick::detail::stage_of<wick::detail::group_stage, wick::detail::on_batching>);
+static_assert(wick::detail::stage_of<wick::detail::map_stage<int (*)(int)>, wick::detail::on_sample_or_data>);
 
 TEST_CASE("a stage is called by its label where it has one, else by its type's name") {
   CHECK(wick::detail::stage_name(own{}) == "own");

@@ -323,7 +323,7 @@ void left(world& w) {
       default: {
         if (p.stuck_from != ~std::uint64_t{0}) break;  // it would wait for samples that do
         std::atomic<bool> leave{false};
-        wick::scope s(l->on());
+        wick::detail::scope s(l->on());
         s.spawn(consume(&*l, live(w.alive), &leave));
         for (std::uint64_t i = w.random.below(100); i > 0; --i) std::this_thread::yield();
         leave.store(true);
@@ -382,7 +382,7 @@ void shared(world& w) {
     };
     trace t;
     const std::atomic<bool> never{false};
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     s.spawn(consumer::run(&a, live(w.alive), &t));
     s.spawn(consume(&b, live(w.alive), &never));
     s.wait();

@@ -48,7 +48,7 @@ std::string with_jpeg_size(std::string jpeg, int width, int height);
 
 inline wick::bytes as_bytes(std::string_view encoded) { return wick::bytes(encoded.data(), encoded.size()); }
 inline wick::context context_at(std::uint64_t position, std::uint64_t seed = 7, std::uint64_t epoch = 0) {
-  return wick::context(wick::place{seed, epoch, position, position});
+  return wick::context(wick::detail::place{seed, epoch, position, position});
 }
 
 /// The greatest and the mean difference between two pictures of one shape; 256 when the shapes differ.

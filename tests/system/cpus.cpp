@@ -8,7 +8,7 @@
 #include "../support/doctest.hpp"
 #include "../support/temp_dir.hpp"
 
-using wick::available_cpus;
+using wick::detail::available_cpus;
 using wick::detail::parse_cpu_max;
 
 TEST_CASE("there is at least one processor and no more than the machine has") {
@@ -35,12 +35,12 @@ TEST_CASE("a thread that is bound to one processor has one") {
 }
 
 TEST_CASE("the processors that are allowed have ascending numbers, and can be bound to") {
-  const std::vector<int> all = wick::allowed_cpus();
+  const std::vector<int> all = wick::detail::allowed_cpus();
   REQUIRE_FALSE(all.empty());
   for (std::size_t i = 1; i < all.size(); ++i) CHECK(all[i - 1] < all[i]);
   std::vector<int> seen;
   std::thread([&] {
-    if (wick::detail::cpu_set::of(all.back()).apply()) seen = wick::allowed_cpus();
+    if (wick::detail::cpu_set::of(all.back()).apply()) seen = wick::detail::allowed_cpus();
   }).join();
   CHECK(seen == std::vector<int>{all.back()});
   CHECK(wick::detail::cpu_set::of(3000).numbers() == std::vector<int>{3000});

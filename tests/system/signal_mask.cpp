@@ -38,9 +38,9 @@ bool equal(const ::sigset_t& a, const ::sigset_t& b) {
   return true;
 }
 
-struct mask_timer : wick::timer {
+struct mask_timer : wick::detail::timer {
   mask_timer() {
-    expired = [](wick::timer* t, bool) noexcept {
+    expired = [](wick::detail::timer* t, bool) noexcept {
       static_cast<mask_timer*>(t)->quiet = is_quiet(mask_here());
       static_cast<mask_timer*>(t)->done = true;
       static_cast<mask_timer*>(t)->done.notify_one();

@@ -36,7 +36,7 @@ struct values {
 const values of_three = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
 const values of_one = {{0.1307}, {0.3081}};
 
-wick::normalize_stage stage_of(const values& v) {
+wick::detail::normalize_stage stage_of(const values& v) {
   if (v.mean.size() == 1) return wick::normalize(v.mean[0], v.deviation[0]);
   return wick::normalize({v.mean[0], v.mean[1], v.mean[2]}, {v.deviation[0], v.deviation[1], v.deviation[2]});
 }

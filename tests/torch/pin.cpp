@@ -42,7 +42,7 @@ auto rows(std::size_t n) {
   return wick::in_memory(std::move(values), {3}, std::move(targets));
 }
 
-const bool pins = wick::pinned_slab_memory().pins();
+const bool pins = wick::detail::pinned_slab_memory().pins();
 
 /// Whether `data`, on the device, is rows `first` to `first + count` of rows().
 bool are_rows(const at::Tensor& data, std::int64_t first, std::int64_t count) {
@@ -115,18 +115,18 @@ TEST_CASE("all columns take their memory from one place, which outlives the load
 }
 
 TEST_CASE("blocks may be taken and given back by several threads") {
-  wick::pinned_slab_memory memory;
+  wick::detail::pinned_slab_memory memory;
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&memory, t] {
       for (int round = 0; round < 50; ++round) {
-        std::vector<wick::memory_block> blocks;
+        std::vector<wick::detail::memory_block> blocks;
         for (std::size_t k = 1; k < 6; ++k) {
           blocks.push_back(memory.allocate(k * 1000));
           std::memset(blocks.back().data, t, k * 1000);
         }
         for (std::size_t k = 1; k < 6; ++k) {
-          const wick::memory_block& b = blocks[k - 1];
+          const wick::detail::memory_block& b = blocks[k - 1];
           if (b.data[k * 1000 - 1] != static_cast<std::byte>(t)) std::abort();
           b.free(b.context);
         }

@@ -217,9 +217,9 @@ TEST_CASE("sparse tensors are refused, with what to write instead") {
 }
 
 TEST_CASE("the source keeps the tensors, also as a copy") {
-  std::optional<wick::labelled_tensors> first(wick::tensors(data_of(4), labels_of(4)));
-  const wick::labelled_tensors copy = *first;
-  const wick::labelled_tensors moved = std::move(*first);
+  std::optional<wick::detail::labelled_tensors> first(wick::tensors(data_of(4), labels_of(4)));
+  const wick::detail::labelled_tensors copy = *first;
+  const wick::detail::labelled_tensors moved = std::move(*first);
   first.reset();
   CHECK(copy.at(3).data.as<float>()[0] == 18.0f);
   CHECK(moved.at(3).target == 3);

@@ -8,7 +8,7 @@
 
 TEST_CASE("Torch gets the processors that the workers leave, and never none") {
   const int before = at::get_num_threads();
-  const std::size_t all = wick::available_cpus();
+  const std::size_t all = wick::detail::available_cpus();
   {
     wick::executor one(1);
     const std::size_t left = all > 1 ? all - 1 : 1;

@@ -28,8 +28,8 @@ int main(int argc, char** argv) {
 
   wick::image picture(8, 8, 3);
   for (const auto what :
-       {wick::pixel_op::kind::hue, wick::pixel_op::kind::saturation, wick::pixel_op::kind::contrast}) {
-    wick::apply({what, 0.5f}, wick::picture_target::interleaved(picture.data(), 8, 8, 3));
+       {wick::detail::pixel_op::kind::hue, wick::detail::pixel_op::kind::saturation, wick::detail::pixel_op::kind::contrast}) {
+    wick::detail::apply({what, 0.5f}, wick::detail::picture_target::interleaved(picture.data(), 8, 8, 3));
   }
   wick::lazy_image lazy(std::move(picture));
   lazy.crop({1, 1, 6, 6});

@@ -17,6 +17,8 @@
 
 namespace wick {
 
+namespace detail {
+
 struct batch_options {
   /// Leave out the last batch of an epoch when it is not full.
   bool drop_last = false;
@@ -29,7 +31,6 @@ struct batch_options {
   bool pad_last = false;
 };
 
-namespace detail {
 /// \throws wick::error
 inline batch_options checked(const char* stage, std::size_t size, batch_options options) {
   if (size == 0) throw error(std::string(stage) + "(0): a " + stage + " has at least one sample");
@@ -46,8 +47,8 @@ inline batch_options checked(const char* stage, std::size_t size, batch_options 
 class array {
  public:
   array() noexcept = default;
-  array(slab memory, const column_description& about)
-      : memory_(std::make_shared<slab>(std::move(memory))),
+  array(detail::slab memory, const detail::column_description& about)
+      : memory_(std::make_shared<detail::slab>(std::move(memory))),
         extents_(about.extents()),
         strides_(about.strides()),
         type_(about.type) {}
@@ -58,21 +59,23 @@ class array {
   const shape& strides() const noexcept { return strides_; }
   dtype type() const noexcept { return type_; }
   std::byte* data() const noexcept { return memory_ ? memory_->data() : nullptr; }
-  std::size_t bytes() const noexcept { return static_cast<std::size_t>(extents_.count()) * size_of(type_); }
+  std::size_t bytes() const noexcept { return static_cast<std::size_t>(extents_.count()) * detail::size_of(type_); }
   /// The elements as T. \throws wick::error when they are something else
   template <class T>
   T* as() const {
-    if (dtype_of<T>() != type_) {
-      throw error("array: as<" + std::string(name_of(dtype_of<T>())) + "> of an array of " + std::string(name_of(type_)));
+    if (detail::dtype_of<T>() != type_) {
+      throw error("array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " + std::string(to_string(type_)));
     }
     return reinterpret_cast<T*>(data());
   }
 
  private:
-  std::shared_ptr<slab> memory_;
+  std::shared_ptr<detail::slab> memory_;
   shape extents_, strides_;
   dtype type_ = dtype::uint8;
 };
+
+namespace detail {
 
 struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
@@ -115,10 +118,12 @@ class batch_stage {
   batch_options options_;
 };
 
+}  // namespace detail
+
 /// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field by field
 /// for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
 /// \throws wick::error when size is 0
-inline batch_stage<array_output> array_batch(std::size_t size, batch_options options = {}) { return {size, options}; }
+inline detail::batch_stage<detail::array_output> array_batch(std::size_t size, detail::batch_options options = {}) { return {size, options}; }
 
 namespace detail {
 
@@ -130,8 +135,6 @@ class group_column : public object_column<materialized_t<Item>> {
     object_column<materialized_t<Item>>::put(i, materialized<Item>::make(std::move(value)));
   }
 };
-
-}  // namespace detail
 
 /// Makes a std::vector of the samples as they are.
 class group_stage {
@@ -162,8 +165,10 @@ class group_stage {
   batch_options options_;
 };
 
+}  // namespace detail
+
 /// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
 /// \throws wick::error when size is 0
-inline group_stage group(std::size_t size, batch_options options = {}) { return {size, options}; }
+inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) { return {size, options}; }
 
 }  // namespace wick

@@ -24,7 +24,7 @@
 #include <wick/sample/source.hpp>
 #include <wick/system/detail/fetch_to_write.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of memory.
 struct column_description {
@@ -65,7 +65,6 @@ struct column_description {
   }
 };
 
-namespace detail {
 
 /// A sample whose shape is not that of the others.
 struct misfit {
@@ -132,9 +131,9 @@ class memory_column {
       if (std::find(failed.begin(), failed.end(), i) != failed.end()) continue;
       const what found = known(i);
       if (found.each == wanted.each && found.type == wanted.type) continue;
-      return misfit{i, "shape " + to_string(found.each) + " of " + std::string(name_of(found.type)) +
+      return misfit{i, "shape " + to_string(found.each) + " of " + std::string(to_string(found.type)) +
                            " in a batch whose first sample has " + to_string(wanted.each) + " of " +
-                           std::string(name_of(wanted.type)) +
+                           std::string(to_string(wanted.type)) +
                            "; bring all to one shape before batch() (resize, crop, pad), or use group()"};
     }
     return std::nullopt;
@@ -369,5 +368,4 @@ class composite_column {
   tuple columns_;
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail

@@ -16,6 +16,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// How a value says its shape and writes itself into its slot: by members of these names, unless this is specialised
 /// for a type that can't have them.
 template <class T>
@@ -51,8 +53,6 @@ inline constexpr bool is_picture = false;
 template <class T>
   requires requires { T::is_picture; }
 inline constexpr bool is_picture<T> = T::is_picture;
-
-namespace detail {
 
 /// The element and the extents of (nested) arrays of numbers.
 template <class T>

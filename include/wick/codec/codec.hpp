@@ -37,7 +37,7 @@ struct picture_info {
 
 /// What a decoder is asked for.
 struct decode_request {
-  rect wanted;       ///< the part that is needed, in pixels of the encoded picture
+  detail::rect wanted;       ///< the part that is needed, in pixels of the encoded picture
   double scale = 1;  ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
   int channels = 3;  ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
   bool indexes =
@@ -69,11 +69,13 @@ struct codec {
                       row_sink& sink) = nullptr;
   /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
   /// has none. \throws wick::error when the data is damaged
-  wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
+  detail::wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
                            const decode_request& request) = nullptr;
   /// What the report should say about this decoder, empty when there is nothing; may be null.
   std::string (*note)() = nullptr;
 };
+
+namespace detail {
 
 /// The decoders of this program, the last added asked first. Reading takes no lock.
 class codec_list {
@@ -137,7 +139,6 @@ class codec_list {
   std::mutex adding_;
 };
 
-namespace detail {
 /// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
 /// codec/detail/builtin_codecs_implementation.hpp.
 std::span<const codec* const> builtin_codecs() noexcept;
@@ -145,10 +146,12 @@ std::span<const codec* const> builtin_codecs() noexcept;
 
 /// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
 /// adds with `wick::codecs().add(...)` before its first loader starts.
-inline codec_list& codecs() noexcept {
-  static codec_list list(detail::builtin_codecs());
+inline detail::codec_list& codecs() noexcept {
+  static detail::codec_list list(detail::builtin_codecs());
   return list;
 }
+
+namespace detail {
 
 /// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
 /// `max_pixels`
@@ -159,5 +162,7 @@ inline void check_size(const picture_info& info, std::int64_t max_pixels) {
               " px is over the limit of " + std::to_string(max_pixels) +
               " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
 }
+
+}  // namespace detail
 
 }  // namespace wick

@@ -24,7 +24,7 @@ enum class error_kind : std::uint8_t {
   quarantined,  ///< it was not tried: an earlier run put it on the quarantine list
 };
 
-constexpr std::string_view name_of(error_kind k) noexcept {
+constexpr std::string_view to_string(error_kind k) noexcept {
   constexpr std::string_view names[] = {"data",  "exception", "system",     "memory",
                                         "shape", "batch",     "quarantined"};
   return names[static_cast<std::size_t>(k)];
@@ -43,12 +43,16 @@ struct ledger_entry {
   std::string substitute = {};  ///< replace: the key of the sample that was drawn for it
 };
 
+namespace detail {
+
 /// How many failures of a stage met with an action.
 struct error_count {
   std::string stage;
   error_action action = error_action::fail;
   std::uint64_t count = 0;
 };
+
+}  // namespace detail
 
 /// Failures in the order of delivery. Belongs to the loader; read it from the thread that takes the batches.
 class ledger {
@@ -61,7 +65,7 @@ class ledger {
   /// Entries whose sample was not delivered: all but those with the action retry.
   std::uint64_t total() const noexcept { return total_; }
   /// total() and those with the action retry, by stage and action, in the order of the first of each.
-  const std::vector<error_count>& counts() const noexcept { return counts_; }
+  const std::vector<detail::error_count>& counts() const noexcept { return counts_; }
   /// Failures of the training so far: total(), and those that a loaded state brought.
   std::uint64_t of_training() const noexcept { return before_ + total_; }
   /// For the loader: what was counted before the state that it goes on from.
@@ -74,7 +78,7 @@ class ledger {
 
  private:
   void count(const ledger_entry& e) {
-    for (error_count& c : counts_) {
+    for (detail::error_count& c : counts_) {
       if (c.action == e.action && c.stage == e.stage) {
         ++c.count;
         return;
@@ -84,7 +88,7 @@ class ledger {
   }
 
   std::vector<ledger_entry> entries_;
-  std::vector<error_count> counts_;
+  std::vector<detail::error_count> counts_;
   std::uint64_t total_ = 0;
   std::uint64_t before_ = 0;  // modulo 2^64: a state may be older than what this loader has counted
 };

@@ -26,10 +26,12 @@ enum class error_action : std::uint8_t {
   retry,    ///< tried again, and it went well
 };
 
-constexpr std::string_view name_of(error_action a) noexcept {
+constexpr std::string_view to_string(error_action a) noexcept {
   constexpr std::string_view names[] = {"fail", "skip", "replace", "retry"};
   return names[static_cast<std::size_t>(a)];
 }
+
+namespace detail {
 
 /// The same as it is told of a sample in the report.
 constexpr std::string_view outcome_of(error_action a) noexcept {
@@ -53,15 +55,17 @@ struct error_rule {
   }
 };
 
-inline constexpr error_rule fail{0, {}, error_action::fail};
-inline constexpr error_rule skip{0, {}, error_action::skip};
-inline constexpr error_rule replace{0, {}, error_action::replace};
+}  // namespace detail
+
+inline constexpr detail::error_rule fail{0, {}, error_action::fail};
+inline constexpr detail::error_rule skip{0, {}, error_action::skip};
+inline constexpr detail::error_rule replace{0, {}, error_action::replace};
 
 /// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
 /// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before the
 /// second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends. \throws
 /// wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
-inline error_rule retry(unsigned times, std::chrono::duration<double> backoff = {}) {
+inline detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {}) {
   if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
   if (times > 1000) {
     throw error("retry(" + std::to_string(times) +
@@ -92,6 +96,8 @@ struct error_options {
   /// and the others' are not known.
   bool compact = false;
 };
+
+namespace detail {
 
 /// What a loader does about failing samples; made by on_error(). The default is fail for all.
 ///
@@ -164,10 +170,12 @@ class error_policy {
   std::vector<std::pair<std::string, error_rule>> stages_;
 };
 
+}  // namespace detail
+
 /// `on_error(replace)`, `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`: for
 /// loader_options::on_error.
 /// \throws wick::error for options out of range
-inline error_policy on_error(const error_rule& for_all, error_options options = {}) {
+inline detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {}) {
   return {for_all, options};
 }
 

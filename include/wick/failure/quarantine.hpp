@@ -25,7 +25,7 @@
 #include <wick/resume/state.hpp>
 #include <wick/resume/state_file.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// Indexes of a source, each with the stage in which the sample failed. Once it is made, any thread may ask.
 class quarantine {
@@ -82,7 +82,6 @@ class quarantine {
   std::vector<std::uint64_t> places_;
 };
 
-namespace detail {
 
 inline std::string quarantine_head(std::uint64_t samples, std::uint64_t data) {
   return "{\"wick_quarantine\":1,\"samples\":" + std::to_string(samples) + ",\"data\":\"" + hex(data) + "\"}";
@@ -91,8 +90,6 @@ inline std::string quarantine_line(std::uint64_t index, std::string_view key, st
   return "{\"index\":" + std::to_string(index) + ",\"key\":" + json_string(key) +
          ",\"stage\":" + json_string(stage) + "}";
 }
-
-}  // namespace detail
 
 /// Replaces the file at `path` by these samples of `from`: a line of JSON that says of which data set, and
 /// one a sample with its index, its key and the stage (a number in `stages`). Whoever reads meanwhile finds
@@ -167,4 +164,4 @@ std::vector<quarantine::entry> read_quarantine(const std::filesystem::path& path
   return out;
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -21,6 +21,8 @@
 
 namespace wick {
 
+namespace detail {
+
 class color_jitter_stage {
  public:
   using stage_kind = on_data;
@@ -65,13 +67,17 @@ class color_jitter_stage {
 };
 static_assert(stage_of<color_jitter_stage, on_data>);
 
+}  // namespace detail
+
 /// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the
 /// hue by a part of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its
 /// uint8 tensor formulas.
-inline color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0,
+inline detail::color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0,
                                        double hue = 0) {
   return {brightness, contrast, saturation, hue};
 }
+
+namespace detail {
 
 class grayscale_stage {
  public:
@@ -95,8 +101,12 @@ class grayscale_stage {
 };
 static_assert(stage_of<grayscale_stage, on_data>);
 
+}  // namespace detail
+
 /// Grey, as one channel or as three equal ones. torchvision.transforms.Grayscale.
-inline grayscale_stage grayscale(int channels = 1) { return grayscale_stage(channels); }
+inline detail::grayscale_stage grayscale(int channels = 1) { return detail::grayscale_stage(channels); }
+
+namespace detail {
 
 class random_grayscale_stage {
  public:
@@ -116,7 +126,9 @@ class random_grayscale_stage {
 };
 static_assert(stage_of<random_grayscale_stage, on_data>);
 
+}  // namespace detail
+
 /// Grey with probability p; the number of channels stays. torchvision.transforms.RandomGrayscale.
-inline random_grayscale_stage random_grayscale(double p = 0.1) { return random_grayscale_stage(p); }
+inline detail::random_grayscale_stage random_grayscale(double p = 0.1) { return detail::random_grayscale_stage(p); }
 
 }  // namespace wick

@@ -25,6 +25,8 @@ namespace wick {
 // ---- center_crop
 // ------------------------------------------------------------------------------------------------
 
+namespace detail {
+
 class center_crop_stage {
  public:
   using stage_kind = on_data;
@@ -48,12 +50,16 @@ class center_crop_stage {
 };
 static_assert(stage_of<center_crop_stage, on_data>);
 
+}  // namespace detail
+
 /// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error.
-inline center_crop_stage center_crop(int height, int width) { return {height, width}; }
-inline center_crop_stage center_crop(int size) { return {size, size}; }
+inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
+inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
 // ---- random_crop
 // ------------------------------------------------------------------------------------------------
+
+namespace detail {
 
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
@@ -105,16 +111,20 @@ class random_crop_stage {
 };
 static_assert(stage_of<random_crop_stage, on_data>);
 
+}  // namespace detail
+
 /// A rectangle of height x width px, every position equally likely. torchvision.transforms.RandomCrop.
-inline random_crop_stage random_crop(int height, int width, const random_crop_options& options = {}) {
+inline detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options = {}) {
   return {height, width, options};
 }
-inline random_crop_stage random_crop(int size, const random_crop_options& options = {}) {
+inline detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options = {}) {
   return {size, size, options};
 }
 
 // ---- random_resized_crop
 // ----------------------------------------------------------------------------------------
+
+namespace detail {
 
 struct random_resized_crop_options {
   std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
@@ -186,15 +196,17 @@ class random_resized_crop_stage {
 };
 static_assert(stage_of<random_resized_crop_stage, on_data>);
 
+}  // namespace detail
+
 /// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
 /// training (Szegedy et al., "Going deeper with convolutions", 2015).
 /// torchvision.transforms.RandomResizedCrop.
-inline random_resized_crop_stage random_resized_crop(int height, int width,
-                                                     const random_resized_crop_options& options = {}) {
+inline detail::random_resized_crop_stage random_resized_crop(int height, int width,
+                                                     const detail::random_resized_crop_options& options = {}) {
   return {height, width, options};
 }
-inline random_resized_crop_stage random_resized_crop(int size,
-                                                     const random_resized_crop_options& options = {}) {
+inline detail::random_resized_crop_stage random_resized_crop(int size,
+                                                     const detail::random_resized_crop_options& options = {}) {
   return {size, size, options};
 }
 

@@ -35,6 +35,8 @@ enum class color : std::uint8_t {
   index,
 };
 
+namespace detail {
+
 struct decode_options {
   color mode = color::rgb;
   /// uint8: levels of 8 bits, and a PNG of 16 bits is an error. int32: levels as they are, 0 to 65535 of 16
@@ -66,7 +68,7 @@ class decode_stage {
                   " refuses every picture; give at least 1");
     }
     if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
-      throw error("decode: .type = " + std::string(name_of(options.type)) + "; give uint8, int32 or float32");
+      throw error("decode: .type = " + std::string(to_string(options.type)) + "; give uint8, int32 or float32");
     }
     if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
       throw error(
@@ -74,7 +76,7 @@ class decode_stage {
           "uint8, or int32 for more than 256");
     }
     if (options.reduce_16_bits && options.type != dtype::uint8) {
-      throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(name_of(options.type)) +
+      throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(to_string(options.type)) +
                   "; leave one of them out");
     }
   }
@@ -168,10 +170,12 @@ class decode_stage {
 };
 static_assert(stage_of<decode_stage, on_data>);
 
+}  // namespace detail
+
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
-inline decode_stage decode(const decode_options& options = {}) { return decode_stage(options); }
+inline detail::decode_stage decode(const detail::decode_options& options = {}) { return detail::decode_stage(options); }
 
 }  // namespace wick

@@ -14,6 +14,8 @@
 
 namespace wick {
 
+namespace detail {
+
 struct horizontal_flip_stage {
   using stage_kind = on_data;
   static constexpr std::string_view name = "horizontal_flip";
@@ -72,17 +74,19 @@ class random_vertical_flip_stage {
 };
 static_assert(stage_of<random_vertical_flip_stage, on_data>);
 
+}  // namespace detail
+
 /// Left and right change places.
-inline horizontal_flip_stage horizontal_flip() noexcept { return {}; }
+inline detail::horizontal_flip_stage horizontal_flip() noexcept { return {}; }
 /// Top and bottom change places.
-inline vertical_flip_stage vertical_flip() noexcept { return {}; }
+inline detail::vertical_flip_stage vertical_flip() noexcept { return {}; }
 /// Left and right change places with probability p. torchvision.transforms.RandomHorizontalFlip.
-inline random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) {
-  return random_horizontal_flip_stage(p);
+inline detail::random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) {
+  return detail::random_horizontal_flip_stage(p);
 }
 /// Top and bottom change places with probability p. torchvision.transforms.RandomVerticalFlip.
-inline random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
-  return random_vertical_flip_stage(p);
+inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
+  return detail::random_vertical_flip_stage(p);
 }
 
 }  // namespace wick

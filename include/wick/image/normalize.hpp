@@ -23,6 +23,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
 struct channel_values {
   std::array<float, 4> values{};
@@ -82,9 +84,11 @@ class normalize_stage {
 };
 static_assert(stage_of<normalize_stage, on_data>);
 
+}  // namespace detail
+
 /// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
 /// Normalize after ToTensor. The last picture stage.
-inline normalize_stage normalize(const channel_values& mean, const channel_values& std) {
+inline detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std) {
   return {mean, std};
 }
 

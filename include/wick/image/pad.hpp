@@ -22,6 +22,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
 struct edges {
   int left = 0, top = 0, right = 0, bottom = 0;
@@ -49,6 +51,8 @@ struct fill_color {
   }
 };
 
+}  // namespace detail
+
 enum class padding_mode : std::uint8_t {
   constant,   ///< the fill colour
   edge,       ///< the outermost pixel again and again
@@ -56,12 +60,12 @@ enum class padding_mode : std::uint8_t {
   symmetric,  ///< mirrored about the edge
 };
 
+namespace detail {
+
 struct pad_options {
   fill_color fill{};
   wick::padding_mode padding_mode = wick::padding_mode::constant;
 };
-
-namespace detail {
 
 inline void require_edges(std::string_view stage, const edges& e) {
   if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
@@ -105,8 +109,6 @@ inline std::vector<int> padded_axis(int size, int before, int after, padding_mod
   }
   return from;
 }
-
-}  // namespace detail
 
 /// `picture` with a border. \throws wick::error when it is mirrored by more than it has
 inline image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode) {
@@ -160,10 +162,12 @@ class pad_stage {
 };
 static_assert(stage_of<pad_stage, on_data>);
 
+}  // namespace detail
+
 /// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
 /// torchvision.transforms.Pad.
-inline pad_stage pad(const edges& by, const pad_options& options = {}) { return {by, options}; }
-inline pad_stage pad(int left, int top, int right, int bottom, const pad_options& options = {}) {
+inline detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {}) { return {by, options}; }
+inline detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options = {}) {
   return {{left, top, right, bottom}, options};
 }
 

@@ -19,6 +19,8 @@
 
 namespace wick {
 
+namespace detail {
+
 struct resize_options {
   int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
   wick::interpolation interpolation = wick::interpolation::bilinear;
@@ -73,12 +75,14 @@ class resize_stage {
 };
 static_assert(stage_of<resize_stage, on_data>);
 
+}  // namespace detail
+
 /// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
-inline resize_stage resize(int height, int width, const resize_options& options = {}) {
+inline detail::resize_stage resize(int height, int width, const detail::resize_options& options = {}) {
   return {height, width, options};
 }
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
-inline resize_stage resize(int shorter_edge, const resize_options& options = {}) {
+inline detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {}) {
   return {shorter_edge, options};
 }
 

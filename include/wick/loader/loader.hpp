@@ -83,7 +83,7 @@ class loader<pipeline<Source, S...>> {
   /// the beginning of the next one. Write it into the model's checkpoint, or with write_state() into a file of its own.
   /// It is the same on every rank but for the failures it counts.
   std::vector<std::byte> state() const {
-    loader_state s;
+    detail::loader_state s;
     s.of = identity();
     books_.account.write(s);
     if (resume_) {
@@ -106,7 +106,7 @@ class loader<pipeline<Source, S...>> {
   ///   changed then
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
-    loader_state s = loader_state::from_bytes(bytes);
+    detail::loader_state s = detail::loader_state::from_bytes(bytes);
     if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
       throw error("load_state: the state is of " + what);
     }
@@ -121,7 +121,7 @@ class loader<pipeline<Source, S...>> {
                   " samples of the rest of its epoch were delivered already, in the place of others; set "
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
-    resume_ = std::make_unique<const loader_state>(std::move(s));
+    resume_ = std::make_unique<const detail::loader_state>(std::move(s));
     books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was loaded goes on
@@ -163,7 +163,7 @@ class loader<pipeline<Source, S...>> {
     for (;;) {
       if (std::optional<value_type> value = next_of_group()) co_return value;
       if (left_ == 0) co_return at_end();
-      const std::uint64_t begun_at = now_ticks();
+      const std::uint64_t begun_at = detail::now_ticks();
       job_type* const job = co_await feed_->next_async();
       books_.report.waited(begun_at);
       if (std::optional<value_type> batch = deliver(job)) co_return batch;
@@ -188,7 +188,7 @@ class loader<pipeline<Source, S...>> {
   /// quarantine files name, for a later run's loader_options::quarantine. Failures for want of memory, of shapes and
   /// of batch stages are not in it. \throws wick::error when it can't be written
   void write_quarantine(const std::filesystem::path& path) const {
-    wick::write_quarantine(path, feed_->origin(), std::span<const quarantine::entry>(books_.account.bad()),
+    detail::write_quarantine(path, feed_->origin(), std::span<const detail::quarantine::entry>(books_.account.bad()),
                            std::span<const std::string>(feed_->path().stage_names()));
   }
   /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
@@ -275,7 +275,7 @@ class loader<pipeline<Source, S...>> {
     sought_ = true;
   }
   /// No batch of its epoch is left: what is behind stands in the gaps before.
-  bool ends(const loader_state& s) const noexcept {
+  bool ends(const detail::loader_state& s) const noexcept {
     const auto& plan = feed_->plan();
     return s.batch == plan.batches() || (s.moved != 0 && s.batch * plan.batch_size() + s.moved >= plan.ordered());
   }
@@ -298,7 +298,7 @@ class loader<pipeline<Source, S...>> {
   void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
 
   job_type* wait() {
-    const std::uint64_t begun_at = now_ticks();
+    const std::uint64_t begun_at = detail::now_ticks();
     job_type* job = feed_->try_take();
     if (job == nullptr) {
       if (feed_->short_samples()) {
@@ -318,7 +318,7 @@ class loader<pipeline<Source, S...>> {
     if (!data_) data_ = fingerprint_of(feed_->origin());
     return *data_;
   }
-  pipeline_identity identity() const {
+  detail::pipeline_identity identity() const {
     return {data(),
             feed_->size().planned(),
             feed_->seed(),
@@ -351,7 +351,7 @@ class loader<pipeline<Source, S...>> {
   bool sought_ = true;  // the feed is where these say
   detail::single_user user_;
   std::optional<value_type> current_;
-  std::unique_ptr<const loader_state> resume_;  // loaded, and not yet gone on from
+  std::unique_ptr<const detail::loader_state> resume_;  // loaded, and not yet gone on from
   mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
 
   std::conditional_t<feed_type::batched, detail::batch_delivery<feed_type>, detail::sample_delivery<feed_type>> delivery_;
@@ -365,17 +365,17 @@ loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
 /// A mistake, and one message: stages without a source.
 template <class... S>
-class loader<chain<S...>> : public loader<detail::misfit_pipeline> {
+class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline> {
   static_assert(sizeof...(S) == ~std::size_t{0},
                 "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
 
  public:
-  explicit loader(chain<S...>, loader_options options = {}) : loader<detail::misfit_pipeline>({}, options) {}
+  explicit loader(detail::chain<S...>, loader_options options = {}) : loader<detail::misfit_pipeline>({}, options) {}
 };
 template <class... S>
-loader(chain<S...>, loader_options) -> loader<chain<S...>>;
+loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;
 template <class... S>
-loader(chain<S...>) -> loader<chain<S...>>;
+loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {

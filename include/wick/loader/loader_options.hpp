@@ -34,7 +34,7 @@ struct loader_options {
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   wick::executor* executor = nullptr;
   /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
-  error_policy on_error = {};
+  detail::error_policy on_error = {};
   /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
   std::filesystem::path ledger_file = {};
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all

@@ -9,7 +9,7 @@
 #include <x86intrin.h>
 #endif
 
-namespace wick {
+namespace wick::detail {
 
 /// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
 /// two processors they may differ by a few, so subtract with care what another thread has read.
@@ -44,4 +44,4 @@ class tick_scale {
   std::chrono::steady_clock::time_point time_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -9,7 +9,7 @@
 
 #include <wick/observe/clock.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 enum class phase : std::uint8_t { decode, resize, color };
 inline constexpr std::size_t phase_count = 3;
@@ -54,4 +54,4 @@ class phase_timer {
   std::uint64_t begun_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -14,6 +14,8 @@
 
 namespace wick {
 
+namespace detail {
+
 struct stage_report {
   std::string name;
   std::uint64_t count = 0;  ///< samples, each as often as it was tried; for stages behind batch() batches
@@ -27,6 +29,8 @@ struct outcome_report {
   std::string_view outcome;
   std::uint64_t count = 0;
 };
+
+}  // namespace detail
 
 /// What loader::report() gives: everything since the report before it. Print it.
 struct report {
@@ -49,13 +53,13 @@ struct report {
   double wait_median = 0;       ///< the same of the median iteration
   std::uint64_t iterations = 0;
   std::uint64_t failures = 0;            ///< samples that could not be delivered
-  std::vector<outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
-  std::vector<stage_report> stages;
+  std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
+  std::vector<detail::stage_report> stages;
   std::vector<std::string> notes;
 
   double busy() const noexcept {
     double sum = 0;
-    for (const stage_report& s : stages) sum += s.busy;
+    for (const detail::stage_report& s : stages) sum += s.busy;
     return sum;
   }
   /// Share of the workers' time in which they worked for this loader, 0 … 1.
@@ -99,8 +103,8 @@ inline std::string report::advice() const {
   if (worked + others > 0) f.own = worked / (worked + others);
   f.io_busy = share(io_calls, io_threads);
   double blocked = 0;
-  const stage_report *slowest = nullptr, *waiting = nullptr;
-  for (const stage_report& s : stages) {
+  const detail::stage_report *slowest = nullptr, *waiting = nullptr;
+  for (const detail::stage_report& s : stages) {
     blocked += s.blocked;
     if (s.busy > 0 && (slowest == nullptr || s.busy > slowest->busy)) slowest = &s;
     if (s.blocked > 0 && (waiting == nullptr || s.blocked > waiting->blocked)) waiting = &s;
@@ -133,13 +137,13 @@ inline std::string report::to_string() const {
     out += line;
   }
   std::size_t width = 5;
-  for (const stage_report& s : stages) width = std::max(width, s.name.size());
+  for (const detail::stage_report& s : stages) width = std::max(width, s.name.size());
   const int w = static_cast<int>(std::min<std::size_t>(width, 40));
   std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share", "each",
                 "blocked");
   out += line;
   const double all = busy();
-  for (const stage_report& s : stages) {
+  for (const detail::stage_report& s : stages) {
     std::snprintf(line, sizeof(line), "  %-*.40s %10llu %10s %7s %10s %10s\n", w, s.name.c_str(),
                   static_cast<unsigned long long>(s.count), detail::format_duration(s.busy).c_str(),
                   detail::format_percent(all > 0 ? s.busy / all : 0).c_str(),

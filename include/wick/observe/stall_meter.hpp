@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace wick {
+namespace wick::detail {
 
 /// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of the share
 /// over all iterations since the last reset, in constant memory (bins of 0.1 %). One thread.
@@ -45,4 +45,4 @@ class stall_meter {
   std::uint64_t count_ = 0, waited_ = 0, total_ = 0;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

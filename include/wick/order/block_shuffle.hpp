@@ -17,6 +17,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// Two levels of permutation: of the blocks, and of the positions in each window of blocks. All by
 /// computation. A window's permutation is set up anew for each position asked (about 100 ns), or once for
 /// all that are asked together.
@@ -105,16 +107,18 @@ struct block_shuffle_stage {
 };
 static_assert(order_stage<block_shuffle_stage>);
 
+}  // namespace detail
+
 /// A new order each epoch, for data that is fast only in runs (tar archives over a network): runs of `block`
 /// samples that are neighbours in the source come in random order, and the samples of each `window` blocks
 /// are shuffled among themselves, so that only `window` blocks are read at a time. The same seed and epoch
 /// give the same order everywhere. \throws wick::error when either is 0
-inline block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window) {
+inline detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window) {
   if (block == 0 || window == 0) {
     throw error("block_shuffle(" + std::to_string(block) + ", " + std::to_string(window) +
                 "): a block has at least one sample, and a window at least one block");
   }
-  if (window > endless / block) window = endless / block + 1;  // all blocks: nothing overflows
+  if (window > detail::endless / block) window = detail::endless / block + 1;  // all blocks: nothing overflows
   return {block, window};
 }
 

@@ -15,6 +15,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// Sources of one item type: index i is that of the first, then of the second, …
 template <source First, source... Rest>
 class concat_source {
@@ -78,11 +80,13 @@ class concat_source {
   std::array<std::uint64_t, sources> ends_{};
 };
 
+}  // namespace detail
+
 /// The samples of all sources: those of the first, then those of the second, … They must give the same type.
 template <class... Sources>
 requires(sizeof...(Sources) > 0 &&
          (source<std::remove_cvref_t<Sources>> && ...)) auto concat(Sources&&... sources) {
-  return concat_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
+  return detail::concat_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
 }
 
 }  // namespace wick

@@ -138,8 +138,6 @@ class mix_part {
   std::uint64_t all_, size_ = 0;
 };
 
-}  // namespace detail
-
 /// The order of a mix over the sources end to end.
 template <class... Parts>
 class mix_stage {
@@ -247,7 +245,6 @@ struct weighted_source {
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
 
-namespace detail {
 template <class T>
 inline constexpr bool can_be_mixed = source<T>;
 template <class Src, class... S>
@@ -277,20 +274,20 @@ mix_part<Src> part_of(const Src& s) {
 /// begins anew. `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
 /// \throws wick::error for a weight that is not above 0, or an empty source
 template <class... Parts>
-requires(sizeof...(Parts) > 0) auto mix(mix_until until, weighted_source<Parts>... each) {
+requires(sizeof...(Parts) > 0) auto mix(mix_until until, detail::weighted_source<Parts>... each) {
   static_assert((detail::can_be_mixed<Parts> && ...),
                 "wick: mix() takes sources, or sources with order stages (shuffle, take, …): read(), "
                 "decode() and all else "
                 "that works on samples, and shard(), stand behind mix()");
-  using stage = mix_stage<decltype(detail::part_of(each.part))...>;
+  using stage = detail::mix_stage<decltype(detail::part_of(each.part))...>;
   stage order({detail::part_of(each.part)...}, {each.weight...}, until);
-  return from(concat_source<std::remove_cvref_t<decltype(detail::source_of(each.part))>...>(
+  return from(detail::concat_source<std::remove_cvref_t<decltype(detail::source_of(each.part))>...>(
              std::move(detail::source_of(each.part))...)) |
          std::move(order);
 }
 /// Until the first source is exhausted.
 template <class... Parts>
-auto mix(weighted_source<Parts>... each) {
+auto mix(detail::weighted_source<Parts>... each) {
   return mix(mix_until::first_exhausted, std::move(each)...);
 }
 

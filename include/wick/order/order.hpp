@@ -33,7 +33,6 @@ template <class... Prepared>
 std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
   return index_behind_first<sizeof...(Prepared)>(order, p);
 }
-}  // namespace detail
 
 /// The size of an order that never ends: as many positions as the random streams tell apart.
 inline constexpr std::uint64_t endless = std::uint64_t{1} << 48;
@@ -48,9 +47,13 @@ struct shuffle_stage {
 };
 static_assert(order_stage<shuffle_stage>);
 
+}  // namespace detail
+
 /// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a billion
 /// samples takes no memory. The same seed and epoch give the same order everywhere.
-inline shuffle_stage shuffle() noexcept { return {}; }
+inline detail::shuffle_stage shuffle() noexcept { return {}; }
+
+namespace detail {
 
 struct shuffle_once_stage {
   using stage_kind = on_order;
@@ -65,9 +68,13 @@ struct shuffle_once_stage {
 };
 static_assert(order_stage<shuffle_once_stage>);
 
+}  // namespace detail
+
 /// One order for all epochs, by a seed of its own: for a split that stays the same.
 /// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) | take(1000)`.
-inline shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
+inline detail::shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
+
+namespace detail {
 
 /// Maps each position to itself.
 struct identity_order {
@@ -92,10 +99,12 @@ struct shard_stage {
 };
 static_assert(order_stage<shard_stage>);
 
+}  // namespace detail
+
 /// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch. The size
 /// given to batch() is that of the global batch.
 /// \throws wick::error when rank is not below world
-inline shard_stage shard(std::uint64_t rank, std::uint64_t world) {
+inline detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
   if (world == 0 || rank >= world) {
     throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
                 " ranks; ranks count from 0 to world size - 1");
@@ -119,9 +128,11 @@ inline std::uint64_t environment_number(const char* name, std::uint64_t otherwis
 }  // namespace detail
 
 /// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not set.
-inline shard_stage shard() {
+inline detail::shard_stage shard() {
   return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
 }
+
+namespace detail {
 
 struct take_stage {
   using stage_kind = on_order;
@@ -134,8 +145,12 @@ struct take_stage {
 };
 static_assert(order_stage<take_stage>);
 
+}  // namespace detail
+
 /// The first `count` positions: after shuffle() a random subset, another each epoch; before it always the same.
-inline take_stage take(std::uint64_t count) noexcept { return {count}; }
+inline detail::take_stage take(std::uint64_t count) noexcept { return {count}; }
+
+namespace detail {
 
 struct skip_stage {
   using stage_kind = on_order;
@@ -152,8 +167,12 @@ struct skip_stage {
 };
 static_assert(order_stage<skip_stage>);
 
+}  // namespace detail
+
 /// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src | skip_first(900)`.
-inline skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
+inline detail::skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
+
+namespace detail {
 
 class subset_stage {
  public:
@@ -189,8 +208,12 @@ class subset_stage {
 };
 static_assert(order_stage<subset_stage>);
 
+}  // namespace detail
+
 /// These positions only, in this order; one may come several times. 8 bytes an index.
-inline subset_stage subset(std::vector<std::uint64_t> indices) { return subset_stage(std::move(indices)); }
+inline detail::subset_stage subset(std::vector<std::uint64_t> indices) { return detail::subset_stage(std::move(indices)); }
+
+namespace detail {
 
 struct repeat_stage {
   using stage_kind = on_order;
@@ -210,15 +233,17 @@ struct repeat_stage {
 };
 static_assert(order_stage<repeat_stage>);
 
+}  // namespace detail
+
 /// Each epoch goes over the positions `times` times. Each time is a position of its own, with random numbers
 /// of its own. Before shuffle() the times are mixed; behind it each time has the same order. \throws
 /// wick::error when times is 0
-inline repeat_stage repeat(std::uint64_t times) {
+inline detail::repeat_stage repeat(std::uint64_t times) {
   if (times == 0)
     throw error("repeat(0): an epoch would have no sample; write repeat() for one that never ends");
   return {times};
 }
 /// An epoch without end (2^48 positions).
-inline repeat_stage repeat() noexcept { return {0}; }
+inline detail::repeat_stage repeat() noexcept { return {0}; }
 
 }  // namespace wick

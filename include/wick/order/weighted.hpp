@@ -23,6 +23,8 @@
 
 namespace wick {
 
+namespace detail {
+
 struct weighted_options {
   /// Draws an epoch; 0: as many as there are weights.
   std::uint64_t samples = 0;
@@ -199,8 +201,10 @@ class weighted_stage {
   std::shared_ptr<table> table_;
 };
 
+}  // namespace detail
+
 /// What stands where in one epoch: a draw a position, or a look into the epoch's list.
-class weighted_stage::drawn {
+class detail::weighted_stage::drawn {
  public:
   drawn() noexcept = default;
   std::uint64_t operator()(std::uint64_t p) const noexcept {
@@ -210,7 +214,7 @@ class weighted_stage::drawn {
   }
 
  private:
-  friend class weighted_stage;
+  friend class detail::weighted_stage;
   drawn(std::shared_ptr<const table> t, list l, key k) noexcept
       : table_(std::move(t)), list_(std::move(l)), key_(k) {}
   std::shared_ptr<const table> table_;
@@ -218,18 +222,23 @@ class weighted_stage::drawn {
   key key_;
 };
 
-inline weighted_stage::drawn weighted_stage::prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch,
+inline detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch,
                                                      std::uint32_t stage) const {
   const key k{seed, epoch, stage};
   return drawn(table_, table_->options.replacement ? nullptr : draw_all(k), k);
 }
+
+namespace detail {
+
 static_assert(order_stage<weighted_stage>);
+
+}  // namespace detail
 
 /// Draws samples, each with a probability proportional to its weight: one weight a sample before this stage.
 /// With replacement each position is a draw of its own, reachable at once. Without, the epoch's order is a
 /// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for
 /// a weight that is negative or not finite, or more draws than there are samples to draw
-inline weighted_stage weighted(std::vector<double> weights, weighted_options options = {}) {
+inline detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options = {}) {
   return {std::move(weights), options};
 }
 

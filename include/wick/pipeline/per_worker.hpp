@@ -18,6 +18,8 @@
 
 namespace wick {
 
+namespace detail {
+
 template <class Make, class F>
 class per_worker_stage {
   using state = std::remove_cvref_t<std::invoke_result_t<Make&>>;
@@ -69,17 +71,19 @@ class per_worker_stage {
   std::unique_ptr<worker_local<state>> states_;
 };
 
+}  // namespace detail
+
 /// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`: `make` is called
 /// once on each worker, when it first needs one, and the state is kept as long as the loader. `f` takes the state and
 /// what any stage takes. It must not suspend.
 template <class Make, class F>
 auto per_worker(Make&& make, F&& f) {
-  return per_worker_stage<std::decay_t<Make>, std::decay_t<F>>("per_worker", std::forward<Make>(make), std::forward<F>(f));
+  return detail::per_worker_stage<std::decay_t<Make>, std::decay_t<F>>("per_worker", std::forward<Make>(make), std::forward<F>(f));
 }
 /// The same with a name for errors and the report.
 template <class Make, class F>
 auto per_worker(std::string name, Make&& make, F&& f) {
-  return per_worker_stage<std::decay_t<Make>, std::decay_t<F>>(std::move(name), std::forward<Make>(make),
+  return detail::per_worker_stage<std::decay_t<Make>, std::decay_t<F>>(std::move(name), std::forward<Make>(make),
                                                                std::forward<F>(f));
 }
 

@@ -18,6 +18,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// A user's callable as a stage.
 template <class F>
 class map_stage {
@@ -49,12 +51,16 @@ struct chain {
   std::tuple<Stages...> stages;
 };
 
+}  // namespace detail
+
 /// A source and what is done with its samples.
 template <source Source, stage... Stages>
 struct pipeline {
   Source origin;
   std::tuple<Stages...> stages;
 };
+
+namespace detail {
 
 template <class T>
 inline constexpr bool is_chain = false;
@@ -65,16 +71,18 @@ inline constexpr bool is_pipeline = false;
 template <class Src, class... S>
 inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
 
+}  // namespace detail
+
 /// `map(f)`, `map("tokenize", f)`: a callable as a stage, with a name for errors and the report. f takes the item, or
 /// the data of a sample<>, and a context& if it wants; it returns the next item, or a task of it. It is called by all
 /// workers at once: what it changes must be safe for that (see per_worker).
 template <class F>
-map_stage<std::decay_t<F>> map(F&& f) {
-  return map_stage<std::decay_t<F>>(std::forward<F>(f));
+detail::map_stage<std::decay_t<F>> map(F&& f) {
+  return detail::map_stage<std::decay_t<F>>(std::forward<F>(f));
 }
 template <class F>
-map_stage<std::decay_t<F>> map(std::string name, F&& f) {
-  return map_stage<std::decay_t<F>>(std::forward<F>(f), std::move(name));
+detail::map_stage<std::decay_t<F>> map(std::string name, F&& f) {
+  return detail::map_stage<std::decay_t<F>>(std::forward<F>(f), std::move(name));
 }
 
 // ---- what fits after what ---------------------------------------------------------------------------------------
@@ -196,24 +204,27 @@ template <class L, class R>
 concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||
                    (source<std::remove_cvref_t<L>> && (wickish<R> || !requires(L&& l) { l.begin(); }));
 
-}  // namespace detail
-
-/// Puts a stage (or a chain of them, or any callable) behind a source, a pipeline or a chain.
+/// Puts a stage (or a chain of them, or any callable) behind a source, a pipeline or a chain. It is found by its
+/// operands, most of which are of wick::detail; those of wick find it by the using below.
 template <class L, class R>
-  requires(detail::pipeable<L, R> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
+  requires(pipeable<L, R> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
 constexpr auto operator|(L&& left, R&& right) {
   using left_type = std::remove_cvref_t<L>;
-  if constexpr (detail::wickish<left_type>) {
+  if constexpr (wickish<left_type>) {
     return std::apply([](auto&&... s) { return chain<std::remove_cvref_t<decltype(s)>...>{{std::move(s)...}}; },
-                      std::tuple_cat(detail::as_stages(std::forward<L>(left)), detail::as_stages(std::forward<R>(right))));
+                      std::tuple_cat(as_stages(std::forward<L>(left)), as_stages(std::forward<R>(right))));
   } else {
     auto start = [&] {
       if constexpr (is_pipeline<left_type>) return left_type(std::forward<L>(left));
       else return pipeline<left_type>{std::forward<L>(left), {}};
     }();
-    return detail::append<0>(std::move(start), detail::as_stages(std::forward<R>(right)));
+    return append<0>(std::move(start), as_stages(std::forward<R>(right)));
   }
 }
+
+}  // namespace detail
+
+using detail::operator|;
 
 /// A pipeline of a source of the user's own, so that a callable may follow it: `from(my_source) | my_callable`.
 template <class S>

@@ -9,11 +9,15 @@
 
 namespace wick {
 
+namespace detail {
+
 /// A rectangle of pixels; x to the right, y down.
 struct rect {
   int x = 0, y = 0, width = 0, height = 0;
   friend bool operator==(const rect&, const rect&) = default;
 };
+
+}  // namespace detail
 
 /// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that
 /// nothing aliases (Pillow's resize, torchvision's antialias=True).
@@ -22,6 +26,8 @@ enum class interpolation : std::uint8_t {
   bilinear,  ///< triangle
   bicubic,   ///< Keys' cubic with a = -0.5
 };
+
+namespace detail {
 
 /// "500 x 375", as messages name a size: width first.
 inline std::string size_text(std::int64_t width, std::int64_t height) {
@@ -100,5 +106,7 @@ inline bool compose_resize(plan& p, int width, int height, interpolation filter)
 /// Mirrors what the plan gives so far; always exact.
 inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
 inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
+
+}  // namespace detail
 
 }  // namespace wick

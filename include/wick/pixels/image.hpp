@@ -17,6 +17,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// Pixels that belong to somebody else, for reading: rows `stride` bytes apart, channels interleaved.
 struct picture_view {
   const std::uint8_t* data = nullptr;
@@ -68,6 +70,8 @@ inline void copy_pixels(const picture_view& from, const picture_target& to) noex
   }
 }
 
+}  // namespace detail
+
 /// A decoded picture, H W C, one byte a channel: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
 /// C] or, in a planar slot, [C, H, W].
 class image {
@@ -116,14 +120,14 @@ class image {
   const std::uint8_t* row(int y) const noexcept { return data_ + y * stride(); }
   std::span<std::uint8_t> pixels() noexcept { return {data_, size()}; }
   std::span<const std::uint8_t> pixels() const noexcept { return {data_, size()}; }
-  picture_view view() const noexcept { return {data_, width_, height_, channels_, stride()}; }
+  detail::picture_view view() const noexcept { return {data_, width_, height_, channels_, stride()}; }
 
   /// [H, W, C].
   wick::shape extents() const { return {height_, width_, channels_}; }
   dtype type() const noexcept { return dtype::uint8; }
   void write_to(slot to) const noexcept {
-    copy_pixels(view(), to.planar ? picture_target::planar(to.data, width_, height_, channels_)
-                                  : picture_target::interleaved(to.data, width_, height_, channels_));
+    detail::copy_pixels(view(), to.planar ? detail::picture_target::planar(to.data, width_, height_, channels_)
+                                  : detail::picture_target::interleaved(to.data, width_, height_, channels_));
   }
 
   friend bool operator==(const image& a, const image& b) noexcept {

@@ -14,7 +14,7 @@
 #include <wick/sample/error.hpp>
 #include <wick/pixels/image.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
 /// is.
@@ -33,7 +33,6 @@ struct pixel_op {
   bool pointwise() const noexcept { return what != kind::contrast; }
 };
 
-namespace detail {
 
 /// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
 inline std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
@@ -112,8 +111,6 @@ inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, st
   }
 }
 
-}  // namespace detail
-
 /// Carries out one operation on the pixels at `p`.
 inline void apply(const pixel_op& op, const picture_target& p) {
   using kind = pixel_op::kind;
@@ -155,7 +152,6 @@ struct normalization {
   int count = 0;
 };
 
-namespace detail {
 
 /// \throws wick::error unless there is one mean, or one for each channel
 inline void require_channels(const normalization& by, int channels) {
@@ -164,8 +160,6 @@ inline void require_channels(const normalization& by, int channels) {
               std::to_string(channels) +
               " channels; give one mean and deviation for each channel, or one for all");
 }
-
-}  // namespace detail
 
 /// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
 /// the number of channels is another one
@@ -192,4 +186,4 @@ inline void write_normalized(const image& from, const normalization& by, std::by
   }
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -8,12 +8,16 @@
 
 namespace wick {
 
+namespace detail {
+
 /// What rows are going to come: a part of the picture, at full size or scaled.
 struct decoded_rows {
   int width = 0, height = 0, channels = 0;
   int left = 0, top = 0;  ///< source pixel at which the part starts; times `scale` it is a whole number
   double scale = 1;       ///< delivered pixels a source pixel
 };
+
+}  // namespace detail
 
 /// Takes rows from top to bottom. One thread, from begin() to the last written(); it lives no longer than the
 /// call that it was given to.
@@ -23,7 +27,7 @@ class row_sink {
   row_sink& operator=(const row_sink&) = delete;
 
   /// Once, before the first row. \throws wick::error when that part is not what was asked for
-  virtual void begin(const decoded_rows& what) = 0;
+  virtual void begin(const detail::decoded_rows& what) = 0;
   /// Memory for the next rows, `width * channels` bytes each: at least one, or none when no more are needed.
   /// It stays good until written() says how many were filled.
   virtual std::span<std::uint8_t* const> room() = 0;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace wick {
+namespace wick::detail {
 
 /// Rows of a picture at 16 bits a channel, in its full width.
 struct wide_rows {
@@ -26,4 +26,4 @@ struct wide_rows {
   }
 };
 
-}  // namespace wick
+}  // namespace wick::detail

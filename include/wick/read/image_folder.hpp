@@ -22,6 +22,8 @@
 
 namespace wick {
 
+namespace detail {
+
 struct image_folder_options {
   /// Which files are pictures, by the end of their names, in lower or upper case; all files when empty.
   std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
@@ -29,6 +31,8 @@ struct image_folder_options {
   /// Let a class be without pictures.
   bool allow_empty = false;
 };
+
+}  // namespace detail
 
 /// ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of their names, and a
 /// sample's target is the index of its class. Order, targets and extensions are those of torchvision, except
@@ -40,7 +44,7 @@ class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
   /// class has none
-  explicit image_folder(const std::filesystem::path& root, image_folder_options options = {}) {
+  explicit image_folder(const std::filesystem::path& root, detail::image_folder_options options = {}) {
     std::string folder = root.native();
     while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
     for (std::string& e : options.extensions) {
@@ -65,7 +69,7 @@ class image_folder {
     const entry e = data_->samples[i];
     return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
   }
-  std::string key(std::uint64_t i) const { return printable(at(i).data.path); }
+  std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
   /// The names of the sub-folders; a target is an index into them.
   const std::vector<std::string>& classes() const noexcept { return data_->classes; }
   /// Of class names and of paths below the root, so that the data may move.
@@ -88,7 +92,7 @@ class image_folder {
     std::size_t root_size = 0;
   };
 
-  static std::vector<std::string> list_classes(const std::string& root, const image_folder_options& options) {
+  static std::vector<std::string> list_classes(const std::string& root, const detail::image_folder_options& options) {
     std::vector<std::string> classes;
     std::uint64_t pictures = 0;
     detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
@@ -110,12 +114,12 @@ class image_folder {
     return classes;
   }
 
-  static error no_pictures(const std::string& folder, const image_folder_options& options) {
+  static error no_pictures(const std::string& folder, const detail::image_folder_options& options) {
     std::string wanted;
     for (const std::string& e : options.extensions) wanted += " " + e;
     return detail::source_error(folder, "image_folder",
                                 "has no pictures" +
-                                    (wanted.empty() ? wanted : " (wanted:" + printable(wanted) + ")") +
+                                    (wanted.empty() ? wanted : " (wanted:" + detail::printable(wanted) + ")") +
                                     "; remove the folder, name other extensions, or set .allow_empty = true");
   }
 
@@ -152,6 +156,10 @@ class image_folder {
   std::shared_ptr<const table> data_;
 };
 
+namespace detail {
+
 static_assert(source<image_folder>);
+
+}  // namespace detail
 
 }  // namespace wick

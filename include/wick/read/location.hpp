@@ -6,7 +6,11 @@
 
 namespace wick {
 
+namespace detail {
+
 struct file_stamp;
+
+}  // namespace detail
 
 /// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
 /// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
@@ -21,7 +25,7 @@ struct location {
   /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
   /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
   /// it may block.
-  const file_stamp* indexed = nullptr;
+  const detail::file_stamp* indexed = nullptr;
 };
 
 }  // namespace wick

@@ -20,6 +20,9 @@
 #include <wick/read/memory_view.hpp>
 
 namespace wick {
+
+namespace detail {
+
 /// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
 /// in_memory(vector).
 template <class T>
@@ -89,7 +92,7 @@ class memory_rows {
   /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
-    h.add(name_of(format_->type));
+    h.add(to_string(format_->type));
     for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
     for (const std::int64_t t : targets()) h.add(static_cast<std::uint64_t>(t));
     const std::uint64_t rows =
@@ -114,19 +117,21 @@ class memory_rows {
 
 static_assert(source<memory_rows>);
 
+}  // namespace detail
+
 /// A source of the items of a vector, which it takes over. \throws wick::error when the vector is empty
 template <class T>
-memory_items<T> in_memory(std::vector<T> items) {
-  return memory_items<T>(std::move(items));
+detail::memory_items<T> in_memory(std::vector<T> items) {
+  return detail::memory_items<T>(std::move(items));
 }
 
 /// A source of the rows of a contiguous array [targets.size(), row…] of any arithmetic type, which it takes
 /// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
 /// wick::error when sizes disagree, or there is no row
 template <class T>
-  requires std::is_arithmetic_v<T> memory_rows in_memory(std::vector<T> values, const shape& row,
+  requires std::is_arithmetic_v<T> detail::memory_rows in_memory(std::vector<T> values, const shape& row,
                                                          std::vector<std::int64_t> targets) {
-    const row_format format(row, dtype_of<T>());
+    const detail::row_format format(row, detail::dtype_of<T>());
     if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
       throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
                   std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
@@ -134,16 +139,16 @@ template <class T>
     }
     auto owner = std::make_shared<const std::vector<T>>(std::move(values));
     const auto* data = reinterpret_cast<const std::byte*>(owner->data());
-    return memory_rows(std::move(owner), data, format, std::move(targets));
+    return detail::memory_rows(std::move(owner), data, format, std::move(targets));
   }
 
 /// The same over memory of the caller's, who keeps it alive and unchanged.
 /// \throws wick::error when there is no row, or a null pointer
 template <class T>
-  requires std::is_arithmetic_v<T> memory_rows in_memory(const T* values, const shape& row,
+  requires std::is_arithmetic_v<T> detail::memory_rows in_memory(const T* values, const shape& row,
                                                          std::vector<std::int64_t> targets) {
     if (values == nullptr) throw error("in_memory: the pointer to the values is null");
-    return memory_rows(nullptr, reinterpret_cast<const std::byte*>(values), row_format(row, dtype_of<T>()),
+    return detail::memory_rows(nullptr, reinterpret_cast<const std::byte*>(values), detail::row_format(row, detail::dtype_of<T>()),
                        std::move(targets));
   }
 

@@ -22,6 +22,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
 /// names.
 class shard_list {
@@ -114,6 +116,8 @@ class tar_records {
 
 static_assert(source<tar_records>);
 
+}  // namespace detail
+
 /// Tar shards of pictures with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
 /// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part;
 /// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
@@ -121,15 +125,15 @@ static_assert(source<tar_records>);
 /// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is read from it.
 /// \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted
 /// member is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
-inline tar_samples tar(shard_list shards, tar_options options = {}) {
-  return tar_samples(std::move(shards), options);
+inline detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {}) {
+  return detail::tar_samples(std::move(shards), options);
 }
 
 /// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
 /// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
 /// never read.
-inline tar_records tar(shard_list shards, const std::vector<std::string>& members, tar_options options = {}) {
-  return tar_records(std::move(shards), members, options);
+inline detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members, detail::tar_options options = {}) {
+  return detail::tar_records(std::move(shards), members, options);
 }
 
 }  // namespace wick

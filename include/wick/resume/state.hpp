@@ -17,7 +17,7 @@
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
 struct stage_identity {
@@ -65,7 +65,6 @@ struct loader_state {
   static inline loader_state from_bytes(std::span<const std::byte> bytes);
 };
 
-namespace detail {
 
 inline constexpr std::string_view state_magic = "wick-st\n";
 inline constexpr std::size_t max_state_name = 40;
@@ -182,8 +181,6 @@ inline std::string difference(const pipeline_identity& saved, const pipeline_ide
   return {};
 }
 
-}  // namespace detail
-
 inline std::vector<std::byte> loader_state::to_bytes() const {
   detail::state_writer w;
   w.text(detail::state_magic);
@@ -259,4 +256,4 @@ inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   return s;
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -35,13 +35,13 @@ inline void write_state(const std::filesystem::path& path, std::span<const std::
 inline std::vector<std::byte> read_state(const std::filesystem::path& path) {
   detail::plain_file opened = detail::open_plain(path.c_str());
   if (opened.other != nullptr)
-    throw error(printable(path.native()) + ": state: " + detail::not_a_file(opened.other));
+    throw error(detail::printable(path.native()) + ": state: " + detail::not_a_file(opened.other));
   if (opened.fault != 0) {
     detail::state_file_error("can't be opened", path, opened.fault,
                              "begin a training without it, or give its path");
   }
   const detail::file_handle file = std::move(opened.file);
-  std::vector<std::byte> out(loader_state::max_bytes + 1);
+  std::vector<std::byte> out(detail::loader_state::max_bytes + 1);
   std::size_t size = 0;
   while (size < out.size()) {
     const ::ssize_t n = ::read(file.get(), out.data() + size, out.size() - size);
@@ -50,9 +50,9 @@ inline std::vector<std::byte> read_state(const std::filesystem::path& path) {
     if (n == 0) break;
     size += static_cast<std::size_t>(n);
   }
-  if (size > loader_state::max_bytes) {
-    throw error(printable(path.native()) + ": state: has more than the " +
-                std::to_string(loader_state::max_bytes) +
+  if (size > detail::loader_state::max_bytes) {
+    throw error(detail::printable(path.native()) + ": state: has more than the " +
+                std::to_string(detail::loader_state::max_bytes) +
                 " bytes that a state has at most; is it the right file?");
   }
   out.resize(size);

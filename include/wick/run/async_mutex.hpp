@@ -41,7 +41,7 @@ class async_mutex {
   };
 
   /// Suspends until it is this one's turn. \throws wick::cancelled
-  lock_awaiter lock(environment env) noexcept { return {one_, env, 1}; }
+  lock_awaiter lock(detail::environment env) noexcept { return {one_, env, 1}; }
 
   /// At once or not at all: an empty guard. Never overtakes one who waits.
   guard try_lock() noexcept { return guard(one_.try_acquire()); }

@@ -62,7 +62,7 @@ class async_semaphore {
 
   class [[nodiscard]] acquire_awaiter : public detail::line_awaiter<async_semaphore, acquire_awaiter> {
    public:
-    acquire_awaiter(async_semaphore& of, environment env, std::size_t wanted) noexcept
+    acquire_awaiter(async_semaphore& of, detail::environment env, std::size_t wanted) noexcept
         : line_awaiter(of, env), wanted_(wanted) {}
     permits await_resume() {
       finish();
@@ -75,7 +75,7 @@ class async_semaphore {
   };
 
   /// Suspends until `n` permits are free and those who came before have theirs. \throws wick::cancelled
-  acquire_awaiter acquire(environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
+  acquire_awaiter acquire(detail::environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
 
   /// At once or not at all. Never overtakes one who waits.
   permits try_acquire(std::size_t n = 1) noexcept {

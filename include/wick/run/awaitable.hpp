@@ -8,9 +8,8 @@
 #include <utility>
 #include <variant>
 
-namespace wick {
+namespace wick::detail {
 
-namespace detail {
 
 template <class A>
 concept has_member_co_await = requires(A&& a) {
@@ -43,8 +42,6 @@ concept awaiter = requires(std::remove_reference_t<A>& a, std::coroutine_handle<
   a.await_resume();
 };
 
-}  // namespace detail
-
 /// What `co_await` takes in any coroutine of wick: an awaiter whose await_suspend returns nothing, bool or a
 /// handle, or what has a member or free `operator co_await` that gives one.
 template <class A>
@@ -59,4 +56,4 @@ template <awaitable A>
 using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::monostate,
                                      std::remove_cvref_t<await_result_t<A>>>;
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -22,6 +22,8 @@
 
 namespace wick {
 
+namespace detail {
+
 class byte_budget;
 
 /// Whose turn it is where memory is short: the lowest first, pass by pass through the data.
@@ -387,17 +389,19 @@ class byte_budget {
   detail::condition unwatched_;
 };
 
-inline byte_budget::~byte_budget() {
+}  // namespace detail
+
+inline detail::byte_budget::~byte_budget() {
   if (born_.elsewhere()) return;  // a forked child has no timers
   std::unique_lock lock(mutex_);
   if (executor* const on = watched_on_; on != nullptr && on->timers().cancel(watch_)) return;
   unwatched_.wait(lock, [&] { return watched_on_ == nullptr; });
 }
 
-inline void byte_charge::reset() noexcept {
+inline void detail::byte_charge::reset() noexcept {
   if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(std::exchange(bytes_, 0));
 }
-inline void byte_account::give_back() noexcept {
+inline void detail::byte_account::give_back() noexcept {
   if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(0, this);
 }
 

@@ -12,6 +12,8 @@ namespace wick {
 
 class executor;
 
+namespace detail {
+
 /// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
 /// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
 /// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
@@ -47,5 +49,7 @@ class environment {
   executor* on_;
   stop_token stop_;
 };
+
+}  // namespace detail
 
 }  // namespace wick

@@ -76,13 +76,13 @@ class executor {
   /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
-  io_pool& io() noexcept { return io_; }
+  detail::io_pool& io() noexcept { return io_; }
   /// Who wakes up at a given time; see sleep_for.
-  timer_queue& timers() noexcept { return timers_; }
+  detail::timer_queue& timers() noexcept { return timers_; }
 
   /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and is run
   /// exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
-  void post(job* j);
+  void post(detail::job* j);
 
   /// True in a forked child, where nobody would run a job.
   bool forked() const noexcept { return born_.elsewhere(); }
@@ -100,13 +100,13 @@ class executor {
   }
 
   /// `co_await ex.schedule();` continues on a worker.
-  class [[nodiscard]] schedule_awaiter : job {
+  class [[nodiscard]] schedule_awaiter : detail::job {
    public:
     explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
     bool await_ready() const noexcept { return false; }
     [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
       handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
+      execute = [](detail::job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
       on_.post(this);
     }
     void await_resume() const noexcept {}
@@ -199,12 +199,12 @@ class executor {
   std::atomic<std::uint32_t> helpers_{0};
   detail::tenants tenants_;
   std::vector<std::thread> workers_;
-  io_pool io_;
-  timer_queue timers_;
+  detail::io_pool io_;
+  detail::timer_queue timers_;
 };
 
 inline executor::executor(executor_options options)
-    : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
+    : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
       io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
   const std::size_t n = workers();
   workers_.reserve(n);
@@ -225,7 +225,7 @@ inline executor::executor(executor_options options)
       bindings[i].tried.wait();
       if (bindings[i].refused == unbound) continue;
       std::string allowed;
-      for (const int c : allowed_cpus()) allowed += ' ' + std::to_string(c);
+      for (const int c : detail::allowed_cpus()) allowed += ' ' + std::to_string(c);
       throw std::invalid_argument("wick: executor: worker " + std::to_string(i) + " can't be bound to processor " +
                                   std::to_string(bindings[i].refused) + "; pin_to may name" + allowed);
     }
@@ -250,7 +250,7 @@ inline void executor::end_workers() noexcept {
   for (std::thread& w : workers_) w.join();
 }
 
-inline void executor::post(job* j) {
+inline void executor::post(detail::job* j) {
   if (forked()) require_workers();
   const identity& me = self();
   queues_.post(j, me.of == this ? me.slot : none);
@@ -258,7 +258,7 @@ inline void executor::post(job* j) {
 
 inline void executor::work(std::size_t number) noexcept {
   self() = {this, number};
-  while (job* const j = queues_.next(number)) j->execute(j);
+  while (detail::job* const j = queues_.next(number)) j->execute(j);
 }
 
 inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
@@ -278,7 +278,7 @@ inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
   me = {&ex, slot_};
 }
 
-inline void detail::post_to(executor& on, job* j) noexcept { on.post(j); }
+inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j); }
 
 inline executor::helper::~helper() {
   if (slot_ == none) return;

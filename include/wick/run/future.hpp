@@ -16,12 +16,11 @@
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 template <class T>
 class future;
 
-namespace detail {
 
 template <class T>
 struct future_state {
@@ -47,8 +46,6 @@ detached run_for(std::shared_ptr<future_state<T>> state, task<void> settling) {
 
 template <class T>
 future<T> start(executor& ex, task<T> t);
-
-}  // namespace detail
 
 /// What as_future gives: the task runs, and its value or exception is taken here, once. Not std::future: that
 /// costs every program `<future>`, and would block a worker without a word.
@@ -114,7 +111,6 @@ class [[nodiscard]] future {
   std::shared_ptr<detail::future_state<T>> state_;
 };
 
-namespace detail {
 
 template <class T>
 future<T> start(executor& ex, task<T> t) {
@@ -123,8 +119,6 @@ future<T> start(executor& ex, task<T> t) {
   resume(run_for<T>(state, std::move(settling)).handle);
   return future<T>(std::move(state));
 }
-
-}  // namespace detail
 
 /// Starts `t` on a worker of `ex` and returns at once. Any thread. \throws std::logic_error in a forked child
 template <class T>
@@ -135,4 +129,4 @@ future<T> as_future(executor& ex, task<T> t) {
   return detail::start(ex, std::move(t));
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -32,6 +32,8 @@ namespace detail {
 inline void post_to(executor& on, job* j) noexcept;
 }
 
+namespace detail {
+
 /// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)`
 /// runs f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
 /// before the call is visible to f, and what f wrote to who continues.
@@ -207,5 +209,7 @@ class io_pool {
   const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
   std::unique_ptr<shared> shared_;
 };
+
+}  // namespace detail
 
 }  // namespace wick

@@ -3,7 +3,7 @@
 /// loader), so queueing it allocates nothing.
 #pragma once
 
-namespace wick {
+namespace wick::detail {
 
 /// Derive from it, set `execute`, hand it to a queue (executor::post, io_pool::post). It lives at least until it is
 /// executed, is in one queue at a time, and is executed once for each time it was handed over. From then on the queue
@@ -13,4 +13,4 @@ struct job {
   job* next = nullptr;                       ///< belongs to the queue that holds the job
 };
 
-}  // namespace wick
+}  // namespace wick::detail

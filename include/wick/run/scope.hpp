@@ -13,7 +13,7 @@
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they see it at
 /// stop()), all are awaited, and join rethrows it.
@@ -127,4 +127,4 @@ class scope : detail::task_owner {
   bool joined_ = false;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -12,7 +12,7 @@
 #include <wick/system/detail/futex.hpp>
 #include <wick/run/executor.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At most
 /// `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() + capacity).
@@ -101,4 +101,4 @@ class sequencer {
   detail::basic_wake_flag<Atomics> awake_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -23,6 +23,10 @@ struct stop_node {
   bool listed = false;
 };
 
+class stop_source;
+template <std::invocable F>
+class stop_callback;
+
 struct stop_state {
   std::atomic<bool> requested{false};
   std::mutex mutex;
@@ -42,9 +46,13 @@ class cancelled final : public std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
 
+namespace detail {
+
 class stop_source;
 template <std::invocable F>
 class stop_callback;
+
+}  // namespace detail
 
 /// Looks at a stop_source; a pointer, copied for nothing. It must not outlive its source. A default token never stops.
 class stop_token {
@@ -57,12 +65,14 @@ class stop_token {
   bool stop_possible() const noexcept { return state_ != nullptr; }
 
  private:
-  friend class stop_source;
+  friend class detail::stop_source;
   template <std::invocable F>
-  friend class stop_callback;
+  friend class detail::stop_callback;
   explicit stop_token(detail::stop_state* state) noexcept : state_(state) {}
   detail::stop_state* state_ = nullptr;
 };
+
+namespace detail {
 
 /// The one who says stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before it is,
 /// and every call of request_stop must have returned. What was written before the stop is visible to who sees it.
@@ -161,5 +171,7 @@ class linked_stop_source : public stop_source {
   };
   stop_callback<pass_on> link_;  // destroyed first: waits until a stop that is being passed on has been
 };
+
+}  // namespace detail
 
 }  // namespace wick

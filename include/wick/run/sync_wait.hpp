@@ -45,10 +45,10 @@ T sync_wait(task<T> t) {
 }
 
 /// The same for anything that can be awaited.
-template <awaitable A>
-  requires(!is_task<A>)
+template <detail::awaitable A>
+  requires(!detail::is_task<A>)
 auto sync_wait(A what) {
-  using result = std::remove_cvref_t<await_result_t<A>>;
+  using result = std::remove_cvref_t<detail::await_result_t<A>>;
   return sync_wait([](A inner) -> task<result> {
     if constexpr (std::is_void_v<result>) {
       co_await std::move(inner);

@@ -249,11 +249,11 @@ struct detached {
   std::coroutine_handle<promise_type> handle;
 };
 
-}  // namespace detail
-
 template <class T>
 inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
+
+}  // namespace detail
 
 }  // namespace wick

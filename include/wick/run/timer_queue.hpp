@@ -17,7 +17,7 @@
 #include <wick/system/detail/signal_mask.hpp>
 #include <wick/system/detail/thread_name.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// One deadline; lies inside what waits for it, and lives until `expired` was called or cancel() returned
 /// true. Its other members belong to the queue.
@@ -200,4 +200,4 @@ class timer_queue {
   std::unique_ptr<shared> shared_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

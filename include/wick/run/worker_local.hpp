@@ -11,7 +11,7 @@
 
 #include <wick/run/executor.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// Made by `make()` on the worker that first asks, and kept until this is destroyed. Each lies in cache lines of its
 /// own. A coroutine must not keep the reference over a suspension: it may wake up on another worker.
@@ -54,4 +54,4 @@ class worker_local {
   std::unique_ptr<slot[]> slots_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

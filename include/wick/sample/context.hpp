@@ -19,6 +19,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so
 /// that the same position gives the same bytes on any number of workers and ranks.
 struct place {
@@ -28,12 +30,14 @@ struct place {
   std::uint64_t index = 0;     ///< in the source
 };
 
+}  // namespace detail
+
 /// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a
 /// coroutine stage may keep the reference across its suspensions.
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
-  explicit context(place where, executor* on = nullptr, byte_budget* memory = nullptr, stop_token stop = {},
+  explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr, stop_token stop = {},
                    std::uint64_t pass = 0) noexcept
       : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
   context(const context&) = delete;
@@ -82,7 +86,7 @@ class context {
       if (of.memory_ != nullptr)
         room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.pass_, of.position()}));
     }
-    std::optional<byte_budget::account_awaiter> room_;
+    std::optional<detail::byte_budget::account_awaiter> room_;
   };
   reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
   /// The same at once or not at all.
@@ -101,7 +105,7 @@ class context {
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: on to the next sample.
-  void move_to(place where) noexcept {
+  void move_to(detail::place where) noexcept {
     reserved_.give_back();
     where_ = where;
     random_stage_ = ~0u;
@@ -120,14 +124,14 @@ class context {
     }
   }
 
-  place where_;
+  detail::place where_;
   std::uint64_t pass_;  // not the epoch, which may be gone through twice
   std::uint32_t stage_ = 0;
   std::uint32_t random_stage_ = ~0u;
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
-  byte_budget* memory_;
-  byte_account reserved_;
+  detail::byte_budget* memory_;
+  detail::byte_account reserved_;
   stop_token stop_;
 };
 

@@ -16,6 +16,8 @@ class error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+namespace detail {
+
 /// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known. Messages name
 /// the stage that it belongs to.
 class late_error : public error {
@@ -26,6 +28,8 @@ class late_error : public error {
  private:
   std::string stage_;
 };
+
+}  // namespace detail
 
 /// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own exception is
 /// at cause().
@@ -52,6 +56,8 @@ class sample_error : public error {
   std::exception_ptr cause_;
 };
 
+namespace detail {
+
 /// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
 inline std::string printable(std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";
@@ -67,8 +73,6 @@ inline std::string printable(std::string_view text) {
   }
   return out;
 }
-
-namespace detail {
 
 /// How a message about a bad sample ends, behind what else can be done.
 inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_error(wick::skip) to leave it out";

@@ -9,6 +9,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// Philox 4x32-10: a bijection of 128-bit counters under a 64-bit key.
 /// Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
@@ -23,6 +25,8 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
   }
   return counter;
 }
+
+}  // namespace detail
 
 /// A stream of random numbers of its own for each (seed, epoch, position, stage): nothing to share, save or lose.
 /// Models UniformRandomBitGenerator, so it feeds <random>'s distributions too; the members here give the same
@@ -43,7 +47,7 @@ class random_stream {
 
   constexpr result_type operator()() noexcept {
     if (used_ == 4) {
-      block_ = philox4x32(counter_, key_);
+      block_ = detail::philox4x32(counter_, key_);
       ++counter_[0];
       used_ = 0;
     }

@@ -23,10 +23,14 @@ struct sample {
   Target target;
 };
 
+namespace detail {
+
 template <class T>
 inline constexpr bool is_sample = false;
 template <class D, class T>
 inline constexpr bool is_sample<sample<D, T>> = true;
+
+}  // namespace detail
 
 /// Encoded bytes of one sample (a JPEG, a text, …), owned and not initialized on creation.
 class bytes {

@@ -16,6 +16,8 @@ namespace wick {
 
 enum class dtype : std::uint8_t { uint8, int8, int16, int32, int64, float16, float32, float64, boolean };
 
+namespace detail {
+
 constexpr std::size_t size_of(dtype t) noexcept {
   switch (t) {
     case dtype::int16:
@@ -28,11 +30,15 @@ constexpr std::size_t size_of(dtype t) noexcept {
   }
 }
 
-constexpr std::string_view name_of(dtype t) noexcept {
+}  // namespace detail
+
+constexpr std::string_view to_string(dtype t) noexcept {
   constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",  "int64",
                                         "float16", "float32", "float64", "boolean"};
   return names[static_cast<std::size_t>(t)];
 }
+
+namespace detail {
 
 /// The element type of an arithmetic C++ type.
 template <class T>
@@ -46,6 +52,8 @@ constexpr dtype dtype_of() noexcept {
   else if constexpr (sizeof(T) == 4) return dtype::int32;
   else return dtype::int64;
 }
+
+}  // namespace detail
 
 /// Up to six extents of a sample, seven of a batch of them, outermost first; a value type without allocation.
 class shape {

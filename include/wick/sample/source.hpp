@@ -33,6 +33,8 @@ concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   requires !std::is_void_v<decltype(s.at(i))>;
 };
 
+namespace detail {
+
 /// What travels: `at(i)`'s type as a value.
 template <source S>
 using item_of =
@@ -48,6 +50,8 @@ std::string key_of(const S& from, std::uint64_t i) {
   }
 }
 
+}  // namespace detail
+
 /// Fetches into all levels of the cache what is soon read: the first `most` bytes of it. For a source's prefetch().
 inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) noexcept {
   const auto* p = static_cast<const char*>(at);
@@ -57,6 +61,8 @@ inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) 
   // g++ takes a function that does nothing but prefetch for one without effect, and leaves out calls of it.
   asm volatile("");
 }
+
+namespace detail {
 
 template <class S>
 concept prefetching_source = source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
@@ -78,5 +84,7 @@ std::uint64_t fingerprint_of(const S& from) {
     return fingerprint_hash().add(static_cast<std::uint64_t>(from.size())).value();
   }
 }
+
+}  // namespace detail
 
 }  // namespace wick

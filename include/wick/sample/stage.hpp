@@ -13,8 +13,13 @@ namespace wick {
 struct on_order {};   ///< maps positions to indexes of the source; runs before anything is read
 struct on_sample {};  ///< takes the whole item: `operator()(item)` or `operator()(item, context&)`
 struct on_data {};    ///< takes the item's `data` (or the item itself, when it is no sample<>)
+
+namespace detail {
+
 struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
 struct on_batching {};  ///< makes batches of samples
+
+}  // namespace detail
 struct on_batch {};   ///< takes a whole batch
 
 template <class S>
@@ -23,8 +28,12 @@ concept stage = requires {
   { std::remove_cvref_t<S>::name } -> std::convertible_to<std::string_view>;
 };
 
+namespace detail {
+
 template <class S, class Kind>
 concept stage_of = stage<S> && std::same_as<typename std::remove_cvref_t<S>::stage_kind, Kind>;
+
+}  // namespace detail
 
 class executor;
 
@@ -203,7 +212,7 @@ consteval bool check_hooks() {
 /// positions has `map(std::uint64_t* positions, std::size_t count)` too, which does them in place. Parameters that
 /// decide what stands where are told by `std::uint64_t fingerprint() const`, so that a resume with others is refused.
 template <class S>
-concept order_stage = stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
+concept order_stage = detail::stage_of<S, on_order> && requires(const S& s, std::uint64_t n) {
   { s.size(n) } -> std::convertible_to<std::uint64_t>;
   { s.prepare(n, n, n, std::uint32_t{})(n) } -> std::convertible_to<std::uint64_t>;
   requires std::default_initializable<decltype(s.prepare(n, n, n, std::uint32_t{}))>;

@@ -13,9 +13,8 @@
 
 #include <wick/system/detail/cpu_set.hpp>
 
-namespace wick {
+namespace wick::detail {
 
-namespace detail {
 
 /// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
 inline std::size_t parse_cpu_max(const char* text) noexcept {
@@ -85,8 +84,6 @@ inline std::size_t cgroup_cpus(std::string_view groups, const std::string& mount
   return least;
 }
 
-}  // namespace detail
-
 /// The numbers of the processors that the calling thread may run on, ascending; empty where the system doesn't say.
 inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
 
@@ -104,4 +101,4 @@ inline std::size_t available_cpus() {
   return std::max<std::size_t>(n, 1);
 }
 
-}  // namespace wick
+}  // namespace wick::detail

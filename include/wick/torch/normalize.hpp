@@ -11,7 +11,7 @@
 #include <wick/image/normalize.hpp>
 #include <wick/torch/tensor.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// uint8 [N, C, H, W] (any memory layout), [N, H, W, C] or, with one mean for all, any shape → float32 of the same
 /// shape and strides, (x / 255 - mean) / std. Moving uint8 and normalising on the device is the fast order: a quarter
@@ -38,4 +38,4 @@ inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, co
   return out;
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -23,6 +23,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// Blocks from Torch's own page-locked allocator, which gets them back as soon as they are dropped: it knows
 /// which streams copy from a block, and gives it out again only when these are done. Ordinary memory where
 /// there is no accelerator.
@@ -71,7 +73,7 @@ class pin_stage {
   }
 
   /// The loader takes the memory of its batches from here: nothing is copied to be pinned.
-  std::shared_ptr<wick::slab_memory> slab_memory() {
+  std::shared_ptr<wick::detail::slab_memory> slab_memory() {
     if (memory_ == nullptr) memory_ = std::make_shared<pinned_slab_memory>();
     return memory_;
   }
@@ -89,10 +91,12 @@ class pin_stage {
 };
 static_assert(stage_of<pin_stage, on_batch>);
 
+}  // namespace detail
+
 /// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes; or
 /// the loop itself, by `batch.data.to(torch::kCUDA, /*non_blocking=*/true)`. The batch may be dropped at
 /// once: what the device has yet to read is not written before that, as with any pinned tensor of Torch's.
 /// Without an accelerator batches stay in ordinary memory, and the report says so.
-inline pin_stage pin() { return {}; }
+inline detail::pin_stage pin() { return {}; }
 
 }  // namespace wick

@@ -20,7 +20,7 @@
 #include <wick/sample/shape.hpp>
 #include <wick/read/memory_view.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
   switch (t) {
@@ -82,7 +82,6 @@ struct field_access<at::Tensor> {
 };
 static_assert(batchable<at::Tensor>);
 
-namespace detail {
 
 template <class T>
 concept range_of_values = requires(T& t) {
@@ -113,5 +112,4 @@ void for_each_tensor(Batch& batch, F&& f) {
   }
 }
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail

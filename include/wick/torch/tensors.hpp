@@ -88,8 +88,6 @@ class tensor_rows {
   std::uint64_t count_ = 0;
 };
 
-}  // namespace detail
-
 /// Source of sample<memory_view, std::int64_t>: rows of `data` [N, …] with labels [N] of any integer type.
 class labelled_tensors {
  public:
@@ -151,13 +149,15 @@ class paired_tensors {
 };
 static_assert(source<paired_tensors>);
 
+}  // namespace detail
+
 /// Tensors in memory as a source: `data` [N, …], integer labels `targets` [N]. Nothing is copied before
 /// batch(), which writes each row into its slot, whatever the strides: of the windows `x.unfold(0, 64,
 /// 1).transpose(1, 2)` each is put together when its turn comes, and of an expanded tensor only what there is
 /// takes memory. (Labels of another type than int64 are converted at once, and so is what at::imag() gives of
 /// a conjugate.) \throws wick::error when the numbers of rows differ or a tensor is not on the CPU
-inline labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
+inline detail::labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
 /// The same with targets of any type and shape, [N, …].
-inline paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
+inline detail::paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
 
 }  // namespace wick

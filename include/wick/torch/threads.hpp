@@ -19,7 +19,7 @@ namespace wick {
 ///
 /// It is at::set_num_threads: call it once, before the first operator, on the thread that trains.
 inline std::size_t share_cores(const executor& workers, std::size_t at_least = 1) {
-  const std::size_t all = available_cpus();
+  const std::size_t all = detail::available_cpus();
   const std::size_t left = all > workers.workers() ? all - workers.workers() : 0;
   const std::size_t threads = std::max({left, at_least, std::size_t{1}});
   at::set_num_threads(static_cast<int>(threads));

@@ -44,8 +44,6 @@ inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::
   return (has_array<F> || ...);
 }(std::type_identity<typename field_types<Batch>::type>());
 
-}  // namespace detail
-
 /// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training loop
 /// takes the batch, its current stream waits for that event. No host thread ever waits for the device, except the
 /// destructor, for copies that are still under way.
@@ -215,8 +213,10 @@ class transfer_stage {
 };
 static_assert(stage_of<transfer_stage, on_batch>);
 
+}  // namespace detail
+
 /// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it. Where Torch
 /// has no such device they stay on the CPU, and the report says so.
-inline transfer_stage transfer(c10::Device to) { return transfer_stage(to); }
+inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
 
 }  // namespace wick

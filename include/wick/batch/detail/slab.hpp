@@ -20,7 +20,7 @@
 #include <sched.h>
 #endif
 
-namespace wick {
+namespace wick::detail {
 
 /// A block of memory, and what frees it: `free(context)`, once, on any thread.
 struct memory_block {
@@ -386,4 +386,4 @@ inline slab_pool::~slab_pool() {
   }
 }
 
-}  // namespace wick
+}  // namespace wick::detail

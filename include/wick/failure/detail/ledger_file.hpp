@@ -15,9 +15,8 @@
 #include <wick/sample/error.hpp>
 #include <wick/failure/ledger.hpp>
 
-namespace wick {
+namespace wick::detail {
 
-namespace detail {
 
 /// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
 /// overlong forms, no surrogates, nothing above U+10FFFF).
@@ -64,16 +63,14 @@ inline std::string json_string(std::string_view text) {
   return out += '"';
 }
 
-}  // namespace detail
-
 /// One line of JSON, without its end:
 /// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
 /// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
 inline std::string to_json(const ledger_entry& e) {
   std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
                     ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
-                    ",\"kind\":\"" + std::string(name_of(e.kind)) + "\",\"action\":\"" +
-                    std::string(name_of(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
+                    ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +
+                    std::string(to_string(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
   if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
@@ -121,4 +118,4 @@ class ledger_file {
   std::uint64_t lost_ = 0;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -10,7 +10,7 @@
 #include <wick/order/detail/grid_rounds.hpp>
 #include <wick/sample/random.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// A Feistel network over the smallest grid of 2^b columns and as many rows as it takes, about as many of
 /// each, walked until it lands below n (cycle walking). Black, Rogaway: "Ciphers with arbitrary finite
@@ -92,4 +92,4 @@ class permutation {
   detail::grid_rounds grid_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

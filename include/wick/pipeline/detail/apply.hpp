@@ -27,7 +27,7 @@ struct awaited<A> {
 };
 /// What `co_await` gives of an awaitable; the type itself for anything else.
 template <class R>
-using awaited_t = typename awaited<R>::type;
+using value_once_awaited_t = typename awaited<R>::type;
 
 // ---- calling ----------------------------------------------------------------------------------------------------
 
@@ -35,7 +35,7 @@ template <class S, class X>
 concept applied_by_adl = requires(S& s, X&& x, context& c) { apply_stage(s, std::forward<X>(x), c); };
 
 template <class R>
-concept gives_nothing = std::is_void_v<awaited_t<R>>;
+concept gives_nothing = std::is_void_v<value_once_awaited_t<R>>;
 
 /// The stage can be given an X for good: by value, const reference or rvalue. What gives nothing back must take it by
 /// reference or as a copy too, since the item goes on afterwards.
@@ -140,7 +140,7 @@ template <class S, class Item>
 struct application<S, Item, way::whole> {
   using raw = raw_result<S, Item>;
   static constexpr bool async = awaitable<raw>;
-  using type = or_item<awaited_t<raw>, Item>;
+  using type = or_item<value_once_awaited_t<raw>, Item>;
   static Item prepare(Item&& item) { return std::move(item); }
   static Item& argument(Item& item) { return item; }
 };
@@ -148,7 +148,7 @@ template <class S, class Item>
 struct application<S, Item, way::data> {
   using raw = raw_result<S, typename Item::data_type>;
   static constexpr bool async = awaitable<raw>;
-  using type = sample<or_item<awaited_t<raw>, typename Item::data_type>, typename Item::target_type>;
+  using type = sample<or_item<value_once_awaited_t<raw>, typename Item::data_type>, typename Item::target_type>;
   static Item prepare(Item&& item) { return std::move(item); }
   static typename Item::data_type& argument(Item& item) { return item.data; }
 };
@@ -197,7 +197,7 @@ task<next_item<S, Item>> apply_async(S* s, Item item, context* c) {
   using next = typename how::type;
   auto prepared = how::prepare(std::move(item));
   auto operation = call(*s, how::argument(prepared), *c);
-  if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
+  if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
     co_await std::move(operation);
     co_return next(std::move(prepared));
   } else {
