@@ -7,18 +7,21 @@
 #include <wick/wick.hpp>
 
 int main(int argc, char** argv) try {
-  if (argc != 2) throw wick::error("usage: train FOLDER, where each class of pictures has a folder of its own");
+  if (argc != 2)
+    throw wick::error("usage: train FOLDER, where each class of pictures has a folder of its own");
   const auto device = torch::cuda::is_available() ? torch::kCUDA : torch::kCPU;
 
   const wick::image_folder pictures(argv[1]);
-  wick::loader train(pictures | wick::shuffle() | wick::read() | wick::decode() | wick::random_resized_crop(64) |
-                         wick::random_horizontal_flip() | wick::batch(32) | wick::pin() | wick::transfer(device) |
+  wick::loader train(pictures | wick::shuffle() | wick::read() | wick::decode() |
+                         wick::random_resized_crop(64) | wick::random_horizontal_flip() | wick::batch(32) |
+                         wick::pin() | wick::transfer(device) |
                          wick::normalize({0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}),
                      {.seed = 42, .on_error = wick::on_error(wick::skip)});
 
   using namespace torch::nn;
-  Sequential model(Conv2d(Conv2dOptions(3, 16, 3).stride(2)), ReLU(), Conv2d(Conv2dOptions(16, 32, 3).stride(2)), ReLU(),
-                   AdaptiveAvgPool2d(1), Flatten(), Linear(32, pictures.classes().size()));
+  Sequential model(Conv2d(Conv2dOptions(3, 16, 3).stride(2)), ReLU(),
+                   Conv2d(Conv2dOptions(16, 32, 3).stride(2)), ReLU(), AdaptiveAvgPool2d(1), Flatten(),
+                   Linear(32, pictures.classes().size()));
   model->to(device);
   torch::optim::Adam optimizer(model->parameters());
 

@@ -1,7 +1,8 @@
 // 05: samples of several members: KEY.jpg and KEY.json in tar shards, as WebDataset writes them.
 //
-// Teaches: tar() with a list of members reads those and no others; a record has its members' bytes by extension; a callable
-// turns it into what the rest of the pipeline takes; any struct is a sample, and batches have its fields.
+// Teaches: tar() with a list of members reads those and no others; a record has its members' bytes by
+// extension; a callable turns it into what the rest of the pipeline takes; any struct is a sample, and
+// batches have its fields.
 //
 //   05_records "SHARDS/train-*.tar" [--batch N] [--size N] [--workers N]
 //
@@ -11,15 +12,14 @@
 #include <cstdint>
 #include <exception>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
-#include <wick/wick.hpp>
-
 #include "arguments.hpp"
+#include <wick/wick.hpp>
 
 /// What the JSON of a sample says. A batch has a tensor for each number and a std::vector of the strings.
 struct about {
@@ -28,7 +28,8 @@ struct about {
   std::string caption;
 };
 
-/// What is thrown here is an error of this sample: the ledger has its key, and on_error says what becomes of it.
+/// What is thrown here is an error of this sample: the ledger has its key, and on_error says what becomes of
+/// it.
 static wick::sample<wick::bytes, about> parse(wick::record<wick::bytes> r) {
   const auto json = nlohmann::json::parse(r.at("json").text());
   return {std::move(r.at("jpg")), {json.at("label"), json.at("box"), json.at("caption")}};
@@ -46,9 +47,9 @@ int main(int argc, char** argv) try {
   for (auto& batch : train.epoch(0)) {
     const auto& [label, box, caption] = batch.target;
     if (number++ == 0) {
-      std::cout << "pictures " << batch.data.sizes() << ", labels " << label.sizes() << " of " << label.dtype() << ", boxes "
-                << box.sizes() << " of " << box.dtype() << ", captions: " << caption.size() << ", the first \""
-                << caption.front() << "\"\n";
+      std::cout << "pictures " << batch.data.sizes() << ", labels " << label.sizes() << " of "
+                << label.dtype() << ", boxes " << box.sizes() << " of " << box.dtype()
+                << ", captions: " << caption.size() << ", the first \"" << caption.front() << "\"\n";
     }
   }
   std::cout << train.size() << " samples in " << number << " batches\n";

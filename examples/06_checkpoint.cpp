@@ -1,14 +1,16 @@
 // 06: a training that is interrupted at any moment, and goes on in the middle of its epoch.
 //
-// Teaches: one file has model, optimizer and loader; the loader's part is a few hundred bytes and says what was delivered, so
-// that nothing is trained on twice or left out; Ctrl-C ends the step, writes the file and leaves.
+// Teaches: one file has model, optimizer and loader; the loader's part is a few hundred bytes and says what
+// was delivered, so that nothing is trained on twice or left out; Ctrl-C ends the step, writes the file and
+// leaves.
 //
 //   06_checkpoint FOLDER [--epochs N] [--batch N] [--workers N] [--seed N]
 //
 // FOLDER holds MNIST or Fashion-MNIST as it is distributed. checkpoint.pt lies in the current folder.
 //
-// Expected: "goes on in epoch …" when there is a checkpoint; a line an epoch; after Ctrl-C "interrupted: checkpoint.pt is
-// written; run the same command to go on". The last line is the same whether it was interrupted or not.
+// Expected: "goes on in epoch …" when there is a checkpoint; a line an epoch; after Ctrl-C "interrupted:
+// checkpoint.pt is written; run the same command to go on". The last line is the same whether it was
+// interrupted or not.
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -19,35 +21,37 @@
 
 #include <torch/torch.h>
 
-#include <wick/wick.hpp>
-
 #include "arguments.hpp"
+#include <wick/wick.hpp>
 
 static volatile std::sig_atomic_t interrupted = 0;
 
 template <class Model, class Loader>
-static void save(const std::filesystem::path& to, const Model& model, const torch::optim::Optimizer& optimizer,
-                 const Loader& train) {
+static void save(const std::filesystem::path& to, const Model& model,
+                 const torch::optim::Optimizer& optimizer, const Loader& train) {
   torch::serialize::OutputArchive all, weights, moments;
   model->save(weights);
   optimizer.save(moments);
   all.write("model", weights);
   all.write("optimizer", moments);
   wick::write_state(all, train.state());
-  const std::filesystem::path half = to.string() + ".new";  // the file is the old one or the new one, never half of it
+  const std::filesystem::path half =
+      to.string() + ".new";  // the file is the old one or the new one, never half of it
   all.save_to(half.string());
   std::filesystem::rename(half, to);
 }
 
 template <class Model, class Loader>
-static void load(const std::filesystem::path& from, Model& model, torch::optim::Optimizer& optimizer, Loader& train) {
+static void load(const std::filesystem::path& from, Model& model, torch::optim::Optimizer& optimizer,
+                 Loader& train) {
   torch::serialize::InputArchive all, weights, moments;
   all.load_from(from.string());
   all.read("model", weights);
   all.read("optimizer", moments);
   model->load(weights);
   optimizer.load(moments);
-  train.load_state(wick::read_state(all));  // refuses the state of other data, another pipeline, seed or batch size
+  train.load_state(
+      wick::read_state(all));  // refuses the state of other data, another pipeline, seed or batch size
 }
 
 int main(int argc, char** argv) try {
@@ -57,11 +61,12 @@ int main(int argc, char** argv) try {
   at::set_num_threads(1);  // sums come out the same in every run
 
   const std::string folder = args.positional();
-  wick::loader train(wick::idx(folder + "/train-images-idx3-ubyte.gz", folder + "/train-labels-idx1-ubyte.gz") |
-                         wick::shuffle() | wick::batch(static_cast<std::size_t>(args["batch"])) |
-                         wick::normalize(0.286, 0.353),
-                     {.seed = static_cast<std::uint64_t>(args["seed"]),
-                      .workers = static_cast<std::size_t>(args["workers"])});
+  wick::loader train(
+      wick::idx(folder + "/train-images-idx3-ubyte.gz", folder + "/train-labels-idx1-ubyte.gz") |
+          wick::shuffle() | wick::batch(static_cast<std::size_t>(args["batch"])) |
+          wick::normalize(0.286, 0.353),
+      {.seed = static_cast<std::uint64_t>(args["seed"]),
+       .workers = static_cast<std::size_t>(args["workers"])});
   torch::nn::Sequential model(torch::nn::Flatten(), torch::nn::Linear(784, 32), torch::nn::ReLU(),
                               torch::nn::Linear(32, 10));
   torch::optim::Adam optimizer(model->parameters());
@@ -72,7 +77,8 @@ int main(int argc, char** argv) try {
   }
   std::signal(SIGINT, [](int) { interrupted = 1; });
 
-  for (std::uint64_t epoch = train.current_epoch(); epoch < static_cast<std::uint64_t>(args["epochs"]); ++epoch) {
+  for (std::uint64_t epoch = train.current_epoch(); epoch < static_cast<std::uint64_t>(args["epochs"]);
+       ++epoch) {
     double sum = 0;
     std::int64_t steps = 0;
     for (auto& batch : train.epoch(epoch)) {  // the epoch of a loaded state goes on where the state stands
@@ -88,7 +94,8 @@ int main(int argc, char** argv) try {
         return 0;
       }
     }
-    std::cout << "epoch " << epoch << ": loss " << sum / static_cast<double>(steps) << " over " << steps << " steps\n";
+    std::cout << "epoch " << epoch << ": loss " << sum / static_cast<double>(steps) << " over " << steps
+              << " steps\n";
     save(checkpoint, model, optimizer, train);
   }
   double weights = 0;

@@ -1,13 +1,16 @@
 // 07: what becomes of damaged files, and how the next run leaves them out.
 //
-// Teaches: on_error says it in one place; every failure has an entry in the ledger and a line of JSON in a file; limits end a
-// training that has lost its disk; a quarantine list keeps known bad samples from being tried again, with the same batches.
+// Teaches: on_error says it in one place; every failure has an entry in the ledger and a line of JSON in a
+// file; limits end a training that has lost its disk; a quarantine list keeps known bad samples from being
+// tried again, with the same batches.
 //
 //   07_bad_samples FOLDER [--epochs N] [--batch N] [--size N] [--workers N]
 //
-// FOLDER has a folder of pictures for each class. Writes failures.jsonl and bad.quarantine into the current folder.
+// FOLDER has a folder of pictures for each class. Writes failures.jsonl and bad.quarantine into the current
+// folder.
 //
-// Expected: a line for each sample that was replaced, with its stage, reason and substitute; then how many of what.
+// Expected: a line for each sample that was replaced, with its stage, reason and substitute; then how many of
+// what.
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +22,8 @@
 
 #include <torch/torch.h>
 
-#include <wick/wick.hpp>
-
 #include "arguments.hpp"
+#include <wick/wick.hpp>
 
 int main(int argc, char** argv) try {
   const arguments args(argc, argv, "FOLDER", {{"epochs", 1}, {"batch", 32}, {"size", 64}, {"workers", 0}});
@@ -36,9 +38,11 @@ int main(int argc, char** argv) try {
           wick::random_resized_crop(size) | wick::batch(static_cast<std::size_t>(args["batch"])),
       {.seed = 42,
        .workers = static_cast<std::size_t>(args["workers"]),
-       // Another sample comes in its place, drawn by the seed. Reading is tried three times more, 100, 200 and 400 ms later.
-       // More than 10 % of an epoch, or 100 one after another, end the training with wick::too_many_errors.
-       .on_error = wick::on_error(wick::replace, {.rate = 0.1, .consecutive = 100}).at("read", wick::retry(3, 100ms)),
+       // Another sample comes in its place, drawn by the seed. Reading is tried three times more, 100, 200
+       // and 400 ms later. More than 10 % of an epoch, or 100 one after another, end the training with
+       // wick::too_many_errors.
+       .on_error =
+           wick::on_error(wick::replace, {.rate = 0.1, .consecutive = 100}).at("read", wick::retry(3, 100ms)),
        .ledger_file = "failures.jsonl",
        .quarantine = known});
 
@@ -50,7 +54,8 @@ int main(int argc, char** argv) try {
       const wick::ledger_entry& e = train.ledger().entries()[told];
       std::cout << e.key << ": " << e.stage << ": " << e.text << "; in its place: " << e.substitute << "\n";
     }
-    std::cout << "epoch " << epoch << ": " << samples << " samples, " << train.ledger().total() << " failures so far\n";
+    std::cout << "epoch " << epoch << ": " << samples << " samples, " << train.ledger().total()
+              << " failures so far\n";
   }
   train.write_quarantine(quarantine);
 } catch (const std::exception& e) {

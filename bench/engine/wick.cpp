@@ -73,19 +73,19 @@ class wick_peer final : public peer {
   }
   answer loops(std::span<const std::uint32_t> lengths) override {
     std::atomic<std::uint64_t> sum{0};
-    wick::sync_wait(wick::detail::starts_on(on_,
-                                    [](wick::executor* on, std::span<const std::uint32_t> all,
-                                       std::atomic<std::uint64_t>* to) -> wick::task<void> {
-                                      wick::detail::scope tasks(*on);
-                                      for (const std::uint32_t n : all) {
-                                        tasks.spawn([](std::uint32_t turns,
-                                                       std::atomic<std::uint64_t>* add) -> wick::task<void> {
-                                          add->fetch_add(burn(turns), std::memory_order_relaxed);
-                                          co_return;
-                                        }(n, to));
-                                      }
-                                      co_await tasks.join();
-                                    }(&on_, lengths, &sum)));
+    wick::sync_wait(wick::detail::starts_on(
+        on_,
+        [](wick::executor* on, std::span<const std::uint32_t> all,
+           std::atomic<std::uint64_t>* to) -> wick::task<void> {
+          wick::detail::scope tasks(*on);
+          for (const std::uint32_t n : all) {
+            tasks.spawn([](std::uint32_t turns, std::atomic<std::uint64_t>* add) -> wick::task<void> {
+              add->fetch_add(burn(turns), std::memory_order_relaxed);
+              co_return;
+            }(n, to));
+          }
+          co_await tasks.join();
+        }(&on_, lengths, &sum)));
     return sum.load();
   }
   answer ping_pong(std::uint64_t n) override {

@@ -38,13 +38,14 @@ using images::job, images::settings, wick_bench::contestant, wick_bench::epochs_
 
 bool by_api_alone = false;
 /// libjpeg-turbo, with Huffman codes read by wick or by libjpeg.
-const wick::codec decoder{"libjpeg-turbo", wick::detail::libjpeg_turbo_codec.probe, wick::detail::libjpeg_turbo_codec.check_complete,
-                          wick::detail::libjpeg_turbo_codec.decode,
-                          [](std::span<const std::byte> encoded, const wick::picture_info& info,
-                             const wick::decode_request& request, wick::row_sink& sink) {
-                            (by_api_alone ? wick::detail::libjpeg_turbo_api_codec : wick::detail::libjpeg_turbo_codec)
-                                .decode_rows(encoded, info, request, sink);
-                          }};
+const wick::codec decoder{
+    "libjpeg-turbo", wick::detail::libjpeg_turbo_codec.probe,
+    wick::detail::libjpeg_turbo_codec.check_complete, wick::detail::libjpeg_turbo_codec.decode,
+    [](std::span<const std::byte> encoded, const wick::picture_info& info,
+       const wick::decode_request& request, wick::row_sink& sink) {
+      (by_api_alone ? wick::detail::libjpeg_turbo_api_codec : wick::detail::libjpeg_turbo_codec)
+          .decode_rows(encoded, info, request, sink);
+    }};
 
 struct pictures {
   std::vector<std::string> files;

@@ -3,25 +3,23 @@
 #pragma once
 
 #include <wick/batch/batch.hpp>
+#include <wick/image/transforms.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/order/block_shuffle.hpp>
 #include <wick/order/concat.hpp>
-#include <wick/sample/context.hpp>
-#include <wick/loader/loader.hpp>
 #include <wick/order/mix.hpp>
 #include <wick/order/order.hpp>
+#include <wick/order/weighted.hpp>
 #include <wick/pipeline/per_worker.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/resume/state.hpp>
-#include <wick/resume/state_file.hpp>
-#include <wick/order/weighted.hpp>
-#include <wick/image/transforms.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
 #include <wick/read/tar.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/resume/state_file.hpp>
 #include <wick/run/async_mutex.hpp>
 #include <wick/run/async_semaphore.hpp>
 #include <wick/run/awaitable.hpp>
@@ -37,4 +35,6 @@
 #include <wick/run/when_all.hpp>
 #include <wick/run/when_any.hpp>
 #include <wick/run/worker_local.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/sample.hpp>
 #include <wick/version.hpp>

@@ -1,5 +1,6 @@
 /// \file
-/// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it from here.
+/// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
+/// from here.
 #pragma once
 
 namespace wick {

@@ -19,7 +19,6 @@
 #include <wick/resample/detail/resample_kernels_implementation.hpp>
 #if __has_include(<jpeglib.h>) && !defined(WICK_JPEG_STB)
 #include <cstdio>
-
 #include <jpeglib.h>
 #ifdef LIBJPEG_TURBO_VERSION
 #define WICK_HAS_LIBJPEG_TURBO

@@ -81,7 +81,7 @@ TEST_CASE(
   wick::codecs().add(wick::detail::libjpeg_turbo_codec);
   const std::vector<std::string> files = data_set();
   const wick::detail::decode_stage decode = wick::decode(), exact = wick::decode({.exact = true}),
-                           grey = wick::decode({.mode = wick::color::grey});
+                                   grey = wick::decode({.mode = wick::color::grey});
   auto crop = wick::random_resized_crop(96);
   auto flip = wick::random_horizontal_flip();
   std::vector<std::byte> slot(96 * 96 * 3);

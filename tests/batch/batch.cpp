@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
-
-#include "support/message_of.hpp"
-#include "support/numbers.hpp"
 
 using wick_test::cell;
 using wick_test::contains;
@@ -32,8 +30,10 @@ template <class Loader>
 std::vector<std::size_t> sizes_of(Loader& l) {
   std::vector<std::size_t> out;
   for (auto& batch : l.epoch(0)) {
-    if constexpr (requires { batch.size(); }) out.push_back(batch.size());
-    else out.push_back(static_cast<std::size_t>(batch.target.extents()[0]));
+    if constexpr (requires { batch.size(); })
+      out.push_back(batch.size());
+    else
+      out.push_back(static_cast<std::size_t>(batch.target.extents()[0]));
   }
   return out;
 }
@@ -212,7 +212,8 @@ TEST_CASE("an empty array has no data and no bytes beyond those of a scalar's sh
 }
 
 TEST_CASE("copies of an array share its memory, which goes back to the pool with the last of them") {
-  auto pool = std::make_shared<wick::detail::slab_pool>(std::make_shared<wick::detail::host_slab_memory>(), 4);
+  auto pool =
+      std::make_shared<wick::detail::slab_pool>(std::make_shared<wick::detail::host_slab_memory>(), 4);
   wick::detail::column_description about;
   about.count = 10;
   auto a = std::make_unique<wick::array>(pool->acquire(10), about);
@@ -291,11 +292,13 @@ TEST_CASE("group makes what was put off, as batch does: the training loop gets n
 }
 
 TEST_CASE("a stage behind group takes the vector") {
-  wick::loader l(numbers{12} | digits | wick::group(4) | [](std::vector<std::vector<int>> g) {
-    std::size_t longest = 0;
-    for (const auto& sample : g) longest = std::max(longest, sample.size());
-    return longest;
-  }, {.workers = 2});
+  wick::loader l(numbers{12} | digits | wick::group(4) |
+                     [](std::vector<std::vector<int>> g) {
+                       std::size_t longest = 0;
+                       for (const auto& sample : g) longest = std::max(longest, sample.size());
+                       return longest;
+                     },
+                 {.workers = 2});
   for (auto& longest : l.epoch(0)) CHECK(longest == 3);
 }
 

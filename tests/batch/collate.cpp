@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/batch/collate.hpp>
-
-#include "support/message_of.hpp"
 
 using wick::array;
 using wick::dtype;
@@ -50,7 +48,9 @@ std::vector<T> values(const array& a) {
 }
 
 constexpr int height = 3, width = 5, channels = 2;
-std::uint8_t pixel(int n, int c, int y, int x) { return static_cast<std::uint8_t>(((n * 7 + c) * 11 + y) * 13 + x); }
+std::uint8_t pixel(int n, int c, int y, int x) {
+  return static_cast<std::uint8_t>(((n * 7 + c) * 11 + y) * 13 + x);
+}
 
 struct picture {
   static constexpr bool is_picture = true;
@@ -85,9 +85,17 @@ struct moody {
   void write_to(wick::slot s) const { std::memset(s.data, 0, 8); }
 };
 
-struct box { float corners[4]; int label; };
-struct grid { std::uint8_t cells[2][3]; };
-struct caption_batch { array tokens; std::vector<std::string> texts; };
+struct box {
+  float corners[4];
+  int label;
+};
+struct grid {
+  std::uint8_t cells[2][3];
+};
+struct caption_batch {
+  array tokens;
+  std::vector<std::string> texts;
+};
 struct caption {
   using batch_type = caption_batch;
   std::array<int, 2> tokens;
@@ -100,7 +108,8 @@ TEST_CASE("numbers of any type become a column of that type") {
   CHECK(values<int>(collate<int>({3, 1, 2})) == std::vector<int>{3, 1, 2});
   CHECK(values<float>(collate<float>({0.5f, -1})) == std::vector<float>{0.5f, -1});
   CHECK(values<double>(collate<double>({1e300})) == std::vector<double>{1e300});
-  CHECK(values<std::int64_t>(collate<std::int64_t>({-5, 1ll << 40})) == std::vector<std::int64_t>{-5, 1ll << 40});
+  CHECK(values<std::int64_t>(collate<std::int64_t>({-5, 1ll << 40})) ==
+        std::vector<std::int64_t>{-5, 1ll << 40});
   CHECK(values<std::uint8_t>(collate<std::uint8_t>({255, 0})) == std::vector<std::uint8_t>{255, 0});
   const array whole = collate<int>({1, 2});
   CHECK(whole.extents() == shape{2});
@@ -183,7 +192,8 @@ TEST_CASE("whatever the layout, extents and strides lead to the same pixels") {
       for (int c = 0; c < channels; ++c) {
         for (int y = 0; y < height; ++y) {
           for (int x = 0; x < width; ++x) {
-            const std::int64_t at = n * s[0] + (last ? y * s[1] + x * s[2] + c * s[3] : c * s[1] + y * s[2] + x * s[3]);
+            const std::int64_t at =
+                n * s[0] + (last ? y * s[1] + x * s[2] + c * s[3] : c * s[1] + y * s[2] + x * s[3]);
             wrong += b.as<std::uint8_t>()[at] != pixel(n, c, y, x);
           }
         }
@@ -194,7 +204,8 @@ TEST_CASE("whatever the layout, extents and strides lead to the same pixels") {
 }
 
 TEST_CASE("in memory, channels_last is N H W C and nchw is contiguous") {
-  const array last = collate<picture>({{0}}, layout::channels_last), first = collate<picture>({{0}}, layout::nchw);
+  const array last = collate<picture>({{0}}, layout::channels_last),
+              first = collate<picture>({{0}}, layout::nchw);
   CHECK(last.strides() == shape{height * width * channels, 1, width * channels, channels});
   CHECK(last.as<std::uint8_t>()[1] == pixel(0, 1, 0, 0));
   CHECK(first.strides() == shape{channels * height * width, height * width, width, 1});
@@ -224,7 +235,8 @@ TEST_CASE("another shape than the first sample's is found, whoever came first, a
     const auto found = c.first_misfit(3, {});
     REQUIRE(found);
     CHECK(found->slot == 2);
-    CHECK(wick_test::contains(found->text, "shape [3] of float32", "first sample has [2] of float32", "group()"));
+    CHECK(wick_test::contains(found->text, "shape [3] of float32", "first sample has [2] of float32",
+                              "group()"));
   }
 }
 
@@ -271,7 +283,8 @@ TEST_CASE("a batch that is not full has only its samples, in memory for all") {
   CHECK(values<int>(b) == std::vector<int>{0, 1, 2});
 }
 
-TEST_CASE("a batch without samples has extent 0 and the same shape and type however often the column was used") {
+TEST_CASE(
+    "a batch without samples has extent 0 and the same shape and type however often the column was used") {
   column<std::array<float, 2>> fixed;
   column<row> asked;
   const auto pool = new_pool();

@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/doctest.hpp"
 #include <wick/batch/fields.hpp>
 
 using wick::detail::can_batch;
@@ -22,20 +21,75 @@ using wick::detail::with_fields;
 
 namespace {
 
-struct f1 { int a; };
-struct f2 { int a; float b; };
-struct f3 { int a; float b; bool c; };
-struct f4 { int a; float b; bool c; double d; };
-struct f5 { int a; float b; bool c; double d; char e; };
-struct f6 { int a; float b; bool c; double d; char e; long f; };
-struct f7 { int a; float b; bool c; double d; char e; long f; std::string g; };
-struct f8 { int a; float b; bool c; double d; char e; long f; std::string g; std::array<int, 2> h; };
-struct f9 { int a, b, c, d, e, f, g, h, i; };
+struct f1 {
+  int a;
+};
+struct f2 {
+  int a;
+  float b;
+};
+struct f3 {
+  int a;
+  float b;
+  bool c;
+};
+struct f4 {
+  int a;
+  float b;
+  bool c;
+  double d;
+};
+struct f5 {
+  int a;
+  float b;
+  bool c;
+  double d;
+  char e;
+};
+struct f6 {
+  int a;
+  float b;
+  bool c;
+  double d;
+  char e;
+  long f;
+};
+struct f7 {
+  int a;
+  float b;
+  bool c;
+  double d;
+  char e;
+  long f;
+  std::string g;
+};
+struct f8 {
+  int a;
+  float b;
+  bool c;
+  double d;
+  char e;
+  long f;
+  std::string g;
+  std::array<int, 2> h;
+};
+struct f9 {
+  int a, b, c, d, e, f, g, h, i;
+};
 
 struct empty {};
-struct box { float corners[4]; int label; };
-struct grid { std::uint8_t cells[3][5]; };
-struct nested { f2 inner; box where; std::pair<int, std::string> named; };
+struct box {
+  float corners[4];
+  int label;
+};
+struct grid {
+  std::uint8_t cells[3][5];
+};
+struct nested {
+  f2 inner;
+  box where;
+  std::pair<int, std::string> named;
+};
 struct without_default {
   explicit without_default(int v) : value(v) {}
   int value;
@@ -43,18 +97,32 @@ struct without_default {
   wick::dtype type() const { return wick::dtype::int32; }
   void write_to(wick::slot) const {}
 };
-struct holds_without_default { int a; without_default b; };
-struct derived : f1 { int b; };
-struct ragged { int a; std::vector<int> b; };
-struct maybe { int a; std::optional<int> b; };
+struct holds_without_default {
+  int a;
+  without_default b;
+};
+struct derived : f1 {
+  int b;
+};
+struct ragged {
+  int a;
+  std::vector<int> b;
+};
+struct maybe {
+  int a;
+  std::optional<int> b;
+};
 struct private_parts {
   int a = 0;
+
  private:
   [[maybe_unused]] int b_ = 0;
 };
 
 /// A type that can't have members of those names.
-struct foreign { float x, y; };
+struct foreign {
+  float x, y;
+};
 
 /// Batchable, and an aggregate too: it must not be taken apart.
 struct self_writing {
@@ -98,21 +166,25 @@ static_assert(leaf<std::array<int, 3>> && leaf<std::array<std::array<float, 2>, 
 static_assert(leaf<self_writing> && !composite<self_writing>);
 static_assert(leaf<foreign> && !composite<foreign>);
 static_assert(wick::detail::batchable<without_default>);
-static_assert(wick::detail::is_picture<photo> && !wick::detail::is_picture<self_writing> && !wick::detail::is_picture<int>);
+static_assert(wick::detail::is_picture<photo> && !wick::detail::is_picture<self_writing> &&
+              !wick::detail::is_picture<int>);
 
 // What has fields is.
-static_assert(composite<f8> && composite<nested> && composite<std::tuple<int>> && composite<std::pair<int, int>>);
+static_assert(composite<f8> && composite<nested> && composite<std::tuple<int>> &&
+              composite<std::pair<int, int>>);
 static_assert(composite<wick::sample<int>> && composite<std::array<self_writing, 2>>);
 static_assert(!composite<f9> && !composite<derived> && !composite<private_parts> && !composite<empty>);
 static_assert(!composite<std::vector<int>> && !composite<int> && !composite<std::string>);
 
 // A type can be batched when all its fields can.
-static_assert(can_batch<f8>::value && can_batch<nested>::value && can_batch<box>::value && can_batch<grid>::value);
+static_assert(can_batch<f8>::value && can_batch<nested>::value && can_batch<box>::value &&
+              can_batch<grid>::value);
 static_assert(can_batch<wick::sample<std::tuple<int, f2>, std::string>>::value);
 static_assert(can_batch<wick::sample<wick::sample<int>, std::array<foreign, 2>>>::value);
 static_assert(can_batch<holds_without_default>::value);
 static_assert(!can_batch<std::vector<int>>::value && !can_batch<ragged>::value && !can_batch<maybe>::value);
-static_assert(!can_batch<wick::sample<wick::bytes>>::value && !can_batch<std::tuple<int, std::vector<int>>>::value);
+static_assert(!can_batch<wick::sample<wick::bytes>>::value &&
+              !can_batch<std::tuple<int, std::vector<int>>>::value);
 static_assert(!can_batch<int*>::value && !can_batch<std::unique_ptr<int>>::value && !can_batch<empty>::value);
 static_assert(!can_batch<f9>::value && !can_batch<derived>::value && !can_batch<private_parts>::value);
 static_assert(!can_batch<long double>::value && !can_batch<std::array<long double, 2>>::value);
@@ -124,24 +196,23 @@ static_assert(std::is_same_v<field_types<std::array<foreign, 2>>::type, std::tup
 
 TEST_CASE("the fields of a struct are seen in order and in place") {
   f8 v{1, 2.5f, true, 4.5, 'e', 6, "seven", {8, 9}};
-  with_fields(v, [](int& a, float& b, bool& c, double& d, char& e, long& f, std::string& g, std::array<int, 2>& h) {
-    CHECK(a == 1);
-    CHECK(b == 2.5f);
-    CHECK(c);
-    CHECK(d == 4.5);
-    CHECK(e == 'e');
-    CHECK(f == 6);
-    CHECK(g == "seven");
-    CHECK(h[1] == 9);
-    a = 10;
-  });
+  with_fields(
+      v, [](int& a, float& b, bool& c, double& d, char& e, long& f, std::string& g, std::array<int, 2>& h) {
+        CHECK(a == 1);
+        CHECK(b == 2.5f);
+        CHECK(c);
+        CHECK(d == 4.5);
+        CHECK(e == 'e');
+        CHECK(f == 6);
+        CHECK(g == "seven");
+        CHECK(h[1] == 9);
+        a = 10;
+      });
   CHECK(v.a == 10);
 }
 
 TEST_CASE("structs of one to eight fields give as many references") {
-  const auto count = [](auto v) {
-    return with_fields(v, [](auto&... fields) { return sizeof...(fields); });
-  };
+  const auto count = [](auto v) { return with_fields(v, [](auto&... fields) { return sizeof...(fields); }); };
   CHECK(count(f1{}) == 1);
   CHECK(count(f2{}) == 2);
   CHECK(count(f3{}) == 3);

@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -11,6 +9,8 @@
 #include <optional>
 #include <thread>
 #include <vector>
+
+#include "support/doctest.hpp"
 
 #ifdef __linux__
 #include <sys/mman.h>
@@ -113,12 +113,15 @@ TEST_CASE("a block has the size asked for and is aligned to cache lines") {
 }
 
 #ifdef __linux__
-TEST_CASE("a new block's pages get their place, on a machine with several memories, from the worker that writes first") {
+TEST_CASE(
+    "a new block's pages get their place, on a machine with several memories, from the worker that writes "
+    "first") {
   constexpr std::size_t bytes = 64 << 20;
   const auto pool = std::make_shared<slab_pool>(std::make_shared<wick::detail::host_slab_memory>(), 4, 2);
   const slab block = pool->acquire(bytes);
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  std::byte* const from = block.data() + (page - reinterpret_cast<std::uintptr_t>(block.data()) % page) % page;
+  std::byte* const from =
+      block.data() + (page - reinterpret_cast<std::uintptr_t>(block.data()) % page) % page;
   std::vector<unsigned char> there(bytes / page - 1);
   const auto present = [&] {
     REQUIRE(::mincore(from, there.size() * page, there.data()) == 0);

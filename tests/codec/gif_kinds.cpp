@@ -12,8 +12,8 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
-#include <wick/sample/random.hpp>
 #include <wick/image/decode.hpp>
+#include <wick/sample/random.hpp>
 
 using namespace wick_test;
 using wick::color;

@@ -113,7 +113,8 @@ TEST_CASE("the pixels of every kind of JPEG are Pillow's") {
         CAPTURE(mode);
         const image expected = with.pixels(name + mode, w, h, channels);
         // Pillow may bring a libjpeg-turbo of its own, of another version: hence a level.
-        const difference by_turbo = compare(by(wick::detail::libjpeg_turbo_codec, file, channels).pixels(), expected);
+        const difference by_turbo =
+            compare(by(wick::detail::libjpeg_turbo_codec, file, channels).pixels(), expected);
         CHECK(by_turbo.greatest <= 1);
         CHECK(by_turbo.mean <= 0.05);
         if (!k.stb) continue;
@@ -213,7 +214,8 @@ TEST_CASE("whatever markers and component names a JPEG has, both decoders take i
     CAPTURE(name);
     const image turbo = by(wick::detail::libjpeg_turbo_codec, file, 3).pixels();
     CHECK(compare(by(wick::detail::stb_codec, file, 3).pixels(), turbo).greatest <= 3);
-    CHECK(compare(by(wick::detail::stb_codec, file, 1).pixels(), by(wick::detail::libjpeg_turbo_codec, file, 1).pixels())
+    CHECK(compare(by(wick::detail::stb_codec, file, 1).pixels(),
+                  by(wick::detail::libjpeg_turbo_codec, file, 1).pixels())
               .greatest <= 3);
     if (pillow_is_here) CHECK(compare(turbo, with.pixels(name + "_pixels", 24, 17, 3)).greatest <= 1);
   }
@@ -264,8 +266,8 @@ TEST_CASE("stb_image refuses a JPEG that it would read as other pixels than libj
   CHECK(contains(refusal(changing.substr(0, second) + again + changing.substr(second)),
                  "quantization tables that change", "libjpeg-turbo"));
 
-  CHECK(
-      contains(refusal(encode_jpeg(photo(16, 16), {.arithmetic = true})), "arithmetic coding", "libjpeg-turbo"));
+  CHECK(contains(refusal(encode_jpeg(photo(16, 16), {.arithmetic = true})), "arithmetic coding",
+                 "libjpeg-turbo"));
 }
 
 TEST_CASE("a resized crop of every kind is Pillow's: exactly on request, nearly when the decoder scales") {
@@ -355,7 +357,8 @@ TEST_CASE("a part of every kind is that part of the whole at every scale") {
     wick::picture_info info;
     REQUIRE(wick::detail::libjpeg_turbo_codec.probe(data, info));
     for (const double asked : {1.0, 0.5, 0.25, 0.125}) {
-      const auto whole = wick::detail::libjpeg_turbo_codec.decode(data, info, {{0, 0, width, height}, asked, 3});
+      const auto whole =
+          wick::detail::libjpeg_turbo_codec.decode(data, info, {{0, 0, width, height}, asked, 3});
       const double scale = whole.scale;
       REQUIRE(scale >= asked);
       for (int round = 0; round < 12; ++round) {
@@ -392,8 +395,8 @@ TEST_CASE("a JPEG that breaks off is filled as Pillow fills it") {
   pillow with;
   std::vector<std::pair<std::string, std::string>> cut;
   for (const named_kind& k : all_kinds()) {
-    // Pillow does not take arithmetic coding in pieces; and what is cut at quality 5 goes far out of range, where
-    // libjpeg-turbo's versions and instruction sets differ.
+    // Pillow does not take arithmetic coding in pieces; and what is cut at quality 5 goes far out of range,
+    // where libjpeg-turbo's versions and instruction sets differ.
     if (k.channels == 4 || k.kind.arithmetic || k.kind.quality == 5) continue;
     const std::string whole = encode_jpeg(photo(131, 93, k.channels), k.kind);
     const std::size_t pixels = whole.find("\xFF\xDA") + 16;

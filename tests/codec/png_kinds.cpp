@@ -14,11 +14,11 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
-#include <wick/sample/random.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/flip.hpp>
 #include <wick/image/resize.hpp>
+#include <wick/sample/random.hpp>
 
 using namespace wick_test;
 using wick::color;
@@ -358,7 +358,10 @@ TEST_CASE("what would lose bits or mean something else is an error that says wha
   CHECK(contains(message_of([&] { return depth.normalize({{0.5f}, {0.5f}, 1}), 0; }), "int32", "float32"));
   lazy_image classes = decoded(mask, {.mode = color::index});
   CHECK(contains(message_of([&] { return classes.resize(4, 4), 0; }), "blend", "nearest"));
-  CHECK(contains(message_of([&] { return classes.apply({wick::detail::pixel_op::kind::hue, 0.5f}), 0; }), "classes"));
+  CHECK(contains(message_of([&] {
+                   return classes.apply({wick::detail::pixel_op::kind::hue, 0.5f}), 0;
+                 }),
+                 "classes"));
   CHECK(contains(message_of([&] { return decoded(mask, {.type = dtype::int32}).materialize(); }), "int32",
                  "batch()"));
 }

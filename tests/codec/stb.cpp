@@ -204,8 +204,9 @@ TEST_CASE("a color that a BMP's palette leaves out is black, and not what lay in
         CAPTURE(header);
         CAPTURE(bits);
         CAPTURE(stored);
-        std::string file = "BM" + little32(0) + little32(0) + little32(14 + header + 4 * stored) + little32(header) +
-                           little32(4) + little32(-1) + std::string("\x01\0", 2) + static_cast<char>(bits) + '\0';
+        std::string file = "BM" + little32(0) + little32(0) + little32(14 + header + 4 * stored) +
+                           little32(header) + little32(4) + little32(-1) + std::string("\x01\0", 2) +
+                           static_cast<char>(bits) + '\0';
         file.resize(static_cast<std::size_t>(14 + header));
         for (int i = 0; i < stored; ++i) file += {'\x50', '\x60', '\x70', '\0'};
         file += std::string(4, '\xFF');  // the last color, four times

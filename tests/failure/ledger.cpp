@@ -1,8 +1,7 @@
-#include "support/doctest.hpp"
-
 #include <cstdint>
 #include <string>
 
+#include "support/doctest.hpp"
 #include <wick/failure/ledger.hpp>
 
 TEST_CASE("the ledger keeps failures in the order they are written down") {

@@ -668,9 +668,10 @@ TEST_CASE(
 TEST_CASE("several quarantine lists add up, and one without a policy is refused") {
   const temp_dir folder;
   const std::vector<std::string> names = {"shuffle", "shard", "early", "hop", "late", "batch"};
-  wick::detail::write_quarantine(folder / "a", numbers{500}, std::vector<wick::detail::quarantine::entry>{{1, 2}}, names);
-  wick::detail::write_quarantine(folder / "b", numbers{500}, std::vector<wick::detail::quarantine::entry>{{1, 3}, {2, 4}},
-                         names);
+  wick::detail::write_quarantine(folder / "a", numbers{500},
+                                 std::vector<wick::detail::quarantine::entry>{{1, 2}}, names);
+  wick::detail::write_quarantine(folder / "b", numbers{500},
+                                 std::vector<wick::detail::quarantine::entry>{{1, 3}, {2, 4}}, names);
   wick::loader l(straight(500, 32), {.on_error = on_error(skip), .quarantine = {folder / "a", folder / "b"}});
   seen s;
   take(l, s);

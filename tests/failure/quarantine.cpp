@@ -113,7 +113,7 @@ TEST_CASE("a quarantine list that is missing, no such list, of another data set 
       "quarantine: can't be opened: No such file"));
   CHECK(contains(message_of([&] {
                    wick::detail::write_quarantine("/no/such/folder/bad", numbers{100},
-                                          std::vector<quarantine::entry>{}, stages);
+                                                  std::vector<quarantine::entry>{}, stages);
                    return 0;
                  }),
                  ": quarantine: can't be created"));

@@ -14,9 +14,9 @@
 #include <string>
 #include <utility>
 
-#include <wick/sample/context.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/jpeg/detail/libjpeg_turbo.hpp>
+#include <wick/sample/context.hpp>
 
 namespace {
 
@@ -32,16 +32,17 @@ void demand(bool holds, const char* what) {
 #ifdef WICK_TEST_LIBJPEG_TURBO
 bool use_libjpeg_turbo = false, by_api_alone = false;
 /// libjpeg-turbo in some rounds, stb_image in the others.
-const wick::codec either{wick::detail::libjpeg_turbo_codec.name,
-                         [](std::span<const std::byte> encoded, wick::picture_info& info) {
-                           return use_libjpeg_turbo && wick::detail::libjpeg_turbo_codec.probe(encoded, info);
-                         },
-                         wick::detail::libjpeg_turbo_codec.check_complete, wick::detail::libjpeg_turbo_codec.decode,
-                         [](std::span<const std::byte> encoded, const wick::picture_info& info,
-                            const wick::decode_request& request, wick::row_sink& sink) {
-                           (by_api_alone ? wick::detail::libjpeg_turbo_api_codec : wick::detail::libjpeg_turbo_codec)
-                               .decode_rows(encoded, info, request, sink);
-                         }};
+const wick::codec either{
+    wick::detail::libjpeg_turbo_codec.name,
+    [](std::span<const std::byte> encoded, wick::picture_info& info) {
+      return use_libjpeg_turbo && wick::detail::libjpeg_turbo_codec.probe(encoded, info);
+    },
+    wick::detail::libjpeg_turbo_codec.check_complete, wick::detail::libjpeg_turbo_codec.decode,
+    [](std::span<const std::byte> encoded, const wick::picture_info& info,
+       const wick::decode_request& request, wick::row_sink& sink) {
+      (by_api_alone ? wick::detail::libjpeg_turbo_api_codec : wick::detail::libjpeg_turbo_codec)
+          .decode_rows(encoded, info, request, sink);
+    }};
 #endif
 
 /// A changed PNG with the checksums of an unchanged one is refused at once, and its decoder would never be
@@ -63,7 +64,8 @@ void take_step(wick::lazy_image& picture, unsigned what, int a, int b) {
   const int width = picture.width(), height = picture.height();
   switch (what % 8) {
     case 0: {  // 0 and 255 touch the borders
-      wick::detail::rect part{0, 0, 1 + a * (width - 1) / 255, 1 + (what & 64 ? 255 - a : a) * (height - 1) / 255};
+      wick::detail::rect part{0, 0, 1 + a * (width - 1) / 255,
+                              1 + (what & 64 ? 255 - a : a) * (height - 1) / 255};
       part.x = b * (width - part.width) / 255;
       part.y = (what & 128 ? 255 - b : b) * (height - part.height) / 255;
       return picture.crop(part);
@@ -113,16 +115,17 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
   if ((flags & 2) != 0) mend_checksums({encoded.data(), encoded.size()});
 
   const auto mode = static_cast<wick::color>(chosen(1) % 8 % 5);
-  constexpr wick::dtype types[] = {wick::dtype::uint8, wick::dtype::int32, wick::dtype::float32, wick::dtype::uint8};
+  constexpr wick::dtype types[] = {wick::dtype::uint8, wick::dtype::int32, wick::dtype::float32,
+                                   wick::dtype::uint8};
   const wick::dtype type = mode == wick::color::index ? types[chosen(1) / 8 % 2] : types[chosen(1) / 8 % 4];
   const bool reduce = type == wick::dtype::uint8 && mode != wick::color::index && (chosen(1) & 32) == 0;
   const wick::detail::decode_stage decode({.mode = mode,
-                                   .type = type,
-                                   .reduce_16_bits = reduce,
-                                   .max_pixels = most_pixels,
-                                   .allow_truncated = (flags & 4) != 0,
-                                   .exact = (flags & 8) != 0,
-                                   .orient = (flags & 16) != 0});
+                                           .type = type,
+                                           .reduce_16_bits = reduce,
+                                           .max_pixels = most_pixels,
+                                           .allow_truncated = (flags & 4) != 0,
+                                           .exact = (flags & 8) != 0,
+                                           .orient = (flags & 16) != 0});
   wick::context context(wick::detail::place{1, 0, 0, 0});
   wick::lazy_image picture = decode(std::move(encoded), context);
   for (std::size_t i = 2; i + 2 < choices; i += 3) {

@@ -39,7 +39,8 @@ square make_square(std::int64_t i) {
 
 [[maybe_unused]] void with_torch_data(int epochs) {
   auto loader = torch::data::make_data_loader<torch::data::samplers::RandomSampler>(
-      squares().map(torch::data::transforms::Stack<>()), torch::data::DataLoaderOptions().batch_size(64).workers(4));
+      squares().map(torch::data::transforms::Stack<>()),
+      torch::data::DataLoaderOptions().batch_size(64).workers(4));
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (auto& batch : *loader) {
       (void)batch.data;

@@ -11,11 +11,11 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/batch/batch.hpp>
-#include <wick/loader/loader.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/flip.hpp>
 #include <wick/image/pad.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/read/memory.hpp>
 
 using namespace wick_test;
@@ -173,7 +173,8 @@ TEST_CASE("padding keeps a mask a mask") {
 TEST_CASE("a picture that is turned comes out in the numbers that were asked for") {
   for (int orientation = 1; orientation <= 8; ++orientation) {
     CAPTURE(orientation);
-    const std::string exif = std::string("Exif\0\0", 6) + std::string("II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0", 18) +
+    const std::string exif = std::string("Exif\0\0", 6) +
+                             std::string("II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0", 18) +
                              static_cast<char>(orientation) + std::string(7, '\0');
     const std::string file = with_jpeg_segment(encode_jpeg(photo(8, 4)), 0xE1, exif);
     wick::lazy_image got = run(wick::decode({.type = wick::dtype::float32, .orient = true}), file);
@@ -190,7 +191,8 @@ TEST_CASE("a JPEG that claims 16 bits is an error, whatever numbers are asked fo
   for (const wick::dtype type : {wick::dtype::uint8, wick::dtype::int32, wick::dtype::float32}) {
     const std::string text = message_of([&] {
       wick::lazy_image got = run(wick::decode({.type = type}), file);
-      std::vector<std::byte> out(static_cast<std::size_t>(got.extents().count()) * wick::detail::size_of(got.type()));
+      std::vector<std::byte> out(static_cast<std::size_t>(got.extents().count()) *
+                                 wick::detail::size_of(got.type()));
       got.write_to({out.data(), false});
       return 0;
     });

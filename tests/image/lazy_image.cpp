@@ -7,8 +7,8 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/image/lazy_image.hpp>
 #include <wick/codec/detail/stb.hpp>
+#include <wick/image/lazy_image.hpp>
 
 using namespace wick_test;
 using wick::image;
@@ -228,7 +228,8 @@ TEST_CASE("a decoder that gives less of the picture than was asked for is named"
       if (side == 0) {
         CHECK(std::as_const(picture).pixels() == std::as_const(same).pixels());
       } else {
-        CHECK(contains(message_of([&] { return std::as_const(picture).pixels(); }), "careless gave less of the picture"));
+        CHECK(contains(message_of([&] { return std::as_const(picture).pixels(); }),
+                       "careless gave less of the picture"));
       }
     }
   }

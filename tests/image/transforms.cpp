@@ -7,8 +7,8 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/batch/batch.hpp>
-#include <wick/loader/loader.hpp>
 #include <wick/image/transforms.hpp>
+#include <wick/loader/loader.hpp>
 
 using namespace wick_test;
 
@@ -23,7 +23,8 @@ std::vector<std::uint8_t> run(const std::string& file, std::uint64_t seed, std::
   ctx.enter(number++);
   wick::lazy_image p = wick::decode()(as_bytes(file), ctx);
   ((ctx.enter(number++), p = stage(std::move(p), ctx)), ...);
-  std::vector<std::uint8_t> slot(static_cast<std::size_t>(p.extents().count()) * wick::detail::size_of(p.type()));
+  std::vector<std::uint8_t> slot(static_cast<std::size_t>(p.extents().count()) *
+                                 wick::detail::size_of(p.type()));
   p.write_to({reinterpret_cast<std::byte*>(slot.data()), false});
   return slot;
 }
@@ -82,7 +83,8 @@ TEST_CASE("each parameter that changes pixels changes its stage's fingerprint") 
   CHECK(all_differ(wick::center_crop(4), wick::center_crop(4, 5), wick::center_crop(5, 4)));
   CHECK(all_differ(wick::random_crop(4), wick::random_crop(4, 5), wick::random_crop(4, {.padding = 1}),
                    wick::random_crop(4, {.padding = {0, 1}}), wick::random_crop(4, {.pad_if_needed = true}),
-                   wick::random_crop(4, {.fill = 1}), wick::random_crop(4, {.padding_mode = padding_mode::edge})));
+                   wick::random_crop(4, {.fill = 1}),
+                   wick::random_crop(4, {.padding_mode = padding_mode::edge})));
   CHECK(all_differ(wick::random_resized_crop(4), wick::random_resized_crop(4, 5),
                    wick::random_resized_crop(4, {.scale = {0.1, 1}}),
                    wick::random_resized_crop(4, {.scale = {0.08, 0.9}}),
@@ -90,7 +92,8 @@ TEST_CASE("each parameter that changes pixels changes its stage's fingerprint") 
                    wick::random_resized_crop(4, {.ratio = {3. / 4, 1}}),
                    wick::random_resized_crop(4, {.interpolation = interpolation::bicubic})));
   CHECK(all_differ(wick::resize(4), wick::resize(5), wick::resize(4, 4), wick::resize(4, 5),
-                   wick::resize(4, {.max_size = 8}), wick::resize(4, {.interpolation = interpolation::bicubic})));
+                   wick::resize(4, {.max_size = 8}),
+                   wick::resize(4, {.interpolation = interpolation::bicubic})));
   CHECK(all_differ(wick::random_horizontal_flip(), wick::random_horizontal_flip(0.25)));
   CHECK(all_differ(wick::random_vertical_flip(), wick::random_vertical_flip(0.25)));
   CHECK(all_differ(wick::pad(1), wick::pad(1, 0, 0, 0), wick::pad(0, 1, 0, 0), wick::pad(0, 0, 1, 0),

@@ -12,8 +12,8 @@
 #include "../support/jpeg_writer.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/image/decode.hpp>
 #include <wick/codec/detail/stb.hpp>
+#include <wick/image/decode.hpp>
 #include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 #ifdef WICK_TEST_LIBJPEG_TURBO
@@ -26,8 +26,9 @@ using wick::image;
 namespace {
 
 /// What comes out, or the error's text.
-std::pair<image, std::string> outcome(const std::string& file, const wick::detail::rect& part, double scale = 1,
-                                      int channels = 3, const wick::codec& codec = wick::detail::libjpeg_turbo_codec) {
+std::pair<image, std::string> outcome(const std::string& file, const wick::detail::rect& part,
+                                      double scale = 1, int channels = 3,
+                                      const wick::codec& codec = wick::detail::libjpeg_turbo_codec) {
   const auto data = std::as_bytes(std::span(file));
   wick::picture_info info;
   image out;
@@ -38,7 +39,8 @@ std::pair<image, std::string> outcome(const std::string& file, const wick::detai
   });
   return {std::move(out), text};
 }
-std::pair<image, std::string> outcome_on_a_new_thread(const std::string& file, const wick::detail::rect& part) {
+std::pair<image, std::string> outcome_on_a_new_thread(const std::string& file,
+                                                      const wick::detail::rect& part) {
   std::pair<image, std::string> out;
   std::thread([&] { out = outcome(file, part); }).join();
   return out;
@@ -202,10 +204,12 @@ TEST_CASE("a JPEG that ends without a marker ends at the same byte for both read
   int read = 0;
   for (std::size_t size = file.size() - 60; size < file.size(); ++size) {
     CAPTURE(size);
-    for (const std::string& more : {std::string(), std::string("\xFF"), std::string("\xFF\xFF"), std::string(3, '\0')}) {
+    for (const std::string& more :
+         {std::string(), std::string("\xFF"), std::string("\xFF\xFF"), std::string(3, '\0')}) {
       const std::string cut = file.substr(0, size) + more;
       for (const wick::detail::rect& part : {all, top}) {
-        const auto here = outcome(cut, part), there = outcome(cut, part, 1, 3, wick::detail::libjpeg_turbo_api_codec);
+        const auto here = outcome(cut, part),
+                   there = outcome(cut, part, 1, 3, wick::detail::libjpeg_turbo_api_codec);
         CHECK(here.second == there.second);
         CHECK(here.first == there.first);
         if (here.second.empty()) ++read;

@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,18 +11,17 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <wick/core.hpp>
-#include <wick/loader/detail/batch_job.hpp>
-
+#include "support/doctest.hpp"
 #include "support/eventually.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
+#include <wick/core.hpp>
+#include <wick/loader/detail/batch_job.hpp>
 
 using wick_test::bytes_of;
 using wick_test::cell;
@@ -35,7 +32,8 @@ using wick_test::targets_of;
 
 namespace {
 
-/// Draws from the sample's stream, so that a wrong position or epoch shows in the bytes; every 50th sample is slow.
+/// Draws from the sample's stream, so that a wrong position or epoch shows in the bytes; every 50th sample is
+/// slow.
 cell jitter(cell c, wick::context& context) {
   for (auto& b : c.data) b = static_cast<std::uint8_t>(b ^ context.random().below(256));
   if (c.target % 50 == 0) {
@@ -67,7 +65,8 @@ std::size_t threads_now() {
 TEST_CASE("an epoch delivers every sample once at any worker count") {
   for (const std::size_t workers : {1, 2, 4, 16}) {
     for (const std::uint64_t size : {1, 2, 31, 32, 33, 1000, 4097}) {
-      wick::loader l(numbers{size} | wick::shuffle() | wick::array_batch(32), {.seed = 5, .workers = workers});
+      wick::loader l(numbers{size} | wick::shuffle() | wick::array_batch(32),
+                     {.seed = 5, .workers = workers});
       for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
         std::vector<std::int64_t> all;
         for (const auto& batch : targets_of(l, epoch)) {
@@ -83,12 +82,14 @@ TEST_CASE("an epoch delivers every sample once at any worker count") {
   }
 }
 
-TEST_CASE("the same seed gives the same bytes in the same batches with 1, 2, 4 and 16 workers and any prefetch") {
+TEST_CASE(
+    "the same seed gives the same bytes in the same batches with 1, 2, 4 and 16 workers and any prefetch") {
   std::vector<std::uint64_t> first;
   for (const std::size_t workers : {1, 2, 4, 16}) {
     for (const std::size_t prefetch : {1, 2, 8}) {
-      wick::loader l(numbers{3000} | wick::shuffle() | jitter | hop | wick::map("again", jitter) | wick::array_batch(64),
-                     {.seed = 11, .workers = workers, .prefetch = prefetch});
+      wick::loader l(
+          numbers{3000} | wick::shuffle() | jitter | hop | wick::map("again", jitter) | wick::array_batch(64),
+          {.seed = 11, .workers = workers, .prefetch = prefetch});
       std::vector<std::uint64_t> got;
       for (std::uint64_t epoch = 0; epoch < 3; ++epoch) got.push_back(bytes_of(l, epoch));
       if (first.empty()) first = got;
@@ -110,17 +111,21 @@ TEST_CASE("another epoch has another order, another seed too, and an epoch asked
   CHECK(targets_of(a, 1) == a1);
 }
 
-TEST_CASE("ranks share each global batch without gap or overlap, and another number of ranks changes no batch") {
-  wick::loader whole(numbers{1000} | wick::shuffle() | jitter | wick::array_batch(96), {.seed = 3, .workers = 2});
+TEST_CASE(
+    "ranks share each global batch without gap or overlap, and another number of ranks changes no batch") {
+  wick::loader whole(numbers{1000} | wick::shuffle() | jitter | wick::array_batch(96),
+                     {.seed = 3, .workers = 2});
   const auto expected = targets_of(whole, 2);
   for (const std::uint64_t world : {1, 2, 3, 4, 7}) {
     std::vector<std::vector<std::int64_t>> together(expected.size());
     for (std::uint64_t rank = 0; rank < world; ++rank) {
-      wick::loader part(numbers{1000} | wick::shuffle() | wick::shard(rank, world) | jitter | wick::array_batch(96),
-                        {.seed = 3, .workers = 2});
+      wick::loader part(
+          numbers{1000} | wick::shuffle() | wick::shard(rank, world) | jitter | wick::array_batch(96),
+          {.seed = 3, .workers = 2});
       const auto got = targets_of(part, 2);
       REQUIRE(got.size() == expected.size());
-      for (std::size_t i = 0; i < got.size(); ++i) together[i].insert(together[i].end(), got[i].begin(), got[i].end());
+      for (std::size_t i = 0; i < got.size(); ++i)
+        together[i].insert(together[i].end(), got[i].begin(), got[i].end());
     }
     CHECK(together == expected);
   }
@@ -143,7 +148,8 @@ TEST_CASE("four batches are ahead of the loop, eight where that takes little mem
       made.fetch_add(1);
       return block{floats};
     };
-    wick::loader l(numbers{1000} | wick::map("widen", widen) | wick::array_batch(4), {.workers = 2, .prefetch = prefetch});
+    wick::loader l(numbers{1000} | wick::map("widen", widen) | wick::array_batch(4),
+                   {.workers = 2, .prefetch = prefetch});
     const auto first = l.next();
     REQUIRE(eventually([&] { return made >= (1 + expected) * 4; }));
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
@@ -154,7 +160,8 @@ TEST_CASE("four batches are ahead of the loop, eight where that takes little mem
   CHECK(made_ahead(16, 3, 3) == 3);
 }
 
-TEST_CASE("over 5 epochs no thread is started, no source copied, no block of memory allocated after the first") {
+TEST_CASE(
+    "over 5 epochs no thread is started, no source copied, no block of memory allocated after the first") {
   struct counted : numbers {
     std::shared_ptr<std::atomic<int>> copies = std::make_shared<std::atomic<int>>(0);
     counted() : numbers{2000} {}
@@ -164,7 +171,8 @@ TEST_CASE("over 5 epochs no thread is started, no source copied, no block of mem
   counted source;
   const auto copies = source.copies;
   wick::executor ex(2);
-  wick::loader l(std::move(source) | wick::shuffle() | hop | wick::array_batch(64), {.seed = 1, .executor = &ex});
+  wick::loader l(std::move(source) | wick::shuffle() | hop | wick::array_batch(64),
+                 {.seed = 1, .executor = &ex});
   bytes_of(l, 0);
   const std::size_t threads = threads_now();
   const std::uint64_t allocations = l.slab_allocations();
@@ -199,15 +207,18 @@ TEST_CASE("the next epoch's first samples are read while the last batch of this 
   wick::loader l(source | wick::array_batch(10), {.workers = 2, .prefetch = 2});
   auto epoch = l.epoch(0);
   for (int i = 0; i < 4; ++i) REQUIRE(epoch.next());
-  // Two more batches than an epoch has: they are the next one's. No timing: the loader gets there while we look.
+  // Two more batches than an epoch has: they are the next one's. No timing: the loader gets there while we
+  // look.
   REQUIRE(eventually([&] { return source.asked->load() >= 60; }));
   CHECK(!epoch.next());
   CHECK(source.asked->load() == 60);
 }
 
 TEST_CASE("an epoch left early begins anew, the next begins at its beginning, and nothing is mixed up") {
-  wick::loader l(numbers{1000} | wick::shuffle() | jitter | hop | wick::array_batch(32), {.seed = 9, .workers = 4});
-  wick::loader fresh(numbers{1000} | wick::shuffle() | jitter | hop | wick::array_batch(32), {.seed = 9, .workers = 1});
+  wick::loader l(numbers{1000} | wick::shuffle() | jitter | hop | wick::array_batch(32),
+                 {.seed = 9, .workers = 4});
+  wick::loader fresh(numbers{1000} | wick::shuffle() | jitter | hop | wick::array_batch(32),
+                     {.seed = 9, .workers = 1});
   std::vector<std::uint64_t> expected;
   for (std::uint64_t e = 0; e < 4; ++e) expected.push_back(bytes_of(fresh, e));
   for (std::uint64_t e = 0; e < 4; ++e) {
@@ -247,9 +258,12 @@ TEST_CASE("next() goes on behind a break, and starts with epoch 0 when none was 
   CHECK(second->target.as<std::int64_t>()[0] == 10);
 }
 
-TEST_CASE("samples are begun in the order of their batches, also when a batch left before anybody looked for the next") {
+TEST_CASE(
+    "samples are begun in the order of their batches, also when a batch left before anybody looked for the "
+    "next") {
   struct stages {
-    static wick::task<cell> note(std::shared_ptr<std::vector<std::uint64_t>> begun, cell c, wick::context& context) {
+    static wick::task<cell> note(std::shared_ptr<std::vector<std::uint64_t>> begun, cell c,
+                                 wick::context& context) {
       begun->push_back(context.position());  // one at a time: in_flight is 1
       if (context.position() % 3 == 0) co_await context.on()->schedule();
       co_return c;
@@ -328,7 +342,8 @@ TEST_CASE("the only worker goes on with other samples while one waits for a bloc
       co_return c;
     }
   };
-  wick::loader l(numbers{40} | wick::map("wait", [met](cell c, wick::context& x) { return stages::wait(met, c, x); }) |
+  wick::loader l(numbers{40} |
+                     wick::map("wait", [met](cell c, wick::context& x) { return stages::wait(met, c, x); }) |
                      wick::array_batch(10),
                  {.workers = 1, .io_threads = 1});
   CHECK(targets_of(l, 0).size() == 4);
@@ -336,9 +351,11 @@ TEST_CASE("the only worker goes on with other samples while one waits for a bloc
 
 TEST_CASE("two loaders on one executor, used at the same time from two threads, each give their own") {
   wick::executor ex(2);
-  wick::loader train(numbers{2000} | wick::shuffle() | hop | wick::array_batch(50), {.seed = 1, .executor = &ex});
+  wick::loader train(numbers{2000} | wick::shuffle() | hop | wick::array_batch(50),
+                     {.seed = 1, .executor = &ex});
   wick::loader val(numbers{700} | jitter | wick::array_batch(70), {.seed = 2, .executor = &ex});
-  wick::loader train_alone(numbers{2000} | wick::shuffle() | hop | wick::array_batch(50), {.seed = 1, .workers = 1});
+  wick::loader train_alone(numbers{2000} | wick::shuffle() | hop | wick::array_batch(50),
+                           {.seed = 1, .workers = 1});
   wick::loader val_alone(numbers{700} | jitter | wick::array_batch(70), {.seed = 2, .workers = 1});
   std::vector<std::uint64_t> got;
   std::thread other([&] {
@@ -403,8 +420,8 @@ TEST_CASE("destroying a loader at any moment is prompt and leaves nothing runnin
     auto alive = std::make_shared<int>(0);
     {
       wick::executor ex(static_cast<std::size_t>(1 + round % 4));
-      wick::loader l(numbers{100'000} | wick::shuffle() |
-                         wick::map("hold", [alive](cell c) { return c; }) | hop | wick::array_batch(128),
+      wick::loader l(numbers{100'000} | wick::shuffle() | wick::map("hold", [alive](cell c) { return c; }) |
+                         hop | wick::array_batch(128),
                      {.prefetch = static_cast<std::size_t>(1 + round % 5), .executor = &ex});
       if (round % 3 != 0) l.epoch(0);
       for (int taken = 0; taken < round % 7; ++taken) (void)l.next();
@@ -445,12 +462,14 @@ TEST_CASE("a loader that is destroyed asks a stage that waits to give up") {
   l.epoch(0);
 }
 
-TEST_CASE("an exception of a stage reaches the loop with the sample's key and the stage, and the loader goes on") {
-  wick::loader l(numbers{100} | wick::map("fragile",
-                                          [](cell c) {
-                                            if (c.target == 42 || c.target == 47) throw std::runtime_error("it broke");
-                                            return c;
-                                          }) |
+TEST_CASE(
+    "an exception of a stage reaches the loop with the sample's key and the stage, and the loader goes on") {
+  wick::loader l(numbers{100} |
+                     wick::map("fragile",
+                               [](cell c) {
+                                 if (c.target == 42 || c.target == 47) throw std::runtime_error("it broke");
+                                 return c;
+                               }) |
                      wick::array_batch(10),
                  {.workers = 4});
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
@@ -484,16 +503,18 @@ TEST_CASE("an exception of a stage reaches the loop with the sample's key and th
 
 TEST_CASE("whatever a stage throws, where it throws and how often, every failure is in the ledger") {
   for (const std::size_t workers : {1, 4}) {
-    wick::loader l(numbers{500} | wick::map("first",
-                                            [](cell c) {
-                                              if (c.target % 7 == 0) throw 17;
-                                              return c;
-                                            }) |
-                       hop | wick::map("last",
-                                       [](cell c) {
-                                         if (c.target % 11 == 0) throw std::runtime_error("eleven");
-                                         return c;
-                                       }) |
+    wick::loader l(numbers{500} |
+                       wick::map("first",
+                                 [](cell c) {
+                                   if (c.target % 7 == 0) throw 17;
+                                   return c;
+                                 }) |
+                       hop |
+                       wick::map("last",
+                                 [](cell c) {
+                                   if (c.target % 11 == 0) throw std::runtime_error("eleven");
+                                   return c;
+                                 }) |
                        wick::array_batch(16),
                    {.workers = workers});
     std::size_t errors = 0, batches = 0;
@@ -541,9 +562,10 @@ TEST_CASE("batch stages run in the pipeline's order, plain ones and coroutines")
       co_return b;
     }
   };
-  wick::loader l(numbers{100} | hop | wick::array_batch(10) | [](whole& b) { b.target.as<std::int64_t>()[1] = -2; } |
-                     wick::map("slow", &stages::slow) | [](whole b) { return b.target; },
-                 {.workers = 3});
+  wick::loader l(
+      numbers{100} | hop | wick::array_batch(10) | [](whole& b) { b.target.as<std::int64_t>()[1] = -2; } |
+          wick::map("slow", &stages::slow) | [](whole b) { return b.target; },
+      {.workers = 3});
   std::int64_t n = 0;
   for (auto& target : l.epoch(0)) {
     CHECK(target.as<std::int64_t>()[0] == -1);
@@ -554,10 +576,12 @@ TEST_CASE("batch stages run in the pipeline's order, plain ones and coroutines")
 }
 
 TEST_CASE("a pipeline without batch gives samples in order, and a failing one is thrown in its place") {
-  wick::loader l(numbers{100} | wick::shuffle() | hop | [](cell c) {
-    if (c.target == 3) throw std::runtime_error("three");
-    return c.target;
-  }, {.seed = 4, .workers = 4});
+  wick::loader l(numbers{100} | wick::shuffle() | hop |
+                     [](cell c) {
+                       if (c.target == 3) throw std::runtime_error("three");
+                       return c.target;
+                     },
+                 {.seed = 4, .workers = 4});
   const wick::detail::permutation order(100, 4, 1, 0);
   l.epoch(1);
   for (std::uint64_t p = 0; p < 100; ++p) {
@@ -580,16 +604,19 @@ TEST_CASE("the shapes of a batch are judged by its first sample, whoever comes f
     bool odd;
   };
   for (int round = 0; round < 20; ++round) {
-    wick::loader l(numbers{64} | hop | [](cell c) { return ragged{c.target % 32 == 21}; } | wick::array_batch(32),
-                   {.workers = 4});
+    wick::loader l(
+        numbers{64} | hop | [](cell c) { return ragged{c.target % 32 == 21}; } | wick::array_batch(32),
+        {.workers = 4});
     l.epoch(0);
     const std::string text = wick_test::message_of([&] { return l.next(); });
     CHECK(contains(text, "number 21: batch: shape [3] of uint8", "first sample has [2]"));
   }
-  wick::loader l(numbers{64} | hop | [](cell c) { return ragged{c.target % 32 == 0}; } | wick::array_batch(32),
-                 {.workers = 4});
+  wick::loader l(
+      numbers{64} | hop | [](cell c) { return ragged{c.target % 32 == 0}; } | wick::array_batch(32),
+      {.workers = 4});
   l.epoch(0);
-  CHECK(contains(wick_test::message_of([&] { return l.next(); }), "number 1: batch: shape [2]", "first sample has [3]"));
+  CHECK(contains(wick_test::message_of([&] { return l.next(); }), "number 1: batch: shape [2]",
+                 "first sample has [3]"));
 }
 
 TEST_CASE("samples that fill a small memory budget wait, and none waits for ever") {
@@ -626,15 +653,19 @@ struct two_steps {
 
 }  // namespace
 
-TEST_CASE("a sample that needs more memory while it holds some goes on, though all memory is held by such samples") {
+TEST_CASE(
+    "a sample that needs more memory while it holds some goes on, though all memory is held by such "
+    "samples") {
   for (const std::size_t workers : {1, 4}) {
     // With 1,000 bytes three hold 300 each and all of them want 300 more.
-    wick::loader l(numbers{1000} | wick::shuffle() | wick::map("heavy", &two_steps::load) | wick::array_batch(64),
-                   {.workers = workers, .memory = 1000});
+    wick::loader l(
+        numbers{1000} | wick::shuffle() | wick::map("heavy", &two_steps::load) | wick::array_batch(64),
+        {.workers = workers, .memory = 1000});
     std::size_t n = 0;
     for (auto& batch : l.epoch(0)) n += static_cast<std::size_t>(batch.target.extents()[0]);
     CHECK(n == 1000);
-    CHECK(l.peak_bytes_in_flight() <= 1500);  // one sample at a time is let through beyond the bound, with both steps
+    CHECK(l.peak_bytes_in_flight() <=
+          1500);  // one sample at a time is let through beyond the bound, with both steps
   }
 }
 
@@ -652,7 +683,8 @@ TEST_CASE("memory that one sample reserves in several coroutines at a time is it
       co_return c;
     }
   };
-  wick::loader l(numbers{1000} | wick::map("heavy", &heavy::load) | wick::array_batch(64), {.workers = 4, .memory = 1000});
+  wick::loader l(numbers{1000} | wick::map("heavy", &heavy::load) | wick::array_batch(64),
+                 {.workers = 4, .memory = 1000});
   std::size_t n = 0;
   for (auto& batch : l.epoch(0)) n += static_cast<std::size_t>(batch.target.extents()[0]);
   CHECK(n == 1000);
@@ -678,15 +710,14 @@ TEST_CASE("a failed try gives its memory back before the next") {
 }
 
 TEST_CASE("an empty source and a batch that can never be full are refused with numbers") {
-  CHECK(contains(wick_test::message_of([] { return wick::loader(numbers{0} | wick::array_batch(1)); }), "empty"));
-  CHECK(contains(wick_test::message_of([] {
-          return wick::loader(numbers{9} | wick::array_batch(10, {.drop_last = true}));
-        }),
-        "9 samples make no full batch of 10"));
-  CHECK(contains(wick_test::message_of([] {
-          return wick::loader(numbers{9} | wick::shard(0, 4) | wick::array_batch(3));
-        }),
-        "global batch of 3", "4 ranks"));
+  CHECK(contains(wick_test::message_of([] { return wick::loader(numbers{0} | wick::array_batch(1)); }),
+                 "empty"));
+  CHECK(contains(wick_test::message_of(
+                     [] { return wick::loader(numbers{9} | wick::array_batch(10, {.drop_last = true})); }),
+                 "9 samples make no full batch of 10"));
+  CHECK(contains(wick_test::message_of(
+                     [] { return wick::loader(numbers{9} | wick::shard(0, 4) | wick::array_batch(3)); }),
+                 "global batch of 3", "4 ranks"));
 }
 
 TEST_CASE("the report counts what ran, and starts anew after each") {
@@ -699,7 +730,8 @@ TEST_CASE("the report counts what ran, and starts anew after each") {
   CHECK(first.batches == 10);
   CHECK(first.iterations == 9);
   CHECK(first.workers == 2);
-  const auto work = std::find_if(first.stages.begin(), first.stages.end(), [](auto& s) { return s.name == "work"; });
+  const auto work =
+      std::find_if(first.stages.begin(), first.stages.end(), [](auto& s) { return s.name == "work"; });
   REQUIRE(work != first.stages.end());
   CHECK(work->count >= 1000);
   CHECK(work->busy > 0);
@@ -720,7 +752,8 @@ TEST_CASE("Ctrl-C in the middle of an epoch ends a program at once, and one that
       }
       int code = 3;
       {
-        wick::loader l(numbers{1'000'000'000} | wick::shuffle() | hop | wick::array_batch(64), {.workers = 2});
+        wick::loader l(numbers{1'000'000'000} | wick::shuffle() | hop | wick::array_batch(64),
+                       {.workers = 2});
         bool told = false;
         for ([[maybe_unused]] auto& batch : l.epoch(0)) {
           if (!told) told = ::write(pipe_ends[1], "x", 1) == 1;
@@ -737,8 +770,10 @@ TEST_CASE("Ctrl-C in the middle of an epoch ends a program at once, and one that
     REQUIRE(::kill(child, SIGINT) == 0);
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
-    if (catches) CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
-    else CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT));
+    if (catches)
+      CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    else
+      CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT));
     ::close(pipe_ends[0]);
     ::close(pipe_ends[1]);
   }

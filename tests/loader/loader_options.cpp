@@ -1,17 +1,15 @@
-#include "support/doctest.hpp"
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
+#include "support/doctest.hpp"
+#include "support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
-#include <wick/system/cpus.hpp>
 #include <wick/run/executor.hpp>
-
-#include "support/numbers.hpp"
+#include <wick/system/cpus.hpp>
 
 using wick_test::bytes_of;
 using wick_test::cell;
@@ -70,10 +68,13 @@ TEST_CASE("a loader runs on the executor it is given, and leaves it as it was") 
 
 TEST_CASE("the seed reaches each stage") {
   std::atomic<int> other{0};
-  wick::loader l(wick::from(numbers{100}) | [&](cell c, wick::context& context) {
-    other += context.seed() != 77;
-    return c;
-  } | wick::array_batch(10), {.seed = 77, .workers = 2});
+  wick::loader l(wick::from(numbers{100}) |
+                     [&](cell c, wick::context& context) {
+                       other += context.seed() != 77;
+                       return c;
+                     } |
+                     wick::array_batch(10),
+                 {.seed = 77, .workers = 2});
   bytes_of(l, 0);
   CHECK(other == 0);
 }
@@ -101,10 +102,13 @@ TEST_CASE("without prefetch_next_epoch no sample of the next is begun before it 
 
 TEST_CASE("the memory bound is the budget that stages see") {
   std::atomic<std::size_t> limit{0};
-  wick::loader l(wick::from(numbers{10}) | [&](cell c, wick::context& context) {
-    limit = context.memory_limit().value_or(0);
-    return c;
-  } | wick::array_batch(10), {.workers = 1, .memory = 12345});
+  wick::loader l(wick::from(numbers{10}) |
+                     [&](cell c, wick::context& context) {
+                       limit = context.memory_limit().value_or(0);
+                       return c;
+                     } |
+                     wick::array_batch(10),
+                 {.workers = 1, .memory = 12345});
   REQUIRE(l.next());
   CHECK(limit == 12345);
 }
@@ -134,6 +138,8 @@ TEST_CASE("workers of a loader's own beside an executor that is shared are refus
     }
   };
   CHECK(refusal({.executor = &ex}).empty());
-  CHECK(refusal({.workers = 2, .executor = &ex}).find(".workers is given beside .executor") != std::string::npos);
-  CHECK(refusal({.io_threads = 2, .executor = &ex}).find(".io_threads is given beside .executor") != std::string::npos);
+  CHECK(refusal({.workers = 2, .executor = &ex}).find(".workers is given beside .executor") !=
+        std::string::npos);
+  CHECK(refusal({.io_threads = 2, .executor = &ex}).find(".io_threads is given beside .executor") !=
+        std::string::npos);
 }

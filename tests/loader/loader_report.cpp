@@ -147,7 +147,8 @@ TEST_CASE("the time between two epochs is not counted as taking, nor as the loop
 TEST_CASE("a loader whose executor another one has is told so") {
   wick::executor one(1);
   wick::loader busy(numbers{200'000} | wick::map("toil", toil) | wick::array_batch(10), {.executor = &one});
-  wick::loader idle(numbers{1000} | wick::map("spin", spin) | hop | wick::array_batch(10), {.executor = &one});
+  wick::loader idle(numbers{1000} | wick::map("spin", spin) | hop | wick::array_batch(10),
+                    {.executor = &one});
   std::atomic<bool> begun{false}, leave{false};
   std::thread other([&] {
     for (std::uint64_t epoch = 0; !leave; ++epoch) {
@@ -170,7 +171,8 @@ TEST_CASE("a loader whose executor another one has is told so") {
   CHECK(r.others > 0);
   CHECK_FALSE(contains(r.advice(), "io_threads"));
   // On a machine where other programs have the processors, the worker may be kept from both loaders.
-  if (r.share(r.worked + r.others, 1) > 0.7) CHECK(contains(r.advice(), "other loaders have this one's workers"));
+  if (r.share(r.worked + r.others, 1) > 0.7)
+    CHECK(contains(r.advice(), "other loaders have this one's workers"));
   CHECK(contains(r.to_string(), ", with other loaders "));
   const wick::report b = busy.report();
   CHECK(b.others > 0);

@@ -134,7 +134,8 @@ TEST_CASE("an I/O thread of the loader's executor is refused, since the loader's
     c.data[0] = static_cast<std::uint8_t>(one);
     co_return c;
   };
-  wick::loader inner(numbers{100} | wick::map("blocking", blocking) | wick::array_batch(10), {.executor = &both});
+  wick::loader inner(numbers{100} | wick::map("blocking", blocking) | wick::array_batch(10),
+                     {.executor = &both});
   struct caller {
     static wick::task<std::string> run(wick::executor* on, decltype(inner)* from) {
       auto calling = on->io().run(*on, [from] { return misuse_of([&] { return from->next(); }); });
@@ -216,9 +217,11 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("workers are refused samples without batch() as well, also those of a group that another thread began") {
+TEST_CASE(
+    "workers are refused samples without batch() as well, also those of a group that another thread began") {
   wick::executor both(2);
-  wick::loader inner(numbers{1000} | wick::map("target", [](cell c) { return c.target; }), {.executor = &both});
+  wick::loader inner(numbers{1000} | wick::map("target", [](cell c) { return c.target; }),
+                     {.executor = &both});
   REQUIRE(inner.next());  // and 15 more are there
   wick::loader outer(wick::in_memory(std::vector<int>(64)) |
                          wick::map("nested", [&](int x) { return x + int(inner.next().has_value()); }) |

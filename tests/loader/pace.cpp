@@ -1,9 +1,8 @@
-#include <wick/loader/detail/pace.hpp>
-
 #include <algorithm>
 #include <cstdint>
 
 #include "support/doctest.hpp"
+#include <wick/loader/detail/pace.hpp>
 
 using wick::detail::pace;
 
@@ -42,7 +41,9 @@ TEST_CASE("the consumer may take part in short samples, not in those that are lo
   CHECK(!p.short_samples());
 }
 
-TEST_CASE("runs are as long as claiming them costs little, and short samples in them are not taken for a long one") {
+TEST_CASE(
+    "runs are as long as claiming them costs little, and short samples in them are not taken for a long "
+    "one") {
   pace p;
   CHECK(p.run_length() == 1);  // nothing is known yet
   for (const std::uint64_t each : {10u, 100u, 1'000u, 10'000u, 1'000'000u}) {

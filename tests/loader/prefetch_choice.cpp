@@ -1,17 +1,17 @@
-#include <wick/loader/detail/prefetch_choice.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include <wick/loader/detail/prefetch_choice.hpp>
 
 using wick::detail::prefetch_choice;
 
 namespace {
 
 /// Runs of 200 samples, where depth i takes cost[i] ticks a sample; how often each was used.
-std::vector<std::uint64_t> use(prefetch_choice& c, const std::vector<std::uint64_t>& cost, std::uint64_t runs) {
+std::vector<std::uint64_t> use(prefetch_choice& c, const std::vector<std::uint64_t>& cost,
+                               std::uint64_t runs) {
   std::vector<std::uint64_t> used(cost.size());
   for (std::uint64_t i = 0; i < runs; ++i) {
     const std::size_t which = c.next();

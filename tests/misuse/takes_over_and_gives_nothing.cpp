@@ -11,7 +11,8 @@ struct text {
 };
 
 int main() {
-  wick::loader train(wick::from(std::vector<text>(10)) | [](text&&) {} | [](const text&) { return 1; } |
-                     wick::array_batch(2));
+  wick::loader train(
+      wick::from(std::vector<text>(10)) | [](text&&) {} | [](const text&) { return 1; } |
+      wick::array_batch(2));
   for (auto& batch : train.epoch(0)) static_cast<void>(batch);
 }

@@ -1,10 +1,9 @@
-#include <wick/observe/clock.hpp>
-
 #include <chrono>
 #include <cstdint>
 #include <thread>
 
 #include "../support/doctest.hpp"
+#include <wick/observe/clock.hpp>
 
 namespace {
 
@@ -53,7 +52,8 @@ TEST_CASE("the scale turns ticks into seconds") {
   work_for(std::chrono::milliseconds(20));
   const std::uint64_t last = wick::detail::now_ticks();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  // The two clocks are read one after the other, and the machine may do something else between: a wide margin.
+  // The two clocks are read one after the other, and the machine may do something else between: a wide
+  // margin.
   const double measured = static_cast<double>(last - first) * scale.seconds_per_tick();
   CHECK(measured > 0.2 * seconds);
   CHECK(measured < 5 * seconds);

@@ -1,7 +1,6 @@
-#include "support/doctest.hpp"
-
 #include <thread>
 
+#include "support/doctest.hpp"
 #include <wick/observe/phases.hpp>
 
 using wick::detail::phase;

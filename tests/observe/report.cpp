@@ -8,9 +8,9 @@
 #include <wick/observe/report.hpp>
 
 using wick::report;
-using wick::detail::stage_report;
 using wick::detail::format_duration;
 using wick::detail::format_percent;
+using wick::detail::stage_report;
 
 namespace {
 

@@ -1,8 +1,7 @@
-#include <wick/observe/stall_meter.hpp>
-
 #include <cstdint>
 
 #include "../support/doctest.hpp"
+#include <wick/observe/stall_meter.hpp>
 
 using wick::detail::stall_meter;
 

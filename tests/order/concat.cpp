@@ -6,8 +6,8 @@
 #include "support/doctest.hpp"
 #include "support/numbers.hpp"
 #include <wick/batch/batch.hpp>
-#include <wick/order/concat.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/order/concat.hpp>
 
 using wick_test::numbers;
 

@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -8,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <wick/order/order.hpp>
-
+#include "support/doctest.hpp"
 #include "support/message_of.hpp"
+#include <wick/order/order.hpp>
 
 using wick_test::contains;
 using wick_test::message_of;
@@ -25,12 +23,16 @@ class variable {
  public:
   variable(const char* name, const char* value) : name_(name) {
     if (const char* was = std::getenv(name)) was_ = was;
-    if (value != nullptr) ::setenv(name, value, 1);
-    else ::unsetenv(name);
+    if (value != nullptr)
+      ::setenv(name, value, 1);
+    else
+      ::unsetenv(name);
   }
   ~variable() {
-    if (was_) ::setenv(name_, was_->c_str(), 1);
-    else ::unsetenv(name_);
+    if (was_)
+      ::setenv(name_, was_->c_str(), 1);
+    else
+      ::unsetenv(name_);
   }
 
  private:
@@ -101,9 +103,7 @@ TEST_CASE("order stages with parameters have a fingerprint of them") {
   CHECK(wick::subset({1, 2}).fingerprint() == wick::subset({1, 2}).fingerprint());
 }
 
-TEST_CASE("sharding moves no position") {
-  CHECK(order_of(wick::shard(1, 3), 10) == range(0, 10));
-}
+TEST_CASE("sharding moves no position") { CHECK(order_of(wick::shard(1, 3), 10) == range(0, 10)); }
 
 TEST_CASE("a rank that is not below the world size is refused with both") {
   CHECK(message_of([] { return wick::shard(0, 1); }).empty());
@@ -127,7 +127,8 @@ TEST_CASE("shard() outside of torchrun is one rank") {
 }
 
 TEST_CASE("an environment that makes no sense is refused with the variable and what it holds") {
-  for (const char* bad : {"-1", "two", "4x", "4 ", " 4", " -1", "+4", "0x4", "1e1", "99999999999999999999999", "4\n"}) {
+  for (const char* bad :
+       {"-1", "two", "4x", "4 ", " 4", " -1", "+4", "0x4", "1e1", "99999999999999999999999", "4\n"}) {
     const variable rank("RANK", "0"), world("WORLD_SIZE", bad);
     CAPTURE(bad);
     CHECK(contains(message_of([] { return wick::shard(); }), "WORLD_SIZE=", "shard(rank, world)"));

@@ -1,14 +1,12 @@
-#include "support/doctest.hpp"
-
 #include <bit>
 #include <cstdint>
 #include <set>
 #include <unordered_set>
 #include <vector>
 
-#include <wick/order/detail/permutation.hpp>
-
 #include "support/chi_square.hpp"
+#include "support/doctest.hpp"
+#include <wick/order/detail/permutation.hpp>
 
 using wick::detail::permutation;
 using wick_test::uniform;
@@ -37,7 +35,8 @@ TEST_CASE("every size has a bijection") {
       REQUIRE(bijective(permutation(n, 1, epoch, 0)));
     }
   }
-  for (const std::uint64_t n : {60'000, 65'535, 65'536, 65'537, 1'000'003}) CHECK(bijective(permutation(n, 3, 2, 1)));
+  for (const std::uint64_t n : {60'000, 65'535, 65'536, 65'537, 1'000'003})
+    CHECK(bijective(permutation(n, 3, 2, 1)));
 }
 
 TEST_CASE("many positions at a time are mapped as one by one") {
@@ -94,8 +93,9 @@ TEST_CASE("with and without vector instructions the places are the same") {
 }
 
 TEST_CASE("huge sizes map into themselves without collisions, any position at once") {
-  for (const std::uint64_t n : {std::uint64_t{1'281'167}, std::uint64_t{999'999'937}, (std::uint64_t{1} << 32) + 1,
-                                (std::uint64_t{1} << 48) - 59, (std::uint64_t{1} << 63) + 9, ~std::uint64_t{0}}) {
+  for (const std::uint64_t n :
+       {std::uint64_t{1'281'167}, std::uint64_t{999'999'937}, (std::uint64_t{1} << 32) + 1,
+        (std::uint64_t{1} << 48) - 59, (std::uint64_t{1} << 63) + 9, ~std::uint64_t{0}}) {
     const permutation p(n, 5, 1, 2);
     std::unordered_set<std::uint64_t> seen;
     // Runs at both ends and steps over the whole.
@@ -194,8 +194,8 @@ TEST_CASE("the orders are the same in every release") {
     computed.push_back(large(i));
   }
   CHECK(listed == std::vector<std::uint64_t>{7, 3, 4, 6, 9, 0, 8, 2, 5, 1});
-  CHECK(computed ==
-        std::vector<std::uint64_t>{104324, 1211211, 1005649, 448215, 606858, 207674, 410653, 1265429, 983372, 990629});
+  CHECK(computed == std::vector<std::uint64_t>{104324, 1211211, 1005649, 448215, 606858, 207674, 410653,
+                                               1265429, 983372, 990629});
   const permutation wide(std::uint64_t{1} << 40, 42, 1, 0);
   CHECK(wide(0) == 508957306471);
   CHECK(wide(9) == 681260386078);

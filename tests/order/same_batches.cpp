@@ -27,8 +27,7 @@ using wick_test::sha256;
 
 namespace {
 
-// ---- pipelines that are put together at run time
-// ------------------------------------------------------------------
+// ---- pipelines that are put together at run time ----
 
 /// Any source of cells.
 struct any_source {
@@ -131,8 +130,9 @@ class drawing {
         break;
       case 1: {
         constexpr wick::mix_until ends[] = {wick::mix_until::first_exhausted, wick::mix_until::all_exhausted};
-        const auto mixed = wick::mix(ends[below(2)], wick::detail::weighted_source{numbers{n} | wick::shuffle(), 3.0},
-                                     wick::detail::weighted_source{numbers{m}, 1.25});
+        const auto mixed =
+            wick::mix(ends[below(2)], wick::detail::weighted_source{numbers{n} | wick::shuffle(), 3.0},
+                      wick::detail::weighted_source{numbers{m}, 1.25});
         p.source = any_source::of(mixed.origin);
         p.order.push_back(any_order::of(std::get<0>(mixed.stages)));
         p.text = "mix of " + std::to_string(n) + " and " + std::to_string(m);
@@ -232,8 +232,7 @@ auto suspending_pipeline_of(const plan& p, std::uint64_t rank, std::uint64_t wor
          wick::map("second", apply_transform{p.transforms[1]}) | wick::array_batch(p.batch, p.ends);
 }
 
-// ---- what becomes of failing samples
-// ------------------------------------------------------------------------------
+// ---- what becomes of failing samples ----
 
 /// The loader's default, and each policy that means the same with any number of ranks.
 std::vector<std::pair<std::string, wick::loader_options>> policies() {
@@ -244,8 +243,7 @@ std::vector<std::pair<std::string, wick::loader_options>> policies() {
            {.on_error = wick::on_error(wick::retry(2).then(wick::replace)), .content_fingerprint = true}}};
 }
 
-// ---- running them
-// -------------------------------------------------------------------------------------------------
+// ---- running them ----
 
 constexpr std::uint64_t epochs = 3;
 

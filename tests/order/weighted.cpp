@@ -9,8 +9,8 @@
 #include "support/chi_square.hpp"
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
-#include <wick/sample/fingerprint.hpp>
 #include <wick/order/weighted.hpp>
+#include <wick/sample/fingerprint.hpp>
 
 using wick_test::contains;
 using wick_test::message_of;

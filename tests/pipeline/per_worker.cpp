@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -14,13 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
 #include <wick/pipeline/per_worker.hpp>
-
-#include "support/message_of.hpp"
-#include "support/numbers.hpp"
 
 using wick_test::bytes_of;
 using wick_test::cell;
@@ -53,8 +51,10 @@ struct workshop {
     if (++*t.in_use != 1 || t.home != std::this_thread::get_id()) ++shared;
     {
       std::lock_guard lock(mutex);
-      if (const tool*& mine = owned[t.home]; mine == nullptr) mine = &t;
-      else if (mine != &t) ++shared;
+      if (const tool*& mine = owned[t.home]; mine == nullptr)
+        mine = &t;
+      else if (mine != &t)
+        ++shared;
     }
     --*t.in_use;
   }
@@ -66,10 +66,14 @@ TEST_CASE("each worker has one state, made where it is used and kept over epochs
   for (const std::size_t workers : {1, 4}) {
     workshop w;
     wick::executor ex(workers);
-    wick::loader l(numbers{1000} | wick::per_worker(w.make(), [&](tool& t, cell c) {
-      w.use(t);
-      return c;
-    }) | wick::array_batch(20), {.prefetch_next_epoch = false, .executor = &ex});
+    wick::loader l(numbers{1000} |
+                       wick::per_worker(w.make(),
+                                        [&](tool& t, cell c) {
+                                          w.use(t);
+                                          return c;
+                                        }) |
+                       wick::array_batch(20),
+                   {.prefetch_next_epoch = false, .executor = &ex});
     for (std::uint64_t epoch = 0; epoch < 4; ++epoch) bytes_of(l, epoch);
     CHECK(w.used == 4000);
     CHECK(w.shared == 0);
@@ -85,16 +89,20 @@ TEST_CASE("no state is made before the first sample") {
   CHECK(w.made == 0);
 }
 
-TEST_CASE("a per_worker stage takes what any stage takes: the item or its data, to keep or in place, with a context") {
+TEST_CASE(
+    "a per_worker stage takes what any stage takes: the item or its data, to keep or in place, with a "
+    "context") {
   const auto zero = [] { return 0; };
   wick::loader l(numbers{64} |
                      wick::per_worker(zero, [](int&, std::array<std::uint8_t, 8>& data) { data[0] = 1; }) |
-                     wick::per_worker(zero, [](int&, cell& c, wick::context& context) {
-                       c.data[1] = static_cast<std::uint8_t>(context.position());
-                     }) |
-                     wick::per_worker(zero, [](int&, const cell& c) {
-                       return wick::sample<float>{c.data[1] + 0.5f, c.target};
-                     }) |
+                     wick::per_worker(zero,
+                                      [](int&, cell& c, wick::context& context) {
+                                        c.data[1] = static_cast<std::uint8_t>(context.position());
+                                      }) |
+                     wick::per_worker(zero,
+                                      [](int&, const cell& c) {
+                                        return wick::sample<float>{c.data[1] + 0.5f, c.target};
+                                      }) |
                      wick::per_worker(zero, [](int&, float f) { return f * 2; }) | wick::array_batch(8),
                  {.workers = 2});
   std::int64_t n = 0;
@@ -105,12 +113,14 @@ TEST_CASE("a per_worker stage takes what any stage takes: the item or its data, 
 
 TEST_CASE("a state that can't be made fails the sample, by the stage's name, and is tried again") {
   std::atomic<int> tries{0};
-  wick::loader l(numbers{30} | wick::per_worker("tokenizer",
-                                                [&] {
-                                                  if (tries++ < 5) throw std::runtime_error("no vocabulary");
-                                                  return 1;
-                                                },
-                                                [](int&, cell c) { return c; }) |
+  wick::loader l(numbers{30} |
+                     wick::per_worker(
+                         "tokenizer",
+                         [&] {
+                           if (tries++ < 5) throw std::runtime_error("no vocabulary");
+                           return 1;
+                         },
+                         [](int&, cell c) { return c; }) |
                      wick::array_batch(10),
                  {.workers = 1, .prefetch_next_epoch = false});
   CHECK(message_of([&] { return l.next(); }) == "number 0: tokenizer: no vocabulary");
@@ -136,10 +146,12 @@ TEST_CASE("the random stream of a per_worker stage is the sample's: no worker ch
 
 TEST_CASE("a per_worker stage in a named chain stands in several pipelines, each with states of its own") {
   workshop w;
-  const auto chain = wick::per_worker(w.make(), [&](tool& t, cell c) {
-    w.use(t);
-    return c;
-  }) | wick::map([](cell c) { return c; });
+  const auto chain = wick::per_worker(w.make(),
+                                      [&](tool& t, cell c) {
+                                        w.use(t);
+                                        return c;
+                                      }) |
+                     wick::map([](cell c) { return c; });
   for (int i = 0; i < 2; ++i) {
     wick::loader l(numbers{100} | chain | wick::array_batch(10), {.workers = 1});
     bytes_of(l, 0);

@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -13,13 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
-
-#include "support/message_of.hpp"
-#include "support/numbers.hpp"
 
 using wick_test::bytes_of;
 using wick_test::cell;
@@ -86,7 +84,7 @@ int apply_stage(by_free_function& s, int&& x, wick::context&) { return x + s.add
 
 }  // namespace
 
-// ---- what a callable may look like --------------------------------------------------------------------------------
+// ---- what a callable may look like ----
 
 TEST_CASE("a stage takes its item by value, by const reference and by rvalue") {
   CHECK(run(wick::from(plain{}) | [](int x) { return 2 * x; }) == tens(2));
@@ -102,14 +100,20 @@ TEST_CASE("a stage that takes a reference and gives nothing changes the item in 
 
 TEST_CASE("a stage that looks and gives nothing lets the item pass as it was") {
   std::atomic<int> sum{0};
-  CHECK(run(wick::from(plain{}) | [&](const int& x) { sum += x; } | [&](int x) { sum += x; }) == tens(1));
+  CHECK(run(
+            wick::from(plain{}) | [&](const int& x) { sum += x; } | [&](int x) { sum += x; }) == tens(1));
   CHECK(sum >= 90);
 }
 
 TEST_CASE("every form may ask for a context, and gets the sample's") {
   std::atomic<std::uint64_t> wrong{0};
   const auto same = [&](int x, wick::context& c) { wrong += c.position() != static_cast<std::uint64_t>(x); };
-  CHECK(run(wick::from(plain{}) | [&](int x, wick::context& c) { same(x, c); return 2 * x; } |
+  CHECK(run(
+            wick::from(plain{}) |
+            [&](int x, wick::context& c) {
+              same(x, c);
+              return 2 * x;
+            } |
             [](const int& x, wick::context&) { return x; } |
             [](int& x, wick::context& c) { x = x / 2 + static_cast<int>(c.position()); } |
             [&](const int& x, wick::context& c) { same(x / 2, c); }) == tens(2));
@@ -118,8 +122,9 @@ TEST_CASE("every form may ask for a context, and gets the sample's") {
 
 TEST_CASE("a stage may take only the data of a sample: the target is carried along") {
   using octet = std::array<std::uint8_t, 8>;
-  const auto all = run(wick::from(numbers{20}) | [](octet d) { return d[0] + 0.5; } | [](double& d) { d *= 2; } |
-                       [](const double& d, wick::context&) { return static_cast<float>(d); } | [](float) {});
+  const auto all = run(
+      wick::from(numbers{20}) | [](octet d) { return d[0] + 0.5; } | [](double& d) { d *= 2; } |
+      [](const double& d, wick::context&) { return static_cast<float>(d); } | [](float) {});
   static_assert(std::is_same_v<decltype(all), const std::vector<wick::sample<float>>>);
   for (std::size_t i = 0; i < 20; ++i) {
     CHECK(all[i].data == 2.0f * static_cast<float>(i) + 1);
@@ -133,7 +138,10 @@ TEST_CASE("functions, pointers to them, std::function and stateful lambdas are s
   CHECK(run(wick::from(plain{}) | doubled) == tens(2));
   CHECK(run(wick::from(plain{}) | &doubled | wrapped) == tens(4));
   CHECK(run(wick::from(plain{}) | wick::map("double", doubled)) == tens(2));
-  CHECK(run(wick::from(plain{}) | [&calls, extra = 1](int x) mutable { ++calls; return x + extra - 1; }) == tens(1));
+  CHECK(run(wick::from(plain{}) | [&calls, extra = 1](int x) mutable {
+          ++calls;
+          return x + extra - 1;
+        }) == tens(1));
   CHECK(calls >= 10);
 }
 
@@ -141,33 +149,34 @@ TEST_CASE("coroutines are stages: functions, and lambdas, which live in the stag
   CHECK(run(wick::from(plain{}) | doubled_later) == tens(2));
   const auto big = std::make_shared<int>(3);
   CHECK(run(wick::from(plain{}) | [big](int x, wick::context& context) -> wick::task<int> {
-    co_await context.on()->schedule();
-    co_return *big * x;
-  } | doubled | doubled_later) == tens(12));
+          co_await context.on()->schedule();
+          co_return *big* x;
+        } | doubled | doubled_later) == tens(12));
 }
 
 TEST_CASE("anything that can be awaited may be returned, not only a task") {
   CHECK(run(wick::from(plain{}) | [](int x, wick::context& context) {
-    return context.on()->io().run(*context.on(), [x] { return 2 * x; });
-  }) == tens(2));
+          return context.on()->io().run(*context.on(), [x] { return 2 * x; });
+        }) == tens(2));
 }
 
 TEST_CASE("a coroutine that gives nothing changes the item in place, or only looks at it") {
   CHECK(run(wick::from(plain{}) | [](int& x, wick::context& context) -> wick::task<void> {
-    co_await context.on()->schedule();
-    x *= 2;
-  }) == tens(2));
+          co_await context.on()->schedule();
+          x *= 2;
+        }) == tens(2));
   std::atomic<int> sum{0};
   CHECK(run(wick::from(plain{}) | [&sum](const int& x, wick::context& context) -> wick::task<void> {
-    co_await context.on()->schedule();
-    sum += x;
-  }) == tens(1));
+          co_await context.on()->schedule();
+          sum += x;
+        }) == tens(1));
   CHECK(sum >= 45);
 }
 
 TEST_CASE("what gives nothing gets a copy when it takes by value, so that the item goes on whole") {
   using words = std::vector<std::string>;
-  const auto source = wick::from(std::vector<words>(10, words{"a string that is too long to lie in the object", "b"}));
+  const auto source =
+      wick::from(std::vector<words>(10, words{"a string that is too long to lie in the object", "b"}));
   const auto whole = [](const std::vector<words>& all) {
     for (const words& w : all) {
       if (w.size() != 2 || w[0].size() < 40) return false;
@@ -182,16 +191,16 @@ TEST_CASE("what gives nothing gets a copy when it takes by value, so that the it
 }
 
 TEST_CASE("items that can only be moved pass through every form of stage") {
-  auto all = run(wick::from(plain{}) | [](int x) { return parcel{std::make_unique<int>(x)}; } |
-                 [](parcel p) { return p; } | [](parcel& p) { *p.inside *= 2; } | [](const parcel&) {} |
-                 [](parcel p, wick::context& context) -> wick::task<parcel> {
-                   co_await context.on()->schedule();
-                   co_return std::move(p);
-                 } |
-                 [](parcel& p, wick::context& context) -> wick::task<void> {
-                   co_await context.on()->schedule();
-                   *p.inside += 1;
-                 });
+  auto all = run(
+      wick::from(plain{}) | [](int x) { return parcel{std::make_unique<int>(x)}; } |
+          [](parcel p) { return p; } | [](parcel& p) { *p.inside *= 2; } | [](const parcel&) {} |
+          [](parcel p, wick::context& context) -> wick::task<parcel> {
+        co_await context.on()->schedule();
+        co_return std::move(p);
+      } | [](parcel& p, wick::context& context) -> wick::task<void> {
+        co_await context.on()->schedule();
+        *p.inside += 1;
+      });
   for (std::size_t i = 0; i < 10; ++i) CHECK(*all[i].inside == static_cast<int>(2 * i + 1));
 }
 
@@ -218,7 +227,8 @@ TEST_CASE("a stage that is offered the whole and the data takes the whole") {
 
 TEST_CASE("what is put off is made when a stage wants it, and at the latest when it leaves") {
   const auto put_off = wick::from(plain{}) | [](int x) { return wick::sample<later>{{x}, x}; };
-  const auto seen = run(put_off | [](const later& l) { return later{2 * l.x}; } | [](int x) { return 2 * x; });
+  const auto seen = run(
+      put_off | [](const later& l) { return later{2 * l.x}; } | [](int x) { return 2 * x; });
   static_assert(std::is_same_v<decltype(seen), const std::vector<wick::sample<int>>>);
   CHECK(seen[3].data == 12);
   const auto left = run(put_off);
@@ -228,13 +238,19 @@ TEST_CASE("what is put off is made when a stage wants it, and at the latest when
 
 TEST_CASE("a stage type whose meaning is a free function is called by it") {
   CHECK(run(wick::from(plain{}) | by_free_function{5})[3] == 8);
-  CHECK(run(wick::from(plain{}) | [](int x) { return wick::sample<int>{x, 1}; } | by_free_function{5})[3].data == 8);
+  CHECK(run(wick::from(plain{}) |
+            [](int x) {
+              return wick::sample<int>{x, 1};
+            } |
+            by_free_function{5})[3]
+            .data == 8);
 }
 
-// ---- composing ------------------------------------------------------------------------------------------------------
+// ---- composing ----
 
 TEST_CASE("a chain is a value: put into a pipeline it gives what its stages give one by one") {
-  const auto inline_one = bytes(numbers{500} | wick::shuffle() | marked | wick::map(marked) | wick::array_batch(32));
+  const auto inline_one =
+      bytes(numbers{500} | wick::shuffle() | marked | wick::map(marked) | wick::array_batch(32));
   const auto augment = wick::map(marked) | marked;
   CHECK(bytes(numbers{500} | wick::shuffle() | augment | wick::array_batch(32)) == inline_one);
   CHECK(bytes(numbers{500} | (wick::shuffle() | augment) | wick::array_batch(32)) == inline_one);
@@ -264,8 +280,9 @@ TEST_CASE("a pipeline is a value: two ends on one beginning don't disturb each o
 }
 
 TEST_CASE("the same stage twice has two random streams") {
-  const auto all = run(wick::from(numbers{50}) | [](cell, wick::context& c) { return c.random()(); } |
-                       [](std::uint32_t first, wick::context& c) { return std::pair(first, c.random()()); });
+  const auto all = run(
+      wick::from(numbers{50}) | [](cell, wick::context& c) { return c.random()(); } |
+      [](std::uint32_t first, wick::context& c) { return std::pair(first, c.random()()); });
   for (const auto& [first, second] : all) CHECK(first != second);
 }
 
@@ -276,11 +293,12 @@ TEST_CASE("a stage draws from the stream of its place in the pipeline, at any nu
   CHECK(bytes(p) != bytes(numbers{300} | wick::shuffle() | nothing | marked | wick::array_batch(10)));
 }
 
-// ---- sources -----------------------------------------------------------------------------------------------------
+// ---- sources ----
 
 TEST_CASE("a vector is a source through from()") {
   const std::vector<std::string> words{"one", "two", "three"};
-  CHECK(run(wick::from(words) | [](const std::string& w) { return w.size(); }) == std::vector<std::size_t>{3, 3, 5});
+  CHECK(run(wick::from(words) | [](const std::string& w) { return w.size(); }) ==
+        std::vector<std::size_t>{3, 3, 5});
   CHECK(run(wick::from(std::vector<int>{1, 2, 3}) | wick::take(2)) == std::vector<int>{1, 2});
   CHECK(run(wick::from(words)) == words);
 }
@@ -320,7 +338,7 @@ TEST_CASE("what a source gives by reference is copied: stages that change it don
   CHECK(run(kept) == std::vector<std::string>{"one!", "two!"});
 }
 
-// ---- order stages -------------------------------------------------------------------------------------------------
+// ---- order stages ----
 
 TEST_CASE("order stages apply from left to right") {
   CHECK(run(plain{} | wick::skip_first(3) | wick::take(4)) == std::vector<int>{3, 4, 5, 6});
@@ -335,9 +353,7 @@ TEST_CASE("order stages apply from left to right") {
 
 TEST_CASE("an error names the stage as map() was told, and \"map\" when it was not") {
   const auto fails = [](int) -> int { throw wick::error("no"); };
-  const auto text = [](auto p) {
-    return wick_test::message_of([&] { run(std::move(p)); });
-  };
+  const auto text = [](auto p) { return wick_test::message_of([&] { run(std::move(p)); }); };
   CHECK(text(wick::from(plain{}) | fails) == "sample 0: map: no");
   CHECK(text(wick::from(plain{}) | wick::map("tokenize", fails)) == "sample 0: tokenize: no");
 }

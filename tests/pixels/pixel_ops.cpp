@@ -15,8 +15,8 @@ using kind = wick::detail::pixel_op::kind;
 namespace {
 
 image done(kind what, float value, image p) {
-  wick::detail::apply({what, value},
-              wick::detail::picture_target::interleaved(p.data(), p.width(), p.height(), p.channels()));
+  wick::detail::apply({what, value}, wick::detail::picture_target::interleaved(p.data(), p.width(),
+                                                                               p.height(), p.channels()));
   return p;
 }
 int cut(double v) { return static_cast<int>(std::clamp(v, 0.0, 255.0)); }
@@ -102,7 +102,9 @@ TEST_CASE("normalisation is float arithmetic, per channel, in either layout") {
   CHECK(*std::min_element(one.begin(), one.end()) >= -1);
   CHECK(*std::max_element(one.begin(), one.end()) <= 1);
   const std::string text = message_of([&] {
-    return wick::detail::write_normalized(photo(7, 5, 1), by, reinterpret_cast<std::byte*>(one.data()), false), 0;
+    return wick::detail::write_normalized(photo(7, 5, 1), by, reinterpret_cast<std::byte*>(one.data()),
+                                          false),
+           0;
   });
   CHECK(contains(text, "3 means", "1 channels"));
 }

@@ -6,9 +6,9 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/sample/random.hpp>
-#include <wick/resample/resample.hpp>
 #include <wick/pixels/row_sink.hpp>
+#include <wick/resample/resample.hpp>
+#include <wick/sample/random.hpp>
 
 using namespace wick_test;
 using wick::image;
@@ -65,10 +65,10 @@ TEST_CASE("a plan over rows that come one by one gives the pixels of the plan ov
     for (const bool planar : {false, true}) {
       std::vector<std::uint8_t> out(expected.pixels().size()), wanted(out.size());
       expected.write_to({reinterpret_cast<std::byte*>(wanted.data()), planar});
-      const auto target =
-          planar
-              ? wick::detail::picture_target::planar(out.data(), p.output_width(), p.output_height(), channels)
-              : wick::detail::picture_target::interleaved(out.data(), p.output_width(), p.output_height(), channels);
+      const auto target = planar ? wick::detail::picture_target::planar(out.data(), p.output_width(),
+                                                                        p.output_height(), channels)
+                                 : wick::detail::picture_target::interleaved(out.data(), p.output_width(),
+                                                                             p.output_height(), channels);
       wick::detail::resample_lease scratch;
       wick::detail::build_axes(p, 1.0, 0, 0, *scratch);
       const auto &columns = (*scratch).columns, &rows = (*scratch).rows;
@@ -76,7 +76,7 @@ TEST_CASE("a plan over rows that come one by one gives the pixels of the plan ov
       const int x = std::max(0, columns.low() - below(random, 3)),
                 y = std::max(0, rows.low() - below(random, 3));
       const wick::detail::rect part{x, y, std::min(from.width(), columns.high() + below(random, 3)) - x,
-                            std::min(from.height(), rows.high() + below(random, 3)) - y};
+                                    std::min(from.height(), rows.high() + below(random, 3)) - y};
       row_resampler sink(p, *scratch, target);
       send(sink, from, part, random);
       CAPTURE(round);

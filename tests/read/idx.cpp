@@ -1,7 +1,3 @@
-#include <wick/read/idx.hpp>
-
-#include <zlib.h>
-
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -9,10 +5,12 @@
 #include <initializer_list>
 #include <string>
 #include <vector>
+#include <zlib.h>
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/read/idx.hpp>
 
 namespace {
 

@@ -1,16 +1,14 @@
-#include <wick/read/image_folder.hpp>
-
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
+#include <sys/types.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/read/image_folder.hpp>
 
 namespace {
 
@@ -109,10 +107,10 @@ TEST_CASE("a folder with two names counts under both, but not again within one t
   fs::create_directory_symlink(elsewhere / "o", dir / "cat/m");
   fs::create_directory_symlink("sub", dir / "cat/again");
   CHECK(all(wick::image_folder(dir.path()), dir.path()) == list{{"cat/again/0.jpg", 0},
-                                                               {"cat/l/1.jpg", 0},
-                                                               {"cat/l/x/2.jpg", 0},
-                                                               {"cat/m/1.jpg", 0},
-                                                               {"cat/sub/0.jpg", 0}});
+                                                                {"cat/l/1.jpg", 0},
+                                                                {"cat/l/x/2.jpg", 0},
+                                                                {"cat/m/1.jpg", 0},
+                                                                {"cat/sub/0.jpg", 0}});
 }
 
 TEST_CASE("forty folders with two links each to the next are no 2^40 listings") {

@@ -1,5 +1,3 @@
-#include <wick/read/memory.hpp>
-
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -9,6 +7,7 @@
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include <wick/read/memory.hpp>
 
 namespace {
 
@@ -22,7 +21,8 @@ struct big {
 }  // namespace
 
 static_assert(std::is_same_v<decltype(std::declval<const wick::detail::memory_items<int>&>().at(0)), int>);
-static_assert(std::is_same_v<decltype(std::declval<const wick::detail::memory_items<big>&>().at(0)), const big&>);
+static_assert(
+    std::is_same_v<decltype(std::declval<const wick::detail::memory_items<big>&>().at(0)), const big&>);
 static_assert(std::is_same_v<decltype(std::declval<const wick::detail::memory_items<std::string>&>().at(0)),
                              const std::string&>);
 static_assert(wick::source<wick::detail::memory_items<std::unique_ptr<int>>>);

@@ -1,5 +1,3 @@
-#include <wick/read/memory_view.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include <wick/read/memory_view.hpp>
 
 TEST_CASE("a view says its shape and type and writes itself into a slot") {
   const std::vector<std::int16_t> values = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12};

@@ -1,8 +1,7 @@
-#include <wick/read/record.hpp>
-
 #include <memory>
 
 #include "../support/doctest.hpp"
+#include <wick/read/record.hpp>
 
 using wick::record;
 using wick::detail::record_fields;

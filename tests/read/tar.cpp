@@ -1,17 +1,14 @@
-#include <wick/read/tar.hpp>
-
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -19,6 +16,7 @@
 #include "../support/message_of.hpp"
 #include "../support/tar_writer.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/read/tar.hpp>
 
 namespace {
 
@@ -97,7 +95,8 @@ TEST_CASE("only the members asked for are indexed, in the order they were asked 
   CHECK(content(first[0]) == "T0");
   CHECK(content(first.at("jpg")) == "J0");
   CHECK(content(second.at("png")) == "P1");
-  const wick::detail::tar_records masks = wick::tar(shard, {"seg.png"}, {.incomplete = wick::incomplete::skip});
+  const wick::detail::tar_records masks =
+      wick::tar(shard, {"seg.png"}, {.incomplete = wick::incomplete::skip});
   CHECK(masks.size() == 1);
   CHECK(content(masks.at(0)[0]) == "S0");
 }
@@ -274,7 +273,9 @@ TEST_CASE("a missing shard is an error that says which") {
   const std::string good = tar_writer().add("0.jpg", "x").add("0.cls", "0").done();
   dir.write("t-0.tar", good);
   dir.write("t-2.tar", good);
-  const auto message = [&](const wick::detail::shard_list& s) { return message_of([&] { return wick::tar(s); }); };
+  const auto message = [&](const wick::detail::shard_list& s) {
+    return message_of([&] { return wick::tar(s); });
+  };
   CHECK(contains(message(dir / "t-{0..2}.tar"),
                  "/t-1.tar: tar: can't open it: No such file or directory (shard 2 of 3)"));
   CHECK(contains(message_of([&] { return wick::tar(dir / "u-*.tar"); }), "/u-*.tar: tar: matches no file"));

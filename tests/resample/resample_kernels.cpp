@@ -5,8 +5,8 @@
 
 #include "../support/doctest.hpp"
 #include "../support/picture.hpp"
-#include <wick/sample/random.hpp>
 #include <wick/resample/detail/row_resampler.hpp>
+#include <wick/sample/random.hpp>
 
 using namespace wick_test;
 using wick::image;
@@ -22,7 +22,8 @@ image resized_by(const resample_kernels& kernels, const image& from, const plan&
   wick::detail::build_axes(p, 1.0, 0, 0, *scratch);
   wick::detail::resample(
       from.view(), 0, 0, *scratch,
-      wick::detail::picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()), kernels);
+      wick::detail::picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()),
+      kernels);
   return out;
 }
 

@@ -109,11 +109,12 @@ TEST_CASE("two samples that change places change the fingerprint") {
 
 TEST_CASE("which samples were left out, or drawn for others, is in the fingerprint") {
   const auto print = [](auto batched, std::int64_t bad, wick::detail::error_policy policy) {
-    return of(numbers{100} | wick::map("check",
-                                       [bad](cell c) {
-                                         if (c.target == bad) throw std::runtime_error("bad");
-                                         return c;
-                                       }) |
+    return of(numbers{100} |
+                  wick::map("check",
+                            [bad](cell c) {
+                              if (c.target == bad) throw std::runtime_error("bad");
+                              return c;
+                            }) |
                   batched,
               0, {.seed = 3, .workers = 2, .on_error = policy});
   };
@@ -122,7 +123,8 @@ TEST_CASE("which samples were left out, or drawn for others, is in the fingerpri
   for (const std::int64_t bad : {40, 41}) {
     for (const auto& policy : {wick::on_error(wick::skip), wick::on_error(wick::replace)}) {
       const std::uint64_t left = policy.ever(wick::error_action::skip) ? 99 : 100;
-      const epoch_fingerprint batched = print(wick::array_batch(10), bad, policy), single = print(identity, bad, policy);
+      const epoch_fingerprint batched = print(wick::array_batch(10), bad, policy),
+                              single = print(identity, bad, policy);
       CHECK(batched.samples == left);
       CHECK(single.samples == left);
       all.insert(batched.value);

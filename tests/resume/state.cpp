@@ -164,7 +164,8 @@ TEST_CASE("a state taken behind the last batch of an epoch is the beginning of t
   batches rest = second;
   rest.insert(rest.end(), third.begin(), third.end());
   CHECK(got == rest);
-  // next() without epoch(), and an epoch asked for that is not the one of the state: a validation's, always 0.
+  // next() without epoch(), and an epoch asked for that is not the one of the state: a validation's, always
+  // 0.
   CHECK(of(*resumed_from(ended)->next()) == second[0]);
   resumed = resumed_from(ended);
   CHECK(targets_of(*resumed, 0) == first);
@@ -172,7 +173,8 @@ TEST_CASE("a state taken behind the last batch of an epoch is the beginning of t
   CHECK(targets_of(*resumed_from(ended), 2) == third);
 }
 
-TEST_CASE("a state of an older wick that stands behind the last batch is the beginning of the next epoch, too") {
+TEST_CASE(
+    "a state of an older wick that stands behind the last batch is the beginning of the next epoch, too") {
   wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 2});
   const auto first = targets_of(l, 0), second = targets_of(l, 1);
   l.epoch(0);
@@ -193,7 +195,8 @@ TEST_CASE("a state of an older wick that stands behind the last batch is the beg
 }
 
 TEST_CASE("asking for another epoch than a state's forgets the state; epochs begin anew") {
-  wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 2}), resumed(pipeline(0, 1), {.seed = 7, .workers = 2});
+  wick::loader l(pipeline(0, 1), {.seed = 7, .workers = 2}),
+      resumed(pipeline(0, 1), {.seed = 7, .workers = 2});
   const auto first = targets_of(l, 0), second = targets_of(l, 1);
   l.epoch(0);
   for (int i = 0; i < 5; ++i) CHECK(l.next());
@@ -245,7 +248,8 @@ TEST_CASE("behind the end of an epoch the limits of the next one begin at nothin
   }
 }
 
-TEST_CASE("gaps filled from the end of an epoch: behind its last batch a state is the beginning of the next one") {
+TEST_CASE(
+    "gaps filled from the end of an epoch: behind its last batch a state is the beginning of the next one") {
   // Numbers 0 to 9 fail: the 10 last of 40 take their places, and the last batch of 10 is not there.
   const auto make = [] {
     return numbers{40} |

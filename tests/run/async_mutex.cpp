@@ -9,9 +9,9 @@
 #include <wick/run/sync_wait.hpp>
 
 using wick::async_mutex;
-using wick::detail::environment;
 using wick::sync_wait;
 using wick::task;
+using wick::detail::environment;
 using wick_test::eventually;
 using wick_test::rounds;
 

@@ -19,11 +19,11 @@
 #include <wick/run/sleep.hpp>
 #include <wick/run/sync_wait.hpp>
 
+using wick::executor;
+using wick::task;
 using wick::detail::byte_budget;
 using wick::detail::byte_charge;
-using wick::executor;
 using wick::detail::scope;
-using wick::task;
 using wick_test::call;
 using wick_test::gate;
 using wick_test::rounds;
@@ -342,8 +342,8 @@ TEST_CASE("under load the larger than all pass alone, and everyone is served") {
 namespace {
 
 /// Takes `first`, hops, takes `second` while it has that, hops, ends.
-task<void> two_steps(executor* on, byte_budget* from, std::size_t first, std::size_t second, wick::detail::turn at,
-                     std::vector<std::uint64_t>* ended) {
+task<void> two_steps(executor* on, byte_budget* from, std::size_t first, std::size_t second,
+                     wick::detail::turn at, std::vector<std::uint64_t>* ended) {
   wick::detail::byte_account mine;
   co_await from->acquire(mine, *on, first, at);
   co_await on->schedule();

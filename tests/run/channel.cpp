@@ -12,10 +12,10 @@
 #include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
 
-using wick::detail::channel;
-using wick::detail::environment;
 using wick::sync_wait;
 using wick::task;
+using wick::detail::channel;
+using wick::detail::environment;
 using wick_test::counted;
 using wick_test::eventually;
 using wick_test::rounds;

@@ -3,9 +3,9 @@
 #include <type_traits>
 
 #include "../support/doctest.hpp"
-#include <wick/sample/context.hpp>
 #include <wick/run/environment.hpp>
 #include <wick/run/scope.hpp>
+#include <wick/sample/context.hpp>
 
 using wick::detail::environment;
 

@@ -1,5 +1,3 @@
-#include <wick/run/io_pool.hpp>
-
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -10,17 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "../support/doctest.hpp"
+#include "support.hpp"
 #include <wick/run/executor.hpp>
+#include <wick/run/io_pool.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
 
-#include "../support/doctest.hpp"
-#include "support.hpp"
-
 using wick::executor;
-using wick::detail::io_pool;
 using wick::sync_wait;
 using wick::task;
+using wick::detail::io_pool;
 using wick_test::call;
 using wick_test::countdown;
 using wick_test::gate;
@@ -127,7 +125,8 @@ TEST_CASE("many calls from many coroutines all come back, from no more threads t
   std::set<std::thread::id> seen;
   std::atomic<int> sum{0};
   struct reader {
-    static task<void> run(executor* on, int times, std::mutex* m, std::set<std::thread::id>* ids, std::atomic<int>* to) {
+    static task<void> run(executor* on, int times, std::mutex* m, std::set<std::thread::id>* ids,
+                          std::atomic<int>* to) {
       for (int i = 0; i < times; ++i) {
         auto operation = on->io().run(*on, [m, ids, i] {
           const std::lock_guard lock(*m);

@@ -1,16 +1,14 @@
-#include <wick/run/job.hpp>
-
 #include <atomic>
 #include <memory>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
-#include <wick/run/detail/injector.hpp>
-#include <wick/run/executor.hpp>
-
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/detail/injector.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/job.hpp>
 
 using wick_test::countdown;
 
@@ -50,8 +48,10 @@ TEST_CASE("a job may post itself again while it runs") {
   j.done = &done;
   j.execute = [](wick::detail::job* self) noexcept {
     auto* r = static_cast<repeated*>(self);
-    if (--r->left == 0) r->done->down();
-    else r->ex->post(r);
+    if (--r->left == 0)
+      r->done->down();
+    else
+      r->ex->post(r);
   };
   ex.post(&j);
   REQUIRE(done.wait());

@@ -1,5 +1,3 @@
-#include <wick/run/scope.hpp>
-
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -7,11 +5,11 @@
 #include <thread>
 #include <vector>
 
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/when_all.hpp>
-
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/scope.hpp>
+#include <wick/run/sync_wait.hpp>
+#include <wick/run/when_all.hpp>
 
 using wick::sync_wait;
 using wick::task;
@@ -306,7 +304,8 @@ TEST_CASE("forks may nest as deep as they like") {
   // The same when each begins at once, on top of the one before.
   wick::executor one(1);
   std::atomic<int> sum{0};
-  const auto run = [](wick::executor* on, int deep, std::atomic<int>* to, std::atomic<int>* count) -> task<void> {
+  const auto run = [](wick::executor* on, int deep, std::atomic<int>* to,
+                      std::atomic<int>* count) -> task<void> {
     wick::detail::scope s(*on);
     co_await idle_jobs(&s, count);
     co_await dig(on, deep, to);
@@ -344,7 +343,8 @@ TEST_CASE("while many jobs are queued a fork begins at once, else and on other t
   CHECK(from_outside.load() == 1);
 }
 
-TEST_CASE("a fork that begins at once may fail at once, or later elsewhere; join throws it, and nothing is lost") {
+TEST_CASE(
+    "a fork that begins at once may fail at once, or later elsewhere; join throws it, and nothing is lost") {
   for (const bool later : {false, true}) {
     CAPTURE(later);
     wick::executor ex(2);

@@ -1,5 +1,6 @@
 /// \file
-/// What the tests of the engine share: jobs out of callables, waits that give up instead of hanging, counted objects.
+/// What the tests of the engine share: jobs out of callables, waits that give up instead of hanging, counted
+/// objects.
 #pragma once
 
 #include <atomic>
@@ -11,11 +12,10 @@
 #include <thread>
 #include <utility>
 
-#include <wick/run/job.hpp>
-
 #include "../support/eventually.hpp"
 #include "../support/sanitized.hpp"
 #include "../support/stack_span.hpp"
+#include <wick/run/job.hpp>
 
 namespace wick_test {
 

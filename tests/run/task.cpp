@@ -1,5 +1,3 @@
-#include <wick/run/task.hpp>
-
 #include <atomic>
 #include <coroutine>
 #include <memory>
@@ -11,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "../support/doctest.hpp"
+#include "support.hpp"
 #include <wick/run/detail/frame_pool.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
-
-#include "../support/doctest.hpp"
-#include "support.hpp"
+#include <wick/run/task.hpp>
 
 using wick::sync_wait;
 using wick::task;
@@ -61,8 +59,9 @@ task<std::string> text_thrown_by(task<T> t) {
   co_return text;
 }
 
-/// A program with 10^6 nested frames of about 200 bytes takes 200 MB, and several times that under a sanitizer, which
-/// puts red zones round each frame and keeps freed ones: there 10^5, which would still overflow any stack.
+/// A program with 10^6 nested frames of about 200 bytes takes 200 MB, and several times that under a
+/// sanitizer, which puts red zones round each frame and keeps freed ones: there 10^5, which would still
+/// overflow any stack.
 const int deep = rounds(1'000'000, 100'000);
 
 }  // namespace
@@ -462,7 +461,8 @@ TEST_CASE("frames larger than the pool's classes work too") {
 
 namespace {
 
-/// Runs tasks when the program ends, after this thread's thread-locals (the frame pool among them) were destroyed.
+/// Runs tasks when the program ends, after this thread's thread-locals (the frame pool among them) were
+/// destroyed.
 struct late {
   task<int> kept = answer();
   ~late() {

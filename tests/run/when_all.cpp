@@ -17,10 +17,10 @@
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/when_all.hpp>
 
-using wick::detail::environment;
 using wick::sync_wait;
 using wick::task;
 using wick::when_all;
+using wick::detail::environment;
 using wick_test::counted;
 using wick_test::rounds;
 using namespace std::chrono_literals;
@@ -112,7 +112,8 @@ TEST_CASE("starts_on puts each on a worker, so that they compute at the same tim
     co_return wick_test::eventually(
         [&] { return n->load() == 2; });  // blocks its worker until the other is there
   };
-  const auto both = sync_wait(when_all(wick::detail::starts_on(ex, meet(&here)), wick::detail::starts_on(ex, meet(&here))));
+  const auto both =
+      sync_wait(when_all(wick::detail::starts_on(ex, meet(&here)), wick::detail::starts_on(ex, meet(&here))));
   CHECK(std::get<0>(both));
   CHECK(std::get<1>(both));
 }

@@ -16,9 +16,9 @@
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/when_any.hpp>
 
-using wick::detail::environment;
 using wick::sync_wait;
 using wick::task;
+using wick::detail::environment;
 using wick::detail::when_any;
 using wick_test::counted;
 using wick_test::rounds;

@@ -1,5 +1,3 @@
-#include <wick/run/worker_local.hpp>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +8,11 @@
 #include <thread>
 #include <vector>
 
-#include <wick/run/scope.hpp>
-#include <wick/run/sync_wait.hpp>
-
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/scope.hpp>
+#include <wick/run/sync_wait.hpp>
+#include <wick/run/worker_local.hpp>
 
 using wick::executor;
 using wick::task;

@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "support/doctest.hpp"
-#include <wick/sample/context.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
 
 namespace {
 

@@ -1,9 +1,8 @@
-#include "support/doctest.hpp"
-
 #include <exception>
 #include <stdexcept>
 #include <string>
 
+#include "support/doctest.hpp"
 #include <wick/sample/error.hpp>
 
 TEST_CASE("a sample error says key, stage and reason, and keeps what was thrown") {

@@ -1,12 +1,11 @@
-#include <wick/sample/fingerprint.hpp>
-#include <wick/pipeline/pipeline.hpp>
-
 #include <array>
 #include <cstdint>
 #include <set>
 #include <string>
 
 #include "../support/doctest.hpp"
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/sample/fingerprint.hpp>
 
 using wick::fingerprint_hash;
 

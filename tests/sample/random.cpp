@@ -1,5 +1,3 @@
-#include "support/doctest.hpp"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,12 +8,12 @@
 #include <random>
 #include <vector>
 
+#include "support/chi_square.hpp"
+#include "support/doctest.hpp"
 #include <wick/sample/random.hpp>
 
-#include "support/chi_square.hpp"
-
-using wick::detail::philox4x32;
 using wick::random_stream;
+using wick::detail::philox4x32;
 using wick_test::uniform;
 
 static_assert(std::uniform_random_bit_generator<random_stream>);
@@ -45,7 +43,8 @@ double differing_bits(random_stream a, random_stream b) {
 TEST_CASE("Philox gives the published numbers") {
   // Random123 1.14.0, tests/kat_vectors, philox4x32 with 10 rounds.
   CHECK(philox4x32({0, 0, 0, 0}, {0, 0}) == words{0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8});
-  CHECK(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) == words{0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD});
+  CHECK(philox4x32({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}) ==
+        words{0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD});
   CHECK(philox4x32({0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344}, {0xA4093822, 0x299F31D0}) ==
         words{0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1});
   static_assert(philox4x32({0, 0, 0, 0}, {0, 0})[0] == 0x6627E8D5);
@@ -103,9 +102,8 @@ TEST_CASE("the first number of neighbouring positions, epochs, stages and seeds 
 }
 
 TEST_CASE("a seed, an epoch and a position of any size count in full") {
-  const auto first = [](std::uint64_t seed, std::uint64_t epoch, std::uint64_t position, std::uint32_t stage) {
-    return random_stream(seed, epoch, position, stage)();
-  };
+  const auto first = [](std::uint64_t seed, std::uint64_t epoch, std::uint64_t position,
+                        std::uint32_t stage) { return random_stream(seed, epoch, position, stage)(); };
   const std::uint32_t base = first(0, 0, 0, 0);
   for (int bit = 0; bit < 64; ++bit) CHECK(first(std::uint64_t{1} << bit, 0, 0, 0) != base);
   for (int bit = 0; bit < 32; ++bit) CHECK(first(0, std::uint64_t{1} << bit, 0, 0) != base);

@@ -1,11 +1,10 @@
-#include "support/doctest.hpp"
-
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "support/doctest.hpp"
 #include <wick/sample/sample.hpp>
 
 using wick::bytes;

@@ -1,16 +1,14 @@
-#include "support/doctest.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
 #include <wick/sample/shape.hpp>
 
-#include "support/message_of.hpp"
-
 using wick::dtype;
-using wick::detail::dtype_of;
 using wick::shape;
+using wick::detail::dtype_of;
 
 TEST_CASE("each arithmetic type has the element type of its size and kind") {
   CHECK(dtype_of<bool>() == dtype::boolean);

@@ -1,9 +1,8 @@
-#include <wick/sample/source.hpp>
-
 #include <string>
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include <wick/sample/source.hpp>
 
 namespace {
 

@@ -1,7 +1,6 @@
-#include "support/doctest.hpp"
-
 #include <string_view>
 
+#include "support/doctest.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
@@ -39,7 +38,8 @@ static_assert(!wick::detail::stage_of<kindless, wick::on_data>);
 // Where wick's own stages work.
 static_assert(wick::detail::stage_of<wick::detail::shuffle_stage, wick::on_order>);
 static_assert(wick::detail::stage_of<wick::detail::shard_stage, wick::on_order>);
-static_assert(wick::detail::stage_of<wick::detail::batch_stage<wick::detail::array_output>, wick::detail::on_batching>);
+static_assert(
+    wick::detail::stage_of<wick::detail::batch_stage<wick::detail::array_output>, wick::detail::on_batching>);
 static_assert(wick::detail::stage_of<wick::detail::group_stage, wick::detail::on_batching>);
 static_assert(wick::detail::stage_of<wick::detail::map_stage<int (*)(int)>, wick::detail::on_sample_or_data>);
 

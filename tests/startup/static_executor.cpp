@@ -54,7 +54,8 @@ wick::task<void> block(wick::executor* ex) {
 
 /// Nobody waits for these: the executor's destructor does.
 void start_many(std::atomic<int>& done) {
-  for (int i = 0; i < each; ++i) static_cast<void>(wick::detail::as_future(everywhere, hop(&everywhere, &done)));
+  for (int i = 0; i < each; ++i)
+    static_cast<void>(wick::detail::as_future(everywhere, hop(&everywhere, &done)));
 }
 
 /// Made behind the executor, so destroyed before it, when main has returned.

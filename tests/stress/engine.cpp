@@ -90,7 +90,8 @@ void drained(world& w) {
       });
     }
     for (int n = w.random.between(0, 40); n > 0; --n) {
-      futures.push_back(wick::detail::as_future(ex, walker::run(&w, live(w.alive), &ex, w.random.fork(), &ended)));
+      futures.push_back(
+          wick::detail::as_future(ex, walker::run(&w, live(w.alive), &ex, w.random.fork(), &ended)));
     }
     if (threads == 0) {
       for (std::size_t i = 0; i < heads; ++i) ex.post(&jobs[i]);

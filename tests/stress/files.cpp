@@ -36,11 +36,11 @@
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
-#include <wick/resume/state_file.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
 #include <wick/read/tar.hpp>
+#include <wick/resume/state_file.hpp>
 #include <wick/run/async_mutex.hpp>
 #include <wick/run/executor.hpp>
 
@@ -51,7 +51,7 @@ namespace fs = std::filesystem;
 using wick::task;
 using namespace std::chrono_literals;
 
-// ---- what lies in the files -----------------------------------------------------------------------------------------
+// ---- what lies in the files ----
 
 /// Its size, its id, its version, and bytes that follow from these.
 std::string content_of(std::uint64_t id, std::uint64_t version, std::size_t size) {
@@ -78,7 +78,7 @@ std::optional<label> label_of(std::string_view bytes) {
   return label{head[1], head[2]};
 }
 
-// ---- the weather ----------------------------------------------------------------------------------------------------
+// ---- the weather ----
 
 /// Does something again and again on a thread of its own, at random intervals, until it is dropped.
 class repeatedly {
@@ -211,7 +211,7 @@ void replace(const fs::path& path, const std::string& content) {
   fs::rename(next, path, ignored);
 }
 
-// ---- what stages do -------------------------------------------------------------------------------------------------
+// ---- what stages do ----
 
 /// Bytes where nobody finds them.
 class document {
@@ -234,7 +234,9 @@ struct scene {
 struct reads_again {
   scene* s;
   bool locked;
-  task<document> operator()(wick::bytes first, wick::context& c) const { return run(s, locked, std::move(first), &c); }
+  task<document> operator()(wick::bytes first, wick::context& c) const {
+    return run(s, locked, std::move(first), &c);
+  }
   static task<document> run(scene* s, bool locked, wick::bytes first, wick::context* c) {
     const live here(s->w->alive);
     wick::async_mutex::guard key;
@@ -246,7 +248,8 @@ struct reads_again {
     auto reading = wick::read()(wick::location{other.c_str()}, *c);
     try {
       wick::bytes second = co_await reading;
-      s->w->expect(label_of(second.text()).has_value(), "a file that was read again is whole", other, second.size());
+      s->w->expect(label_of(second.text()).has_value(), "a file that was read again is whole", other,
+                   second.size());
       if (c->random().below(8) == 0) {
         const std::lock_guard lock(s->mutex);
         s->kept.push_back(std::move(second));
@@ -289,7 +292,7 @@ std::uint64_t take_singles(Loader& l, std::uint64_t most, Take&& given) {
   return n;
 }
 
-// ---- files ----------------------------------------------------------------------------------------------------------
+// ---- files ----
 
 /// Files by their paths: replaced as a whole, removed, in their place a pipe, a folder, a link to itself.
 void files(world& w) {
@@ -332,7 +335,8 @@ void files(world& w) {
             fs::create_symlink(s.paths[i].filename(), s.paths[i], ignored);
             break;
           default:
-            if (!fs::is_regular_file(fs::symlink_status(s.paths[i], ignored))) fs::remove_all(s.paths[i], ignored);
+            if (!fs::is_regular_file(fs::symlink_status(s.paths[i], ignored)))
+              fs::remove_all(s.paths[i], ignored);
             replace(s.paths[i], content_of(i, random.below(1000), sizes[i]));
             if (random.one_in(2)) evict(s.paths[i]);
         }
@@ -341,7 +345,8 @@ void files(world& w) {
     const auto options = draw_options(w, seed);
     const auto check = [&](const document& d) {
       const auto found = label_of(d.text());
-      w.expect(found && found->id < count, "the bytes of a sample are a whole file of the set", d.text().size());
+      w.expect(found && found->id < count, "the bytes of a sample are a whole file of the set",
+               d.text().size());
       return found ? found->id : 0;
     };
     const auto run = [&](auto&& pipeline) {
@@ -355,19 +360,26 @@ void files(world& w) {
           ++seen[check(d)];
           ++good;
         });
-        w.expect(n == std::min<std::uint64_t>(most, count), "each sample is given, or told to have failed", n, most, count);
+        w.expect(n == std::min<std::uint64_t>(most, count), "each sample is given, or told to have failed", n,
+                 most, count);
         for (std::size_t i = 0; i < count; ++i) w.expect(seen[i] <= 1, "no sample twice", i, seen[i]);
-        w.expect(changing || good == n || (hungry && hungry->held_long()), "no file that stays fails", good, n, l.ledger().total());
+        w.expect(changing || good == n || (hungry && hungry->held_long()), "no file that stays fails", good,
+                 n, l.ledger().total());
       }
     };
-    if (again) run(wick::files(s.paths) | wick::shuffle() | wick::read() | wick::map("again", reads_again{&s, locked}));
-    else run(wick::files(s.paths) | wick::shuffle() | wick::read() | [](wick::bytes b) { return document(std::move(b)); });
+    if (again)
+      run(wick::files(s.paths) | wick::shuffle() | wick::read() |
+          wick::map("again", reads_again{&s, locked}));
+    else
+      run(wick::files(s.paths) | wick::shuffle() | wick::read() |
+          [](wick::bytes b) { return document(std::move(b)); });
   }
   w.expect(open_descriptors() == descriptors, "all descriptors are closed", open_descriptors(), descriptors);
-  w.expect(signals_on_our_threads.load() == 0, "no handler runs on a thread of wick's", signals_on_our_threads.load());
+  w.expect(signals_on_our_threads.load() == 0, "no handler runs on a thread of wick's",
+           signals_on_our_threads.load());
 }
 
-// ---- shards ---------------------------------------------------------------------------------------------------------
+// ---- shards ----
 
 struct shard_set {
   std::vector<fs::path> paths;
@@ -417,7 +429,8 @@ void shards(world& w) {
             } |
             wick::array_batch(7),
         options);
-    std::this_thread::sleep_for(20ms);  // two changes of a file in one tick of the kernel's clock can't be told apart
+    std::this_thread::sleep_for(
+        20ms);  // two changes of a file in one tick of the kernel's clock can't be told apart
     std::optional<repeatedly> changes;
     if (changing) {
       changes.emplace(w.random.fork(), big ? 5000 : 20'000, [&](dice& random) {
@@ -436,8 +449,9 @@ void shards(world& w) {
             const int fd = ::open(set.paths[i].c_str(), O_WRONLY | O_CLOEXEC);
             if (fd < 0) break;
             for (std::size_t at = 0; at < other.size();) {
-              const ::ssize_t n = ::pwrite(fd, other.data() + at, std::min<std::size_t>(4096, other.size() - at),
-                                           static_cast<::off_t>(at));
+              const ::ssize_t n =
+                  ::pwrite(fd, other.data() + at, std::min<std::size_t>(4096, other.size() - at),
+                           static_cast<::off_t>(at));
               if (n <= 0) break;
               at += static_cast<std::size_t>(n);
             }
@@ -460,22 +474,25 @@ void shards(world& w) {
           if (!batch) break;
           ++given;
           rows += static_cast<std::uint64_t>(batch->extents()[0]);
-          for (std::int64_t i = 0; i < batch->extents()[0]; ++i) ++seen[static_cast<std::size_t>(batch->template as<std::int64_t>()[i])];
+          for (std::int64_t i = 0; i < batch->extents()[0]; ++i)
+            ++seen[static_cast<std::size_t>(batch->template as<std::int64_t>()[i])];
         } catch (const wick::sample_error&) {
           ++lost;
         }
       }
       const std::uint64_t told = l.ledger().total() - before;
       w.expect(given + lost == l.batches(), "each batch is given or has failed", given, lost, l.batches());
-      w.expect(rows + 7 * lost + (policy == 1 ? told : 0) >= count, "each sample is given or told", rows, lost, told, count);
-      for (std::size_t i = 0; i < count && policy != 2; ++i) w.expect(seen[i] <= 1, "no sample twice", i, seen[i]);
+      w.expect(rows + 7 * lost + (policy == 1 ? told : 0) >= count, "each sample is given or told", rows,
+               lost, told, count);
+      for (std::size_t i = 0; i < count && policy != 2; ++i)
+        w.expect(seen[i] <= 1, "no sample twice", i, seen[i]);
       w.expect(changing || (told == 0 && rows == count), "nothing fails that stays", rows, told, count);
     }
   }
   w.expect(open_descriptors() == descriptors, "all descriptors are closed", open_descriptors(), descriptors);
 }
 
-// ---- a full disk ----------------------------------------------------------------------------------------------------
+// ---- a full disk ----
 
 /// How many lines of the ledger could not be written, by the loader's own words.
 std::uint64_t lines_lost(const wick::report& r) {
@@ -492,15 +509,18 @@ std::uint64_t lines_lost(const wick::report& r) {
 void full_disk_in(world& w, const fs::path& at) {
   const std::size_t count = 150;
   const auto make = [&](wick::executor& ex) {
-    return wick::loader(
-        wick::from(wick::in_memory(std::vector<std::int64_t>(count, 1))) | wick::shuffle() |
-            wick::map("choosy",
-                      [](std::int64_t, wick::context& c) -> std::int64_t {
-                        if (c.index() % 5 == 2) throw wick::error(std::string(c.index() % 3000, 'x') + " is bad");
-                        return static_cast<std::int64_t>(c.index());
-                      }) |
-            wick::array_batch(4),
-        {.seed = 5, .executor = &ex, .on_error = wick::on_error(wick::skip), .ledger_file = at / "ledger.jsonl"});
+    return wick::loader(wick::from(wick::in_memory(std::vector<std::int64_t>(count, 1))) | wick::shuffle() |
+                            wick::map("choosy",
+                                      [](std::int64_t, wick::context& c) -> std::int64_t {
+                                        if (c.index() % 5 == 2)
+                                          throw wick::error(std::string(c.index() % 3000, 'x') + " is bad");
+                                        return static_cast<std::int64_t>(c.index());
+                                      }) |
+                            wick::array_batch(4),
+                        {.seed = 5,
+                         .executor = &ex,
+                         .on_error = wick::on_error(wick::skip),
+                         .ledger_file = at / "ledger.jsonl"});
   };
   std::uint64_t written = 0, refused = 0, told = 0, lost = 0;
   {
@@ -508,8 +528,10 @@ void full_disk_in(world& w, const fs::path& at) {
     const repeatedly filling(w.random.fork(), 4000, [&](dice& random) {
       std::error_code ignored;
       const fs::path filler = at / ("filler" + std::to_string(random.below(3)));
-      if (random.one_in(2)) fs::remove(filler, ignored);
-      else std::ofstream(filler, std::ios::binary) << std::string(random.below(60'000), 'f');
+      if (random.one_in(2))
+        fs::remove(filler, ignored);
+      else
+        std::ofstream(filler, std::ios::binary) << std::string(random.below(60'000), 'f');
     });
     std::optional<std::vector<std::byte>> last;
     for (int life = 0; life < 4; ++life) {
@@ -549,8 +571,8 @@ void full_disk_in(world& w, const fs::path& at) {
   std::uint64_t number = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
-    w.expect(line.starts_with("{\"epoch\":") && line.ends_with("}") && !in.eof(), "a line of the ledger is whole", number,
-             line.substr(0, 60), line.size());
+    w.expect(line.starts_with("{\"epoch\":") && line.ends_with("}") && !in.eof(),
+             "a line of the ledger is whole", number, line.substr(0, 60), line.size());
   }
   w.expect(number + lost == told, "a failure has a line in the ledger, or is counted as missing there",
            number, lost, told);
@@ -571,7 +593,9 @@ void full_disk(world& w) {
 }  // namespace
 
 std::vector<scenario> file_scenarios() {
-  return {{"files", "files that are replaced and removed while they are read, with little memory and few descriptors", files},
+  return {{"files",
+           "files that are replaced and removed while they are read, with little memory and few descriptors",
+           files},
           {"shards", "tar shards that are replaced, overwritten and cut after they were indexed", shards},
           {"full_disk", "states and ledgers on a disk that is full now and then", full_disk}};
 }

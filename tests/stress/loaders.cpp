@@ -17,7 +17,6 @@
 
 #include "world.hpp"
 #include <wick/batch/batch.hpp>
-#include <wick/sample/context.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
@@ -27,6 +26,7 @@
 #include <wick/run/sleep.hpp>
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
 
 namespace wick_stress {
 namespace {

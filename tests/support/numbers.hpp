@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <wick/sample/fingerprint.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/sample/fingerprint.hpp>
 #include <wick/sample/sample.hpp>
 
 namespace wick_test {

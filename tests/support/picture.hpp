@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include <wick/pixels/image.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
-#include <wick/pixels/image.hpp>
 
 namespace wick_test {
 
@@ -65,7 +65,8 @@ bool same_where(const wick::image& a, const wick::image& b, Counts&& counts) {
   for (int y = 0; y < a.height(); ++y) {
     for (int x = 0; x < a.width(); ++x) {
       const std::ptrdiff_t at = std::ptrdiff_t{x} * a.channels();
-      if (counts(x, y) && !std::equal(a.row(y) + at, a.row(y) + at + a.channels(), b.row(y) + at)) return false;
+      if (counts(x, y) && !std::equal(a.row(y) + at, a.row(y) + at + a.channels(), b.row(y) + at))
+        return false;
     }
   }
   return true;

@@ -4,8 +4,8 @@
 #include <thread>
 #include <vector>
 
-#include "../support/doctest.hpp"
 #include "../run/support.hpp"
+#include "../support/doctest.hpp"
 #include <wick/system/detail/brief_lock.hpp>
 
 using wick::detail::lock_briefly;

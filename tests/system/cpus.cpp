@@ -1,5 +1,3 @@
-#include <wick/system/cpus.hpp>
-
 #include <cstddef>
 #include <string>
 #include <thread>
@@ -7,13 +5,15 @@
 
 #include "../support/doctest.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/system/cpus.hpp>
 
 using wick::detail::available_cpus;
 using wick::detail::parse_cpu_max;
 
 TEST_CASE("there is at least one processor and no more than the machine has") {
   CHECK(available_cpus() >= 1);
-  if (std::thread::hardware_concurrency() != 0) CHECK(available_cpus() <= std::thread::hardware_concurrency());
+  if (std::thread::hardware_concurrency() != 0)
+    CHECK(available_cpus() <= std::thread::hardware_concurrency());
 }
 
 TEST_CASE("the answer does not change by asking") { CHECK(available_cpus() == available_cpus()); }

@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/normalize.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -14,15 +10,16 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
-#include <wick/loader/loader.hpp>
-#include <wick/pixels/image.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/torch/batch.hpp>
-#include <wick/torch/tensors.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "numbers.hpp"
+#include <wick/image/lazy_image.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/normalize.hpp>
+#include <wick/torch/tensors.hpp>
 
 namespace {
 

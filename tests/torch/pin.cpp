@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/pin.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -17,14 +13,15 @@
 #include <ATen/ops/full.h>
 #include <c10/core/StreamGuard.h>
 
-#include <wick/loader/loader.hpp>
-#include <wick/read/memory.hpp>
-#include <wick/torch/batch.hpp>
-#include <wick/torch/transfer.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
 #include "fake_pinned.hpp"
+#include <wick/loader/loader.hpp>
+#include <wick/read/memory.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/pin.hpp>
+#include <wick/torch/transfer.hpp>
 
 namespace {
 

@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/tensor.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -23,11 +19,12 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
-#include <wick/loader/loader.hpp>
-#include <wick/torch/batch.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "numbers.hpp"
+#include <wick/loader/loader.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/tensor.hpp>
 
 namespace {
 
@@ -88,7 +85,8 @@ TEST_CASE("a tensor's shape is wick's shape, up to seven dimensions") {
 
 TEST_CASE("a tensor writes its elements in order, however it lies in memory") {
   for (const wick::dtype type : all_types) {
-    const at::Tensor t = at::arange(0, 120, at::kLong).to(wick::detail::scalar_type_of(type)).reshape({2, 3, 4, 5});
+    const at::Tensor t =
+        at::arange(0, 120, at::kLong).to(wick::detail::scalar_type_of(type)).reshape({2, 3, 4, 5});
     CHECK(writes_its_elements(t));
     CHECK(writes_its_elements(t.transpose(1, 3)));
     CHECK(writes_its_elements(t.permute({3, 2, 1, 0})));
@@ -105,7 +103,7 @@ TEST_CASE("the imaginary part of a conjugate is written with its sign") {
   const at::Tensor z = at::complex(at::full({1}, 1.0f), at::full({1}, 2.0f));
   float imaginary = 0;
   wick::detail::field_access<at::Tensor>::write_to(at::imag(z.conj()),
-                                           {reinterpret_cast<std::byte*>(&imaginary), false});
+                                                   {reinterpret_cast<std::byte*>(&imaginary), false});
   CHECK(imaginary == -2.0f);
 }
 

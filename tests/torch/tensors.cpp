@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/tensors.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -20,11 +16,12 @@
 #include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/zeros.h>
 
-#include <wick/loader/loader.hpp>
-#include <wick/torch/batch.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
+#include <wick/loader/loader.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/tensors.hpp>
 
 namespace {
 

@@ -1,10 +1,8 @@
-#include <wick/torch/threads.hpp>
-
 #include <ATen/Parallel.h>
 
-#include <wick/system/cpus.hpp>
-
 #include "support/doctest.hpp"
+#include <wick/system/cpus.hpp>
+#include <wick/torch/threads.hpp>
 
 TEST_CASE("Torch gets the processors that the workers leave, and never none") {
   const int before = at::get_num_threads();

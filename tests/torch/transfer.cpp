@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/transfer.hpp>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -16,16 +12,17 @@
 #include <ATen/ops/full.h>
 #include <c10/core/StreamGuard.h>
 
+#include "../support/doctest.hpp"
+#include "../support/eventually.hpp"
+#include "../support/message_of.hpp"
+#include "fake_device.hpp"
 #include <wick/loader/loader.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/run/sync_wait.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/normalize.hpp>
 #include <wick/torch/pin.hpp>
-
-#include "../support/eventually.hpp"
-#include "../support/message_of.hpp"
-#include "fake_device.hpp"
+#include <wick/torch/transfer.hpp>
 
 namespace {
 

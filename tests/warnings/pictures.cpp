@@ -27,8 +27,8 @@ int main(int argc, char** argv) {
   while (auto samples = validate.next()) std::printf("%zu\n", samples->size());
 
   wick::image picture(8, 8, 3);
-  for (const auto what :
-       {wick::detail::pixel_op::kind::hue, wick::detail::pixel_op::kind::saturation, wick::detail::pixel_op::kind::contrast}) {
+  for (const auto what : {wick::detail::pixel_op::kind::hue, wick::detail::pixel_op::kind::saturation,
+                          wick::detail::pixel_op::kind::contrast}) {
     wick::detail::apply({what, 0.5f}, wick::detail::picture_target::interleaved(picture.data(), 8, 8, 3));
   }
   wick::lazy_image lazy(std::move(picture));

@@ -1,4 +1,5 @@
-// The program of the README with torch::data in place of wick: a data set of one's own that decodes by stb_image.
+// The program of the README with torch::data in place of wick: a data set of one's own that decodes by
+// stb_image.
 #include <cstdint>
 #include <exception>
 #include <filesystem>
@@ -33,10 +34,13 @@ class image_folder : public torch::data::Dataset<image_folder> {
     int width = 0, height = 0, channels = 0;
     unsigned char* const pixels = stbi_load(path.c_str(), &width, &height, &channels, 3);
     if (pixels == nullptr) throw std::runtime_error(path + ": is no picture");
-    torch::Tensor picture = torch::from_blob(pixels, {1, height, width, 3}, stbi_image_free, torch::kByte).permute({0, 3, 1, 2});
-    picture = torch::nn::functional::interpolate(
-        picture.to(torch::kFloat).div(255),
-        torch::nn::functional::InterpolateFuncOptions().size(std::vector<std::int64_t>{64, 64}).mode(torch::kBilinear).align_corners(false));
+    torch::Tensor picture =
+        torch::from_blob(pixels, {1, height, width, 3}, stbi_image_free, torch::kByte).permute({0, 3, 1, 2});
+    picture = torch::nn::functional::interpolate(picture.to(torch::kFloat).div(255),
+                                                 torch::nn::functional::InterpolateFuncOptions()
+                                                     .size(std::vector<std::int64_t>{64, 64})
+                                                     .mode(torch::kBilinear)
+                                                     .align_corners(false));
     return {picture.squeeze(0), torch::full({}, label, torch::kLong)};
   }
   torch::optional<std::size_t> size() const override { return files_.size(); }
@@ -50,7 +54,8 @@ class image_folder : public torch::data::Dataset<image_folder> {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 2) throw std::runtime_error("usage: train FOLDER, where each class of pictures has a folder of its own");
+  if (argc != 2)
+    throw std::runtime_error("usage: train FOLDER, where each class of pictures has a folder of its own");
   const auto device = torch::cuda::is_available() ? torch::kCUDA : torch::kCPU;
 
   const image_folder pictures(argv[1]);
@@ -61,8 +66,9 @@ int main(int argc, char** argv) try {
       torch::data::DataLoaderOptions().batch_size(32).workers(2));
 
   using namespace torch::nn;
-  Sequential model(Conv2d(Conv2dOptions(3, 16, 3).stride(2)), ReLU(), Conv2d(Conv2dOptions(16, 32, 3).stride(2)), ReLU(),
-                   AdaptiveAvgPool2d(1), Flatten(), Linear(32, pictures.classes()));
+  Sequential model(Conv2d(Conv2dOptions(3, 16, 3).stride(2)), ReLU(),
+                   Conv2d(Conv2dOptions(16, 32, 3).stride(2)), ReLU(), AdaptiveAvgPool2d(1), Flatten(),
+                   Linear(32, pictures.classes()));
   model->to(device);
   torch::optim::Adam optimizer(model->parameters());
 
@@ -71,7 +77,8 @@ int main(int argc, char** argv) try {
     int batches = 0;
     for (auto& batch : *train) {
       optimizer.zero_grad();
-      const auto loss = functional::cross_entropy(model->forward(batch.data.to(device)), batch.target.to(device));
+      const auto loss =
+          functional::cross_entropy(model->forward(batch.data.to(device)), batch.target.to(device));
       loss.backward();
       optimizer.step();
       sum += loss.item<double>();

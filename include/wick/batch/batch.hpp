@@ -42,8 +42,8 @@ inline batch_options checked(const char* stage, std::size_t size, batch_options 
 }
 }  // namespace detail
 
-/// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this value and
-/// goes back to the loader's pool with the last of them.
+/// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this
+/// value and goes back to the loader's pool with the last of them.
 class array {
  public:
   array() noexcept = default;
@@ -59,12 +59,15 @@ class array {
   const shape& strides() const noexcept { return strides_; }
   dtype type() const noexcept { return type_; }
   std::byte* data() const noexcept { return memory_ ? memory_->data() : nullptr; }
-  std::size_t bytes() const noexcept { return static_cast<std::size_t>(extents_.count()) * detail::size_of(type_); }
+  std::size_t bytes() const noexcept {
+    return static_cast<std::size_t>(extents_.count()) * detail::size_of(type_);
+  }
   /// The elements as T. \throws wick::error when they are something else
   template <class T>
   T* as() const {
     if (detail::dtype_of<T>() != type_) {
-      throw error("array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " + std::string(to_string(type_)));
+      throw error("array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " +
+                  std::string(to_string(type_)));
     }
     return reinterpret_cast<T*>(data());
   }
@@ -105,11 +108,13 @@ class batch_stage {
 
   template <class Item>
   static consteval bool check() {
-    static_assert(detail::can_batch<Item>::value,
-                  "wick: batch() can't put what came into a tensor (see 'Item'): wanted are numbers, std::array of "
-                  "them, std::string, pictures, anything with extents(), type() and write_to(slot), or sample<>, "
-                  "tuples and plain structs of up to 8 fields of these. What has no fixed shape (std::vector) needs a stage before "
-                  "batch() that gives it one; or write group(n), which makes a std::vector of the samples");
+    static_assert(
+        detail::can_batch<Item>::value,
+        "wick: batch() can't put what came into a tensor (see 'Item'): wanted are numbers, std::array of "
+        "them, std::string, pictures, anything with extents(), type() and write_to(slot), or sample<>, "
+        "tuples and plain structs of up to 8 fields of these. What has no fixed shape (std::vector) needs a "
+        "stage before "
+        "batch() that gives it one; or write group(n), which makes a std::vector of the samples");
     return detail::can_batch<Item>::value;
   }
 
@@ -120,10 +125,13 @@ class batch_stage {
 
 }  // namespace detail
 
-/// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field by field
-/// for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
+/// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field
+/// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
 /// \throws wick::error when size is 0
-inline detail::batch_stage<detail::array_output> array_batch(std::size_t size, detail::batch_options options = {}) { return {size, options}; }
+inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                             detail::batch_options options = {}) {
+  return {size, options};
+}
 
 namespace detail {
 
@@ -169,6 +177,8 @@ class group_stage {
 
 /// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
 /// \throws wick::error when size is 0
-inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) { return {size, options}; }
+inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) {
+  return {size, options};
+}
 
 }  // namespace wick

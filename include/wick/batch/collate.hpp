@@ -15,18 +15,19 @@
 #include <utility>
 #include <vector>
 
+#include <wick/batch/detail/slab.hpp>
+#include <wick/batch/fields.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/sample/error.hpp>
-#include <wick/batch/fields.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/shape.hpp>
-#include <wick/batch/detail/slab.hpp>
 #include <wick/sample/source.hpp>
 #include <wick/system/detail/fetch_to_write.hpp>
 
 namespace wick::detail {
 
-/// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of memory.
+/// What a column of n slots is, once it is full: n samples of `each` (a picture's as [H, W, C]) in a block of
+/// memory.
 struct column_description {
   std::int64_t count = 0;
   shape each;
@@ -64,7 +65,6 @@ struct column_description {
     return out;
   }
 };
-
 
 /// A sample whose shape is not that of the others.
 struct misfit {
@@ -183,8 +183,8 @@ class memory_column {
   void drop() noexcept { memory_.reset(); }
 
  private:
-  // A column of labels has at most so many. Its lines are asked for together, by the worker that is going to write what the
-  // consumer has read, and by the consumer: one at a time each would be waited for.
+  // A column of labels has at most so many. Its lines are asked for together, by the worker that is going to
+  // write what the consumer has read, and by the consumer: one at a time each would be waited for.
   static constexpr std::size_t few_bytes = 4096;
   struct what {
     shape each;
@@ -210,7 +210,8 @@ class memory_column {
     about_.type = type;
     return acquire();
   }
-  /// What a slot looks like has been known since begin(), and nobody writes it any more: it may be read without the mutex.
+  /// What a slot looks like has been known since begin(), and nobody writes it any more: it may be read
+  /// without the mutex.
   [[gnu::noinline]] std::byte* begin_memory() {
     std::lock_guard lock(mutex_);
     if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
@@ -243,10 +244,10 @@ class object_column {
     slots_.clear();
     slots_.resize(n);
   }
-  void put(std::size_t i, T&& value) {
-    slots_[i].emplace(std::move(value));
+  void put(std::size_t i, T&& value) { slots_[i].emplace(std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
   }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
   void forget(std::size_t) noexcept {}
   bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
   void close(const std::vector<std::size_t>& gaps, std::size_t n) {
@@ -293,7 +294,8 @@ struct column_for<T, Output> {
 template <class T, class Output>
 using column_of = typename column_for<T, Output>::type;
 
-/// What the columns of T's fields are put together to: sample<> again, `T::batch_type` where T names one, or a tuple.
+/// What the columns of T's fields are put together to: sample<> again, `T::batch_type` where T names one, or
+/// a tuple.
 template <class T, class... O>
 struct batch_shape_of {
   using type = std::tuple<O...>;

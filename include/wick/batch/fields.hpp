@@ -18,17 +18,21 @@ namespace wick {
 
 namespace detail {
 
-/// How a value says its shape and writes itself into its slot: by members of these names, unless this is specialised
-/// for a type that can't have them.
+/// How a value says its shape and writes itself into its slot: by members of these names, unless this is
+/// specialised for a type that can't have them.
 template <class T>
 struct field_access {
   static decltype(auto) extents(const T& v)
-    requires requires { { v.extents() } -> std::convertible_to<shape>; }
+    requires requires {
+      { v.extents() } -> std::convertible_to<shape>;
+    }
   {
     return v.extents();
   }
   static dtype type(const T& v)
-    requires requires { { v.type() } -> std::convertible_to<dtype>; }
+    requires requires {
+      { v.type() } -> std::convertible_to<dtype>;
+    }
   {
     return v.type();
   }
@@ -87,8 +91,8 @@ inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
 template <class T, std::size_t N>
 inline constexpr bool is_tuple_like<std::array<T, N>> = N > 0 && !leaf<std::array<T, N>>;
 
-// The number of fields of an aggregate: the most initialisers that its braces take. Empty braces count a C array as
-// one; only where a field has no default, whole values are tried.
+// The number of fields of an aggregate: the most initialisers that its braces take. Empty braces count a C
+// array as one; only where a field has no default, whole values are tried.
 inline constexpr std::size_t max_fields = 8;
 struct anything {
   template <class T>
@@ -107,25 +111,39 @@ consteval bool takes_fields(std::index_sequence<I...>) {
 template <class T, std::size_t N = max_fields + 1>
 consteval std::size_t field_count() {
   if constexpr (!requires { T{}; }) {
-    if constexpr (N == 0) return 0;
-    else if constexpr (takes_fields<T>(std::make_index_sequence<N>{})) return N;
-    else return field_count<T, N - 1>();
-  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; }) return 9;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; }) return 8;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; }) return 7;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; }) return 6;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}}; }) return 5;
-  else if constexpr (requires { T{{}, {}, {}, {}}; }) return 4;
-  else if constexpr (requires { T{{}, {}, {}}; }) return 3;
-  else if constexpr (requires { T{{}, {}}; }) return 2;
-  else if constexpr (requires { T{{}}; }) return 1;
-  else return 0;
+    if constexpr (N == 0)
+      return 0;
+    else if constexpr (takes_fields<T>(std::make_index_sequence<N>{}))
+      return N;
+    else
+      return field_count<T, N - 1>();
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; })
+    return 9;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; })
+    return 8;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; })
+    return 7;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; })
+    return 6;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}}; })
+    return 5;
+  else if constexpr (requires { T{{}, {}, {}, {}}; })
+    return 4;
+  else if constexpr (requires { T{{}, {}, {}}; })
+    return 3;
+  else if constexpr (requires { T{{}, {}}; })
+    return 2;
+  else if constexpr (requires { T{{}}; })
+    return 1;
+  else
+    return 0;
 }
 
 /// A plain struct of 1 to 8 fields, all its own.
 template <class T>
-concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_sample<T> &&
-                      !requires { std::tuple_size<T>::value; } && (field_count<T>() > 0) && (field_count<T>() <= max_fields) && !requires { T{any_base_of<T>{}}; };
+concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_sample<T> && !requires {
+  std::tuple_size<T>::value;
+} && (field_count<T>() > 0) && (field_count<T>() <= max_fields) && !requires { T{any_base_of<T>{}}; };
 
 /// The fields of an aggregate as a tuple of references.
 template <class T>
@@ -161,9 +179,12 @@ auto tie_fields(T& v) {
 /// Calls f with the fields of a composite.
 template <class T, class F>
 decltype(auto) with_fields(T& v, F&& f) {
-  if constexpr (is_sample<std::remove_const_t<T>>) return f(v.data, v.target);
-  else if constexpr (is_tuple_like<std::remove_const_t<T>>) return std::apply(std::forward<F>(f), v);
-  else return std::apply(std::forward<F>(f), tie_fields(v));
+  if constexpr (is_sample<std::remove_const_t<T>>)
+    return f(v.data, v.target);
+  else if constexpr (is_tuple_like<std::remove_const_t<T>>)
+    return std::apply(std::forward<F>(f), v);
+  else
+    return std::apply(std::forward<F>(f), tie_fields(v));
 }
 
 template <class T>
@@ -193,9 +214,9 @@ template <class T>
 struct can_batch : std::bool_constant<leaf<T>> {};
 template <composite T>
 struct can_batch<T> {
-  static constexpr bool value =
-      []<class... F>(std::type_identity<std::tuple<F...>>) { return (can_batch<F>::value && ...); }(
-          std::type_identity<typename field_types<T>::type>{});
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (can_batch<F>::value && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
 };
 
 }  // namespace detail

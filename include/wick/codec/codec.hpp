@@ -14,12 +14,12 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/sample/error.hpp>
 #include <wick/codec/detail/signature.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/row_sink.hpp>
 #include <wick/pixels/wide_rows.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick {
 
@@ -37,9 +37,9 @@ struct picture_info {
 
 /// What a decoder is asked for.
 struct decode_request {
-  detail::rect wanted;       ///< the part that is needed, in pixels of the encoded picture
-  double scale = 1;  ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
-  int channels = 3;  ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
+  detail::rect wanted;  ///< the part that is needed, in pixels of the encoded picture
+  double scale = 1;     ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
+  int channels = 3;     ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
   bool indexes =
       false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of grey
 };
@@ -63,14 +63,14 @@ struct codec {
   /// \throws wick::error when the data is damaged
   decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
                             const decode_request& request);
-  /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of it is
-  /// there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
-  void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info, const decode_request& request,
-                      row_sink& sink) = nullptr;
+  /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of
+  /// it is there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
+  void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info,
+                      const decode_request& request, row_sink& sink) = nullptr;
   /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
   /// has none. \throws wick::error when the data is damaged
   detail::wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
-                           const decode_request& request) = nullptr;
+                                   const decode_request& request) = nullptr;
   /// What the report should say about this decoder, empty when there is nothing; may be null.
   std::string (*note)() = nullptr;
 };

@@ -18,12 +18,12 @@
 #include <utility>
 #include <vector>
 
-#include <wick/system/detail/plain_file.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/failure/detail/ledger_file.hpp>
-#include <wick/sample/source.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/resume/state_file.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/source.hpp>
+#include <wick/system/detail/plain_file.hpp>
 
 namespace wick::detail {
 
@@ -81,7 +81,6 @@ class quarantine {
   std::vector<std::string> stages_;
   std::vector<std::uint64_t> places_;
 };
-
 
 inline std::string quarantine_head(std::uint64_t samples, std::uint64_t data) {
   return "{\"wick_quarantine\":1,\"samples\":" + std::to_string(samples) + ",\"data\":\"" + hex(data) + "\"}";

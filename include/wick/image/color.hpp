@@ -11,13 +11,13 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/image/detail/arguments.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pixels/pixel_ops.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/image/detail/arguments.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pixels/pixel_ops.hpp>
 
 namespace wick {
 
@@ -72,8 +72,8 @@ static_assert(stage_of<color_jitter_stage, on_data>);
 /// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the
 /// hue by a part of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its
 /// uint8 tensor formulas.
-inline detail::color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0,
-                                       double hue = 0) {
+inline detail::color_jitter_stage color_jitter(double brightness = 0, double contrast = 0,
+                                               double saturation = 0, double hue = 0) {
   return {brightness, contrast, saturation, hue};
 }
 
@@ -129,6 +129,8 @@ static_assert(stage_of<random_grayscale_stage, on_data>);
 }  // namespace detail
 
 /// Grey with probability p; the number of channels stays. torchvision.transforms.RandomGrayscale.
-inline detail::random_grayscale_stage random_grayscale(double p = 0.1) { return detail::random_grayscale_stage(p); }
+inline detail::random_grayscale_stage random_grayscale(double p = 0.1) {
+  return detail::random_grayscale_stage(p);
+}
 
 }  // namespace wick

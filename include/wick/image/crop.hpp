@@ -11,19 +11,18 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/image/detail/arguments.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/image/pad.hpp>
+#include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/image/detail/arguments.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/image/pad.hpp>
 
 namespace wick {
 
-// ---- center_crop
-// ------------------------------------------------------------------------------------------------
+// ---- center_crop ----
 
 namespace detail {
 
@@ -56,8 +55,7 @@ static_assert(stage_of<center_crop_stage, on_data>);
 inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
 inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
-// ---- random_crop
-// ------------------------------------------------------------------------------------------------
+// ---- random_crop ----
 
 namespace detail {
 
@@ -90,7 +88,8 @@ class random_crop_stage {
       if (down > 0) around.top += down, around.bottom += down;
     }
     if (!around.empty())
-      picture.replace_pixels(pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
+      picture.replace_pixels(
+          pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
     rect part{0, 0, width_, height_};
     if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
@@ -114,15 +113,15 @@ static_assert(stage_of<random_crop_stage, on_data>);
 }  // namespace detail
 
 /// A rectangle of height x width px, every position equally likely. torchvision.transforms.RandomCrop.
-inline detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options = {}) {
+inline detail::random_crop_stage random_crop(int height, int width,
+                                             const detail::random_crop_options& options = {}) {
   return {height, width, options};
 }
 inline detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options = {}) {
   return {size, size, options};
 }
 
-// ---- random_resized_crop
-// ----------------------------------------------------------------------------------------
+// ---- random_resized_crop ----
 
 namespace detail {
 
@@ -201,12 +200,12 @@ static_assert(stage_of<random_resized_crop_stage, on_data>);
 /// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
 /// training (Szegedy et al., "Going deeper with convolutions", 2015).
 /// torchvision.transforms.RandomResizedCrop.
-inline detail::random_resized_crop_stage random_resized_crop(int height, int width,
-                                                     const detail::random_resized_crop_options& options = {}) {
+inline detail::random_resized_crop_stage random_resized_crop(
+    int height, int width, const detail::random_resized_crop_options& options = {}) {
   return {height, width, options};
 }
-inline detail::random_resized_crop_stage random_resized_crop(int size,
-                                                     const detail::random_resized_crop_options& options = {}) {
+inline detail::random_resized_crop_stage random_resized_crop(
+    int size, const detail::random_resized_crop_options& options = {}) {
   return {size, size, options};
 }
 

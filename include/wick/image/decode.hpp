@@ -10,16 +10,16 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/codec/detail/decoders_seen.hpp>
+#include <wick/codec/detail/exif.hpp>
+#include <wick/codec/detail/stb.hpp>
+#include <wick/image/lazy_image.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/codec/detail/decoders_seen.hpp>
-#include <wick/codec/detail/exif.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/codec/detail/stb.hpp>
 
 namespace wick {
 
@@ -68,7 +68,8 @@ class decode_stage {
                   " refuses every picture; give at least 1");
     }
     if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
-      throw error("decode: .type = " + std::string(to_string(options.type)) + "; give uint8, int32 or float32");
+      throw error("decode: .type = " + std::string(to_string(options.type)) +
+                  "; give uint8, int32 or float32");
     }
     if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
       throw error(
@@ -76,8 +77,8 @@ class decode_stage {
           "uint8, or int32 for more than 256");
     }
     if (options.reduce_16_bits && options.type != dtype::uint8) {
-      throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(to_string(options.type)) +
-                  "; leave one of them out");
+      throw error("decode: .reduce_16_bits gives uint8, and .type is " +
+                  std::string(to_string(options.type)) + "; leave one of them out");
     }
   }
 
@@ -110,8 +111,9 @@ class decode_stage {
     if (seen.empty()) return text;
     text += (text.empty() ? "decode: " : "; decode: ") + seen;
     if (seen_.saw("JPEG", detail::stb_codec.name)) {
-      text += "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
-              "and build wick anew, without WICK_JPEG=stb";
+      text +=
+          "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
+          "and build wick anew, without WICK_JPEG=stb";
     }
     return text;
   }
@@ -176,6 +178,8 @@ static_assert(stage_of<decode_stage, on_data>);
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
-inline detail::decode_stage decode(const detail::decode_options& options = {}) { return detail::decode_stage(options); }
+inline detail::decode_stage decode(const detail::decode_options& options = {}) {
+  return detail::decode_stage(options);
+}
 
 }  // namespace wick

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include <wick/image/detail/arguments.hpp>
+#include <wick/image/lazy_image.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/image/detail/arguments.hpp>
-#include <wick/image/lazy_image.hpp>
 
 namespace wick {
 

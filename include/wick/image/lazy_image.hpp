@@ -9,16 +9,16 @@
 #include <string>
 #include <utility>
 
-#include <wick/sample/error.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/shape.hpp>
 #include <wick/codec/codec.hpp>
-#include <wick/resample/detail/wide_resample.hpp>
+#include <wick/observe/phases.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
+#include <wick/resample/detail/wide_resample.hpp>
 #include <wick/resample/resample.hpp>
-#include <wick/observe/phases.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick {
 
@@ -199,8 +199,9 @@ class lazy_image {
 
   /// What is needed of the encoded picture, by the tables of the full size.
   decode_request request(const detail::resample_scratch& scratch) const noexcept {
-    detail::rect part{scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
-              scratch.rows.high() - scratch.rows.low()};
+    detail::rect part{scratch.columns.low(), scratch.rows.low(),
+                      scratch.columns.high() - scratch.columns.low(),
+                      scratch.rows.high() - scratch.rows.low()};
     double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
                             static_cast<double>(plan_.height) / plan_.source.height);
     if (exact_ || scale > 1) scale = 1;
@@ -240,7 +241,8 @@ class lazy_image {
       const detail::rect& part = plan_.source;
       const decoded_picture got = decode(part, 1.0);
       timer.next(detail::phase::resize);
-      return detail::copy_pixels(got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
+      return detail::copy_pixels(
+          got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
     }
     detail::resample_lease lease;
     detail::resample_scratch& scratch = *lease;
@@ -253,14 +255,15 @@ class lazy_image {
       decode_whole(wanted, scratch, to, timer);
     }
   }
-  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch, const detail::picture_target& to,
-                   detail::phase_timer& timer) const {
+  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
+                   const detail::picture_target& to, detail::phase_timer& timer) const {
     detail::row_resampler sink(plan_, scratch, to, &timer);
     info_.decoder->decode_rows(encoded_.span(), info_, wanted, sink);
-    if (!sink.finished()) throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
+    if (!sink.finished())
+      throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
   }
-  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch, const detail::picture_target& to,
-                    detail::phase_timer& timer) const {
+  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
+                    const detail::picture_target& to, detail::phase_timer& timer) const {
     const decoded_picture got = decode(wanted.wanted, wanted.scale);
     timer.next(detail::phase::resize);
     if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);

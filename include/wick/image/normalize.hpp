@@ -14,12 +14,12 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/image/lazy_image.hpp>
+#include <wick/pixels/pixel_ops.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/pixels/pixel_ops.hpp>
 
 namespace wick {
 
@@ -88,7 +88,8 @@ static_assert(stage_of<normalize_stage, on_data>);
 
 /// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
 /// Normalize after ToTensor. The last picture stage.
-inline detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std) {
+inline detail::normalize_stage normalize(const detail::channel_values& mean,
+                                         const detail::channel_values& std) {
   return {mean, std};
 }
 

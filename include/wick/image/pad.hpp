@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include <wick/image/lazy_image.hpp>
+#include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/image/lazy_image.hpp>
 
 namespace wick {
 
@@ -149,7 +149,8 @@ class pad_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
-    picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
+    picture.replace_pixels(
+        pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
     return picture;
   }
   std::uint64_t fingerprint() const noexcept {
@@ -166,8 +167,11 @@ static_assert(stage_of<pad_stage, on_data>);
 
 /// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
 /// torchvision.transforms.Pad.
-inline detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {}) { return {by, options}; }
-inline detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options = {}) {
+inline detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {}) {
+  return {by, options};
+}
+inline detail::pad_stage pad(int left, int top, int right, int bottom,
+                             const detail::pad_options& options = {}) {
   return {{left, top, right, bottom}, options};
 }
 

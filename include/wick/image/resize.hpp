@@ -9,13 +9,13 @@
 #include <string_view>
 #include <utility>
 
+#include <wick/image/detail/arguments.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/image/detail/arguments.hpp>
-#include <wick/pixels/geometry.hpp>
-#include <wick/image/lazy_image.hpp>
 
 namespace wick {
 

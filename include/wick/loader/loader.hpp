@@ -1,5 +1,6 @@
 /// \file
-/// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in order.
+/// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in
+/// order.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +17,21 @@
 #include <vector>
 
 #include <wick/failure/detail/error_account.hpp>
+#include <wick/failure/ledger.hpp>
+#include <wick/failure/on_error.hpp>
+#include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/batch_delivery.hpp>
 #include <wick/loader/detail/delivery.hpp>
 #include <wick/loader/detail/feed.hpp>
 #include <wick/loader/detail/sample_delivery.hpp>
 #include <wick/loader/detail/single_user.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/failure/ledger.hpp>
 #include <wick/loader/loader_options.hpp>
-#include <wick/failure/on_error.hpp>
-#include <wick/pipeline/pipeline.hpp>
-#include <wick/failure/quarantine.hpp>
-#include <wick/resume/state.hpp>
 #include <wick/observe/report.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/resume/epoch_fingerprint.hpp>
+#include <wick/resume/state.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick {
 
@@ -40,24 +41,25 @@ class loader;
 /// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
 /// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
 ///
-/// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same time are told
-/// so by a std::logic_error (not looked at within a group of 16 samples without batch()). What is in a batch depends on
-/// the data, the pipeline, the seed, the epoch and the batch's number, never on workers or timing. What
-/// becomes of a failing sample is loader_options::on_error. Where that says nothing, wick::sample_error is
-/// thrown when its batch is taken; taking goes on with the batch after it. Destroying a loader in the middle
-/// of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that waits in next_async()
-/// is using it, as a thread in next() is: let it go on first.
+/// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same
+/// time are told so by a std::logic_error (not looked at within a group of 16 samples without batch()). What
+/// is in a batch depends on the data, the pipeline, the seed, the epoch and the batch's number, never on
+/// workers or timing. What becomes of a failing sample is loader_options::on_error. Where that says nothing,
+/// wick::sample_error is thrown when its batch is taken; taking goes on with the batch after it. Destroying a
+/// loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that
+/// waits in next_async() is using it, as a thread in next() is: let it go on first.
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
-  /// What an epoch gives: a batch (wick::sample of tensors for a source of samples), or a sample when the pipeline has
-  /// no batch().
+  /// What an epoch gives: a batch (wick::sample of tensors for a source of samples), or a sample when the
+  /// pipeline has no batch().
   using value_type = typename feed_type::delivered;
 
-  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when workers are
+  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when
+  /// workers are
   ///   given beside an executor, or when a
   ///   ledger or quarantine file can't be opened or is of another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
@@ -71,7 +73,8 @@ class loader<pipeline<Source, S...>> {
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
   /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
-  /// \throws wick::error when the source has another size than when the loader was made; nothing has changed then
+  /// \throws wick::error when the source has another size than when the loader was made; nothing has changed
+  /// then
   epoch_range epoch(std::uint64_t e) {
     const detail::single_user::hold mine(user_, "epoch()");
     begin(e);
@@ -79,9 +82,9 @@ class loader<pipeline<Source, S...>> {
   }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
-  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an epoch that is
-  /// the beginning of the next one. Write it into the model's checkpoint, or with write_state() into a file of its own.
-  /// It is the same on every rank but for the failures it counts.
+  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
+  /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
+  /// into a file of its own. It is the same on every rank but for the failures it counts.
   std::vector<std::byte> state() const {
     detail::loader_state s;
     s.of = identity();
@@ -124,14 +127,15 @@ class loader<pipeline<Source, S...>> {
     resume_ = std::make_unique<const detail::loader_state>(std::move(s));
     books_.account.read(*resume_);
   }
-  /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was loaded goes on
-  /// in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
+  /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
+  /// loaded goes on in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
   std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
   ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
-  /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in a stage of
+  /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
+  /// a stage of
   ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
     if constexpr (!feed_type::batched) {
@@ -184,12 +188,13 @@ class loader<pipeline<Source, S...>> {
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
     return books_.prints.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
   }
-  /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the loader's
-  /// quarantine files name, for a later run's loader_options::quarantine. Failures for want of memory, of shapes and
-  /// of batch stages are not in it. \throws wick::error when it can't be written
+  /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
+  /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
+  /// memory, of shapes and of batch stages are not in it. \throws wick::error when it can't be written
   void write_quarantine(const std::filesystem::path& path) const {
-    detail::write_quarantine(path, feed_->origin(), std::span<const detail::quarantine::entry>(books_.account.bad()),
-                           std::span<const std::string>(feed_->path().stage_names()));
+    detail::write_quarantine(path, feed_->origin(),
+                             std::span<const detail::quarantine::entry>(books_.account.bad()),
+                             std::span<const std::string>(feed_->path().stage_names()));
   }
   /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
   std::uint64_t slab_allocations() const noexcept { return feed_->pool().allocations(); }
@@ -215,9 +220,7 @@ class loader<pipeline<Source, S...>> {
         return *this;
       }
       void operator++(int) { ++*this; }
-      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept {
-        return i.at_end();
-      }
+      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
 
      private:
       friend class epoch_range;
@@ -265,8 +268,10 @@ class loader<pipeline<Source, S...>> {
     left_ = batches() - number;
     sought_ = false;
     books_.report.begin(*feed_);
-    if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number)) seek();
-    else feed_->leave();  // next() or next_async() waits for the end of what is under way
+    if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number))
+      seek();
+    else
+      feed_->leave();  // next() or next_async() waits for the end of what is under way
   }
   /// What it has not done when it throws it does the next time.
   void seek() {
@@ -277,7 +282,8 @@ class loader<pipeline<Source, S...>> {
   /// No batch of its epoch is left: what is behind stands in the gaps before.
   bool ends(const detail::loader_state& s) const noexcept {
     const auto& plan = feed_->plan();
-    return s.batch == plan.batches() || (s.moved != 0 && s.batch * plan.batch_size() + s.moved >= plan.ordered());
+    return s.batch == plan.batches() ||
+           (s.moved != 0 && s.batch * plan.batch_size() + s.moved >= plan.ordered());
   }
   bool begun() {
     feed_->on().require_workers();
@@ -329,8 +335,10 @@ class loader<pipeline<Source, S...>> {
 
   /// The next sample of a group that was taken.
   std::optional<value_type> next_of_group() {
-    if constexpr (feed_type::batched) return std::nullopt;
-    else return delivery_.next(*feed_, books_);
+    if constexpr (feed_type::batched)
+      return std::nullopt;
+    else
+      return delivery_.next(*feed_, books_);
   }
   /// Nothing when there is more to take first.
   std::optional<value_type> deliver(job_type* job) {
@@ -352,9 +360,11 @@ class loader<pipeline<Source, S...>> {
   detail::single_user user_;
   std::optional<value_type> current_;
   std::unique_ptr<const detail::loader_state> resume_;  // loaded, and not yet gone on from
-  mutable std::optional<std::uint64_t> data_;  // the source's fingerprint, once it was asked for
+  mutable std::optional<std::uint64_t> data_;           // the source's fingerprint, once it was asked for
 
-  std::conditional_t<feed_type::batched, detail::batch_delivery<feed_type>, detail::sample_delivery<feed_type>> delivery_;
+  std::conditional_t<feed_type::batched, detail::batch_delivery<feed_type>,
+                     detail::sample_delivery<feed_type>>
+      delivery_;
   detail::delivery_books books_;
 };
 
@@ -370,7 +380,8 @@ class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline> {
                 "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
 
  public:
-  explicit loader(detail::chain<S...>, loader_options options = {}) : loader<detail::misfit_pipeline>({}, options) {}
+  explicit loader(detail::chain<S...>, loader_options options = {})
+      : loader<detail::misfit_pipeline>({}, options) {}
 };
 template <class... S>
 loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;

@@ -28,8 +28,8 @@ struct loader_options {
   std::size_t memory = std::size_t{512} << 20;
   /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
   std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for it, so that
-  /// the data may change between epochs (see the concept source).
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
+  /// it, so that the data may change between epochs (see the concept source).
   bool prefetch_next_epoch = true;
   /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
   wick::executor* executor = nullptr;

@@ -11,8 +11,8 @@
 
 namespace wick::detail {
 
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
-/// two processors they may differ by a few, so subtract with care what another thread has read.
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
+/// between two processors they may differ by a few, so subtract with care what another thread has read.
 inline std::uint64_t now_ticks() noexcept {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -25,7 +25,8 @@ inline std::uint64_t now_ticks() noexcept {
 #endif
 }
 
-/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read it.
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
+/// it.
 class tick_scale {
  public:
   tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}

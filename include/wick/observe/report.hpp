@@ -42,17 +42,18 @@ struct report {
   std::uint64_t batches = 0;
   std::uint64_t samples = 0;
   // While an epoch was being taken:
-  double worked = 0;            ///< seconds for which workers ran this loader's samples and batches, summed over them
-  double others = 0;            ///< the same of other loaders on the executor
-  double helped = 0;            ///< seconds in which the waiting training loop ran samples itself
-  double io_calls = 0;          ///< seconds that I/O threads were in calls, for whomever, summed over them
-  double worker_processor = 0;  ///< processor time that the workers took, for whomever; 0 where the system doesn't say
-  double io_processor = 0;      ///< the same of the I/O threads
-  double processor = 0;         ///< the same of the whole program
-  double wait_mean = 0;         ///< share of the training loop's time spent waiting for data, 0 … 1
-  double wait_median = 0;       ///< the same of the median iteration
+  double worked = 0;    ///< seconds for which workers ran this loader's samples and batches, summed over them
+  double others = 0;    ///< the same of other loaders on the executor
+  double helped = 0;    ///< seconds in which the waiting training loop ran samples itself
+  double io_calls = 0;  ///< seconds that I/O threads were in calls, for whomever, summed over them
+  double worker_processor =
+      0;  ///< processor time that the workers took, for whomever; 0 where the system doesn't say
+  double io_processor = 0;  ///< the same of the I/O threads
+  double processor = 0;     ///< the same of the whole program
+  double wait_mean = 0;     ///< share of the training loop's time spent waiting for data, 0 … 1
+  double wait_median = 0;   ///< the same of the median iteration
   std::uint64_t iterations = 0;
-  std::uint64_t failures = 0;            ///< samples that could not be delivered
+  std::uint64_t failures = 0;                    ///< samples that could not be delivered
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;
   std::vector<std::string> notes;
@@ -77,11 +78,16 @@ namespace detail {
 /// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
 inline std::string format_duration(double seconds) {
   char text[32];
-  if (seconds >= 99.995) std::snprintf(text, sizeof(text), "%.0f s", seconds);
-  else if (seconds >= 0.999995) std::snprintf(text, sizeof(text), "%.2f s", seconds);
-  else if (seconds >= 0.999995e-3) std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
-  else if (seconds >= 0.9995e-6) std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
-  else std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
+  if (seconds >= 99.995)
+    std::snprintf(text, sizeof(text), "%.0f s", seconds);
+  else if (seconds >= 0.999995)
+    std::snprintf(text, sizeof(text), "%.2f s", seconds);
+  else if (seconds >= 0.999995e-3)
+    std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
+  else if (seconds >= 0.9995e-6)
+    std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
+  else
+    std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
   return text;
 }
 }  // namespace detail
@@ -96,7 +102,8 @@ inline std::string report::advice() const {
   f.io_threads = io_threads;
   f.cpus = cpus;
   f.processors = share(processor, cpus);
-  if (processor > 0) f.pipeline = std::clamp((worker_processor + io_processor + helped) / processor, 0.0, 1.0);
+  if (processor > 0)
+    f.pipeline = std::clamp((worker_processor + io_processor + helped) / processor, 0.0, 1.0);
   f.busy = share(worked + others, workers);
   f.running = worker_processor > 0 ? share(worker_processor, workers) : f.busy;
   f.busy = std::max(f.busy, f.running);
@@ -121,8 +128,9 @@ inline std::string report::to_string() const {
   std::string out;
   std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
                 static_cast<unsigned long long>(samples), detail::format_duration(taking).c_str(),
-                taking > 0 ? static_cast<double>(samples) / taking : 0.0, static_cast<unsigned long long>(batches),
-                workers, workers == 1 ? "" : "s", detail::format_percent(utilisation()).c_str());
+                taking > 0 ? static_cast<double>(samples) / taking : 0.0,
+                static_cast<unsigned long long>(batches), workers, workers == 1 ? "" : "s",
+                detail::format_percent(utilisation()).c_str());
   out += line;
   if (share(others, workers) > 0.005) {
     out += ", with other loaders " + detail::format_percent(share(others, workers));
@@ -132,15 +140,16 @@ inline std::string report::to_string() const {
   }
   out += '\n';
   if (taking > 0 && processor > 0) {
-    std::snprintf(line, sizeof(line), "processors: %.2f of %zu in use, %.2f by workers, %.2f by I/O threads\n",
+    std::snprintf(line, sizeof(line),
+                  "processors: %.2f of %zu in use, %.2f by workers, %.2f by I/O threads\n",
                   processor / taking, cpus, worker_processor / taking, io_processor / taking);
     out += line;
   }
   std::size_t width = 5;
   for (const detail::stage_report& s : stages) width = std::max(width, s.name.size());
   const int w = static_cast<int>(std::min<std::size_t>(width, 40));
-  std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share", "each",
-                "blocked");
+  std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share",
+                "each", "blocked");
   out += line;
   const double all = busy();
   for (const detail::stage_report& s : stages) {

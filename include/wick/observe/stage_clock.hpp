@@ -7,9 +7,9 @@
 
 namespace wick::detail {
 
-/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads and
-/// stores, relaxed, because a report needs each number whole and not all of the same instant. Short samples are timed
-/// now and then only, so the time of all is inferred from the timed ones.
+/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads
+/// and stores, relaxed, because a report needs each number whole and not all of the same instant. Short
+/// samples are timed now and then only, so the time of all is inferred from the timed ones.
 class stage_clock {
  public:
   void ran(std::uint64_t times) noexcept { add(count_, times); }

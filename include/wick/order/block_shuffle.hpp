@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include <wick/order/detail/permutation.hpp>
+#include <wick/order/order.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
-#include <wick/order/order.hpp>
-#include <wick/order/detail/permutation.hpp>
 #include <wick/sample/random.hpp>
 #include <wick/sample/stage.hpp>
 
@@ -118,7 +118,8 @@ inline detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint6
     throw error("block_shuffle(" + std::to_string(block) + ", " + std::to_string(window) +
                 "): a block has at least one sample, and a window at least one block");
   }
-  if (window > detail::endless / block) window = detail::endless / block + 1;  // all blocks: nothing overflows
+  if (window > detail::endless / block)
+    window = detail::endless / block + 1;  // all blocks: nothing overflows
   return {block, window};
 }
 

@@ -39,8 +39,8 @@ class concat_source {
     std::apply([&](const auto&... each) { ((ends_[s++] = end += each.size()), ...); }, sources_);
   }
 
-  /// As many as the sources have at this moment. Where each begins was settled when this was made: a loader refuses them
-  /// when it is another number now.
+  /// As many as the sources have at this moment. Where each begins was settled when this was made: a loader
+  /// refuses them when it is another number now.
   std::uint64_t size() const {
     return std::apply([](const auto&... each) { return (std::uint64_t{0} + ... + each.size()); }, sources_);
   }
@@ -84,8 +84,8 @@ class concat_source {
 
 /// The samples of all sources: those of the first, then those of the second, … They must give the same type.
 template <class... Sources>
-requires(sizeof...(Sources) > 0 &&
-         (source<std::remove_cvref_t<Sources>> && ...)) auto concat(Sources&&... sources) {
+  requires(sizeof...(Sources) > 0 && (source<std::remove_cvref_t<Sources>> && ...))
+auto concat(Sources&&... sources) {
   return detail::concat_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
 }
 

@@ -15,10 +15,10 @@
 #include <utility>
 
 #include <wick/order/concat.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
 #include <wick/order/order.hpp>
 #include <wick/pipeline/pipeline.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
 
 namespace wick {
@@ -123,15 +123,15 @@ class mix_part {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::tuple{
           std::get<I>(stages_).prepare(before_[I], seed, epoch, stage + static_cast<std::uint32_t>(I))...};
-    }
-    (std::index_sequence_for<Order...>{});
+    }(std::index_sequence_for<Order...>{});
   }
 
  private:
   template <class F>
   void each(F&& f) const {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(I, std::get<I>(stages_)), ...); }
-    (std::index_sequence_for<Order...>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(I, std::get<I>(stages_)), ...);
+    }(std::index_sequence_for<Order...>{});
   }
   std::tuple<Order...> stages_;
   std::array<std::uint64_t, sizeof...(Order) + 1> before_{};
@@ -230,8 +230,9 @@ class mix_stage {
  private:
   template <class F>
   static void each(const table& t, F&& f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) { (f(I, std::get<I>(t.part)), ...); }
-    (std::index_sequence_for<Parts...>{});
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(I, std::get<I>(t.part)), ...);
+    }(std::index_sequence_for<Parts...>{});
   }
   std::shared_ptr<const table> table_;
 };
@@ -274,7 +275,8 @@ mix_part<Src> part_of(const Src& s) {
 /// begins anew. `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
 /// \throws wick::error for a weight that is not above 0, or an empty source
 template <class... Parts>
-requires(sizeof...(Parts) > 0) auto mix(mix_until until, detail::weighted_source<Parts>... each) {
+  requires(sizeof...(Parts) > 0)
+auto mix(mix_until until, detail::weighted_source<Parts>... each) {
   static_assert((detail::can_be_mixed<Parts> && ...),
                 "wick: mix() takes sources, or sources with order stages (shuffle, take, …): read(), "
                 "decode() and all else "

@@ -9,25 +9,28 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 #include <type_traits>
-#include <system_error>
 #include <utility>
 #include <vector>
 
+#include <wick/order/detail/permutation.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
-#include <wick/order/detail/permutation.hpp>
 #include <wick/sample/stage.hpp>
 
 namespace wick {
 
 namespace detail {
-/// Where in the source position p of prepared order stages is; the stage nearest to the source has the last word.
+/// Where in the source position p of prepared order stages is; the stage nearest to the source has the last
+/// word.
 template <std::size_t N, class... Prepared>
 std::uint64_t index_behind_first(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
-  if constexpr (N == 0) return p;
-  else return index_behind_first<N - 1>(order, std::get<N - 1>(order)(p));
+  if constexpr (N == 0)
+    return p;
+  else
+    return index_behind_first<N - 1>(order, std::get<N - 1>(order)(p));
 }
 template <class... Prepared>
 std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
@@ -41,7 +44,8 @@ struct shuffle_stage {
   using stage_kind = on_order;
   static constexpr std::string_view name = "shuffle";
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const noexcept {
+  permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                      std::uint32_t stage) const noexcept {
     return permutation(n, seed, epoch, stage);
   }
 };
@@ -49,8 +53,8 @@ static_assert(order_stage<shuffle_stage>);
 
 }  // namespace detail
 
-/// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a billion
-/// samples takes no memory. The same seed and epoch give the same order everywhere.
+/// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a
+/// billion samples takes no memory. The same seed and epoch give the same order everywhere.
 inline detail::shuffle_stage shuffle() noexcept { return {}; }
 
 namespace detail {
@@ -71,7 +75,8 @@ static_assert(order_stage<shuffle_once_stage>);
 }  // namespace detail
 
 /// One order for all epochs, by a seed of its own: for a split that stays the same.
-/// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) | take(1000)`.
+/// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) |
+/// take(1000)`.
 inline detail::shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
 
 namespace detail {
@@ -87,7 +92,9 @@ struct shard_stage {
   static constexpr std::string_view name = "shard";
   std::uint64_t rank = 0, world = 1;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {}; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {};
+  }
 
   template <class, class... Before>
   static consteval bool check() {
@@ -101,9 +108,8 @@ static_assert(order_stage<shard_stage>);
 
 }  // namespace detail
 
-/// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch. The size
-/// given to batch() is that of the global batch.
-/// \throws wick::error when rank is not below world
+/// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch.
+/// The size given to batch() is that of the global batch. \throws wick::error when rank is not below world
 inline detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
   if (world == 0 || rank >= world) {
     throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
@@ -121,13 +127,15 @@ inline std::uint64_t environment_number(const char* name, std::uint64_t otherwis
   const auto [stopped, fault] = std::from_chars(text, end, n);
   if (fault != std::errc() || stopped != end) {
     throw error(std::string("shard: the environment says ") + name + "=" + printable(text) +
-                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write shard(rank, world)");
+                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write "
+                "shard(rank, world)");
   }
   return n;
 }
 }  // namespace detail
 
-/// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not set.
+/// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not
+/// set.
 inline detail::shard_stage shard() {
   return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
 }
@@ -140,14 +148,17 @@ struct take_stage {
   static constexpr std::string_view name = "take";
   std::uint64_t count;
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
-  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {}; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {};
+  }
   std::uint64_t fingerprint() const noexcept { return count; }
 };
 static_assert(order_stage<take_stage>);
 
 }  // namespace detail
 
-/// The first `count` positions: after shuffle() a random subset, another each epoch; before it always the same.
+/// The first `count` positions: after shuffle() a random subset, another each epoch; before it always the
+/// same.
 inline detail::take_stage take(std::uint64_t count) noexcept { return {count}; }
 
 namespace detail {
@@ -162,14 +173,17 @@ struct skip_stage {
     std::uint64_t operator()(std::uint64_t p) const noexcept { return p + by; }
   };
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? 0 : n - count; }
-  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {count}; }
+  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {count};
+  }
   std::uint64_t fingerprint() const noexcept { return count; }
 };
 static_assert(order_stage<skip_stage>);
 
 }  // namespace detail
 
-/// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src | skip_first(900)`.
+/// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src |
+/// skip_first(900)`.
 inline detail::skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
 
 namespace detail {
@@ -211,7 +225,9 @@ static_assert(order_stage<subset_stage>);
 }  // namespace detail
 
 /// These positions only, in this order; one may come several times. 8 bytes an index.
-inline detail::subset_stage subset(std::vector<std::uint64_t> indices) { return detail::subset_stage(std::move(indices)); }
+inline detail::subset_stage subset(std::vector<std::uint64_t> indices) {
+  return detail::subset_stage(std::move(indices));
+}
 
 namespace detail {
 

@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/order/order.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
-#include <wick/order/order.hpp>
 #include <wick/sample/random.hpp>
 #include <wick/sample/stage.hpp>
 
@@ -144,8 +144,9 @@ class weighted_stage {
   };
   static constexpr std::size_t kept_lists = 4;
 
-  /// An exponential time by comparisons of whole numbers alone, so that it is the same on every machine; the last
-  /// digit of std::log is not. Von Neumann: "Various techniques used in connection with random digits", 1951.
+  /// An exponential time by comparisons of whole numbers alone, so that it is the same on every machine; the
+  /// last digit of std::log is not. Von Neumann: "Various techniques used in connection with random digits",
+  /// 1951.
   static double exponential(random_stream& random) noexcept {
     const auto draw = [&]() -> std::uint64_t {
       const std::uint64_t high = random();
@@ -222,8 +223,9 @@ class detail::weighted_stage::drawn {
   key key_;
 };
 
-inline detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch,
-                                                     std::uint32_t stage) const {
+inline detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std::uint64_t seed,
+                                                                     std::uint64_t epoch,
+                                                                     std::uint32_t stage) const {
   const key k{seed, epoch, stage};
   return drawn(table_, table_->options.replacement ? nullptr : draw_all(k), k);
 }

@@ -10,11 +10,11 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/sample/context.hpp>
 #include <wick/pipeline/detail/apply.hpp>
+#include <wick/run/worker_local.hpp>
+#include <wick/sample/context.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/run/worker_local.hpp>
 
 namespace wick {
 
@@ -38,8 +38,10 @@ class per_worker_stage {
   per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
   std::uint64_t fingerprint() const {
-    if constexpr (detail::has_parameters<F>) return f_.fingerprint();
-    else return 0;
+    if constexpr (detail::has_parameters<F>)
+      return f_.fingerprint();
+    else
+      return 0;
   }
 
   /// The loader says where it runs.
@@ -61,9 +63,10 @@ class per_worker_stage {
  private:
   template <class R>
   static consteval void refuse_waiting() {
-    static_assert(!awaitable<R>,
-                  "wick: a per_worker stage can't suspend: it may wake up on another worker, whose state is another; "
-                  "do what needs the state in a plain callable, and the waiting in a stage of its own");
+    static_assert(
+        !awaitable<R>,
+        "wick: a per_worker stage can't suspend: it may wake up on another worker, whose state is another; "
+        "do what needs the state in a plain callable, and the waiting in a stage of its own");
   }
   std::string label_;
   Make make_;
@@ -73,18 +76,19 @@ class per_worker_stage {
 
 }  // namespace detail
 
-/// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`: `make` is called
-/// once on each worker, when it first needs one, and the state is kept as long as the loader. `f` takes the state and
-/// what any stage takes. It must not suspend.
+/// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`: `make`
+/// is called once on each worker, when it first needs one, and the state is kept as long as the loader. `f`
+/// takes the state and what any stage takes. It must not suspend.
 template <class Make, class F>
 auto per_worker(Make&& make, F&& f) {
-  return detail::per_worker_stage<std::decay_t<Make>, std::decay_t<F>>("per_worker", std::forward<Make>(make), std::forward<F>(f));
+  return detail::per_worker_stage<std::decay_t<Make>, std::decay_t<F>>("per_worker", std::forward<Make>(make),
+                                                                       std::forward<F>(f));
 }
 /// The same with a name for errors and the report.
 template <class Make, class F>
 auto per_worker(std::string name, Make&& make, F&& f) {
-  return detail::per_worker_stage<std::decay_t<Make>, std::decay_t<F>>(std::move(name), std::forward<Make>(make),
-                                                               std::forward<F>(f));
+  return detail::per_worker_stage<std::decay_t<Make>, std::decay_t<F>>(
+      std::move(name), std::forward<Make>(make), std::forward<F>(f));
 }
 
 }  // namespace wick

@@ -1,5 +1,6 @@
 /// \file
-/// `source | stage | stage`: a pipeline is a value that says what is to be done with each sample; a loader does it.
+/// `source | stage | stage`: a pipeline is a value that says what is to be done with each sample; a loader
+/// does it.
 #pragma once
 
 #include <concepts>
@@ -36,8 +37,10 @@ class map_stage {
   }
   /// A callable that has parameters may have a fingerprint of them, as any stage.
   std::uint64_t fingerprint() const {
-    if constexpr (detail::has_parameters<F>) return f_.fingerprint();
-    else return 0;
+    if constexpr (detail::has_parameters<F>)
+      return f_.fingerprint();
+    else
+      return 0;
   }
 
  private:
@@ -73,9 +76,9 @@ inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
 
 }  // namespace detail
 
-/// `map(f)`, `map("tokenize", f)`: a callable as a stage, with a name for errors and the report. f takes the item, or
-/// the data of a sample<>, and a context& if it wants; it returns the next item, or a task of it. It is called by all
-/// workers at once: what it changes must be safe for that (see per_worker).
+/// `map(f)`, `map("tokenize", f)`: a callable as a stage, with a name for errors and the report. f takes the
+/// item, or the data of a sample<>, and a context& if it wants; it returns the next item, or a task of it. It
+/// is called by all workers at once: what it changes must be safe for that (see per_worker).
 template <class F>
 detail::map_stage<std::decay_t<F>> map(F&& f) {
   return detail::map_stage<std::decay_t<F>>(std::forward<F>(f));
@@ -85,7 +88,7 @@ detail::map_stage<std::decay_t<F>> map(std::string name, F&& f) {
   return detail::map_stage<std::decay_t<F>>(std::forward<F>(f), std::move(name));
 }
 
-// ---- what fits after what ---------------------------------------------------------------------------------------
+// ---- what fits after what ----
 
 namespace detail {
 
@@ -101,9 +104,12 @@ template <class Item, class First, class... Rest>
 struct items_after<Item, First, Rest...> {
   template <class I>
   static consteval auto next() {
-    if constexpr (stage_of<First, on_order>) return std::type_identity<I>{};
-    else if constexpr (stage_of<First, on_batching>) return std::type_identity<typename First::template batch_of<I>>{};
-    else return std::type_identity<next_item<First, I>>{};
+    if constexpr (stage_of<First, on_order>)
+      return std::type_identity<I>{};
+    else if constexpr (stage_of<First, on_batching>)
+      return std::type_identity<typename First::template batch_of<I>>{};
+    else
+      return std::type_identity<next_item<First, I>>{};
   }
   using type = typename items_after<typename decltype(next<Item>())::type, Rest...>::type;
 };
@@ -114,8 +120,8 @@ using source_item = std::remove_cvref_t<decltype(std::declval<const Source&>().a
 template <class... S>
 inline constexpr bool only_order_stages = (stage_of<S, on_order> && ...);
 
-/// What a pipeline becomes when a stage did not fit, which the compiler has said by then: it takes all that follows,
-/// so that one mistake is one message.
+/// What a pipeline becomes when a stage did not fit, which the compiler has said by then: it takes all that
+/// follows, so that one mistake is one message.
 struct anything_else {
   template <class T>
   operator T&() const;
@@ -134,9 +140,10 @@ consteval bool check_fit() {
   if constexpr (!check_hooks<Stage>()) {
     return false;
   } else if constexpr (stage_of<Stage, on_order>) {
-    static_assert(only_order_stages<Before...>,
-                  "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
-                  "it came after a stage that works on samples; write it directly behind the source");
+    static_assert(
+        only_order_stages<Before...>,
+        "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
+        "it came after a stage that works on samples; write it directly behind the source");
     if constexpr (!only_order_stages<Before...>) {
       return false;
     } else if constexpr (has_hook<Stage, hook::check>) {
@@ -147,8 +154,10 @@ consteval bool check_fit() {
   } else if constexpr (stage_of<Stage, on_batching>) {
     static_assert(!has_batching<Before...>,
                   "wick: this pipeline is batched already; a second batch() was found; write one of the two");
-    if constexpr (has_batching<Before...>) return false;
-    else return Stage::template check<Came>();
+    if constexpr (has_batching<Before...>)
+      return false;
+    else
+      return Stage::template check<Came>();
   } else if constexpr (stage_of<Stage, on_batch> && !has_batching<Before...>) {
     static_assert(
         has_batching<Before...>,
@@ -172,16 +181,20 @@ consteval bool check_fit() {
 template <class T>
 auto as_stages(T&& t) {
   using type = std::remove_cvref_t<T>;
-  if constexpr (is_chain<type>) return std::forward<T>(t).stages;
-  else if constexpr (stage<type>) return std::tuple<type>(std::forward<T>(t));
-  else return std::tuple<map_stage<std::decay_t<T>>>(map_stage<std::decay_t<T>>(std::forward<T>(t)));
+  if constexpr (is_chain<type>)
+    return std::forward<T>(t).stages;
+  else if constexpr (stage<type>)
+    return std::tuple<type>(std::forward<T>(t));
+  else
+    return std::tuple<map_stage<std::decay_t<T>>>(map_stage<std::decay_t<T>>(std::forward<T>(t)));
 }
 
 template <class Src, class... Before, class Stage>
 constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
   if constexpr (std::is_same_v<Src, misfit_source>) {
     return misfit_pipeline{};
-  } else if constexpr (check_fit<typename items_after<source_item<Src>, Before...>::type, Stage, Before...>()) {
+  } else if constexpr (check_fit<typename items_after<source_item<Src>, Before...>::type, Stage,
+                                 Before...>()) {
     return pipeline<Src, Before..., Stage>{
         std::move(p.origin), std::tuple_cat(std::move(p.stages), std::tuple<Stage>(std::forward<Stage>(s)))};
   } else {
@@ -189,34 +202,41 @@ constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
   }
 }
 
-/// The stages of a tuple from the I-th on, without std::apply: the compiler shows the way back to the user's line.
+/// The stages of a tuple from the I-th on, without std::apply: the compiler shows the way back to the user's
+/// line.
 template <std::size_t I, class P, class... Stages>
 constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
-  if constexpr (I == sizeof...(Stages)) return std::move(p);
-  else return append<I + 1>(append_one(std::move(p), std::move(std::get<I>(stages))), std::move(stages));
+  if constexpr (I == sizeof...(Stages))
+    return std::move(p);
+  else
+    return append<I + 1>(append_one(std::move(p), std::move(std::get<I>(stages))), std::move(stages));
 }
 
 template <class T>
 concept wickish = stage<T> || is_chain<std::remove_cvref_t<T>>;
 
-/// A container is a source too, and `container | std::views::…` is not ours: it takes a stage, or from(container).
+/// A container is a source too, and `container | std::views::…` is not ours: it takes a stage, or
+/// from(container).
 template <class L, class R>
 concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||
                    (source<std::remove_cvref_t<L>> && (wickish<R> || !requires(L&& l) { l.begin(); }));
 
-/// Puts a stage (or a chain of them, or any callable) behind a source, a pipeline or a chain. It is found by its
-/// operands, most of which are of wick::detail; those of wick find it by the using below.
+/// Puts a stage (or a chain of them, or any callable) behind a source, a pipeline or a chain. It is found by
+/// its operands, most of which are of wick::detail; those of wick find it by the using below.
 template <class L, class R>
   requires(pipeable<L, R> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
 constexpr auto operator|(L&& left, R&& right) {
   using left_type = std::remove_cvref_t<L>;
   if constexpr (wickish<left_type>) {
-    return std::apply([](auto&&... s) { return chain<std::remove_cvref_t<decltype(s)>...>{{std::move(s)...}}; },
-                      std::tuple_cat(as_stages(std::forward<L>(left)), as_stages(std::forward<R>(right))));
+    return std::apply(
+        [](auto&&... s) { return chain<std::remove_cvref_t<decltype(s)>...>{{std::move(s)...}}; },
+        std::tuple_cat(as_stages(std::forward<L>(left)), as_stages(std::forward<R>(right))));
   } else {
     auto start = [&] {
-      if constexpr (is_pipeline<left_type>) return left_type(std::forward<L>(left));
-      else return pipeline<left_type>{std::forward<L>(left), {}};
+      if constexpr (is_pipeline<left_type>)
+        return left_type(std::forward<L>(left));
+      else
+        return pipeline<left_type>{std::forward<L>(left), {}};
     }();
     return append<0>(std::move(start), as_stages(std::forward<R>(right)));
   }
@@ -226,7 +246,8 @@ constexpr auto operator|(L&& left, R&& right) {
 
 using detail::operator|;
 
-/// A pipeline of a source of the user's own, so that a callable may follow it: `from(my_source) | my_callable`.
+/// A pipeline of a source of the user's own, so that a callable may follow it: `from(my_source) |
+/// my_callable`.
 template <class S>
   requires source<std::remove_cvref_t<S>>
 auto from(S&& s) {

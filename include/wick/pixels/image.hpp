@@ -11,9 +11,9 @@
 #include <string>
 #include <utility>
 
+#include <wick/pixels/detail/block_cache.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/shape.hpp>
-#include <wick/pixels/detail/block_cache.hpp>
 
 namespace wick {
 
@@ -126,7 +126,8 @@ class image {
   wick::shape extents() const { return {height_, width_, channels_}; }
   dtype type() const noexcept { return dtype::uint8; }
   void write_to(slot to) const noexcept {
-    detail::copy_pixels(view(), to.planar ? detail::picture_target::planar(to.data, width_, height_, channels_)
+    detail::copy_pixels(view(),
+                        to.planar ? detail::picture_target::planar(to.data, width_, height_, channels_)
                                   : detail::picture_target::interleaved(to.data, width_, height_, channels_));
   }
 

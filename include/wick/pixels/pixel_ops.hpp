@@ -11,8 +11,8 @@
 #include <span>
 #include <string>
 
-#include <wick/sample/error.hpp>
 #include <wick/pixels/image.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
@@ -32,7 +32,6 @@ struct pixel_op {
   /// Whether a pixel's result depends on that pixel alone.
   bool pointwise() const noexcept { return what != kind::contrast; }
 };
-
 
 /// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
 inline std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
@@ -151,7 +150,6 @@ struct normalization {
   std::array<float, 4> mean{}, deviation{};
   int count = 0;
 };
-
 
 /// \throws wick::error unless there is one mean, or one for each channel
 inline void require_channels(const normalization& by, int channels) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <sys/stat.h>
 
-#include <wick/system/detail/file_system.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/read/detail/file_io.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/system/detail/file_system.hpp>
 
 namespace wick::detail {
 
@@ -55,7 +55,6 @@ struct file_stamp {
     return nullptr;
   }
 };
-
 
 /// \throws wick::error "was changed since it was indexed (it had 100 bytes, and has 200); …" when it was
 inline void require_same(const file_stamp& then, const file_stamp& now, const char* since,

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/sample/error.hpp>
-#include <wick/sample/source.hpp>
 #include <wick/read/detail/glob.hpp>
 #include <wick/read/location.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/source.hpp>
 
 namespace wick {
 

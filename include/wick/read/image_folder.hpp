@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include <wick/sample/error.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/source.hpp>
 #include <wick/read/detail/folder.hpp>
 #include <wick/read/detail/walk.hpp>
 #include <wick/read/location.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/source.hpp>
 
 namespace wick {
 
@@ -92,7 +92,8 @@ class image_folder {
     std::size_t root_size = 0;
   };
 
-  static std::vector<std::string> list_classes(const std::string& root, const detail::image_folder_options& options) {
+  static std::vector<std::string> list_classes(const std::string& root,
+                                               const detail::image_folder_options& options) {
     std::vector<std::string> classes;
     std::uint64_t pictures = 0;
     detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
@@ -117,10 +118,10 @@ class image_folder {
   static error no_pictures(const std::string& folder, const detail::image_folder_options& options) {
     std::string wanted;
     for (const std::string& e : options.extensions) wanted += " " + e;
-    return detail::source_error(folder, "image_folder",
-                                "has no pictures" +
-                                    (wanted.empty() ? wanted : " (wanted:" + detail::printable(wanted) + ")") +
-                                    "; remove the folder, name other extensions, or set .allow_empty = true");
+    return detail::source_error(
+        folder, "image_folder",
+        "has no pictures" + (wanted.empty() ? wanted : " (wanted:" + detail::printable(wanted) + ")") +
+            "; remove the folder, name other extensions, or set .allow_empty = true");
   }
 
   /// Adds one class. Returns whether there was a picture.

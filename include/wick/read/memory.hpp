@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include <wick/read/memory_view.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
 #include <wick/sample/source.hpp>
-#include <wick/read/memory_view.hpp>
 
 namespace wick {
 
@@ -45,7 +45,9 @@ class memory_items {
       return static_cast<const T&>(first_[i]);
     }
   }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept { prefetch_bytes(first_ + i, sizeof(T), most); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(first_ + i, sizeof(T), most);
+  }
   /// Of the items where their bytes or characters can be hashed, else of their number.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
@@ -129,27 +131,27 @@ detail::memory_items<T> in_memory(std::vector<T> items) {
 /// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
 /// wick::error when sizes disagree, or there is no row
 template <class T>
-  requires std::is_arithmetic_v<T> detail::memory_rows in_memory(std::vector<T> values, const shape& row,
-                                                         std::vector<std::int64_t> targets) {
-    const detail::row_format format(row, detail::dtype_of<T>());
-    if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
-      throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
-                  std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
-                  "; check both");
-    }
-    auto owner = std::make_shared<const std::vector<T>>(std::move(values));
-    const auto* data = reinterpret_cast<const std::byte*>(owner->data());
-    return detail::memory_rows(std::move(owner), data, format, std::move(targets));
+  requires std::is_arithmetic_v<T>
+detail::memory_rows in_memory(std::vector<T> values, const shape& row, std::vector<std::int64_t> targets) {
+  const detail::row_format format(row, detail::dtype_of<T>());
+  if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
+    throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
+                std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
+                "; check both");
   }
+  auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  return detail::memory_rows(std::move(owner), data, format, std::move(targets));
+}
 
 /// The same over memory of the caller's, who keeps it alive and unchanged.
 /// \throws wick::error when there is no row, or a null pointer
 template <class T>
-  requires std::is_arithmetic_v<T> detail::memory_rows in_memory(const T* values, const shape& row,
-                                                         std::vector<std::int64_t> targets) {
-    if (values == nullptr) throw error("in_memory: the pointer to the values is null");
-    return detail::memory_rows(nullptr, reinterpret_cast<const std::byte*>(values), detail::row_format(row, detail::dtype_of<T>()),
-                       std::move(targets));
-  }
+  requires std::is_arithmetic_v<T>
+detail::memory_rows in_memory(const T* values, const shape& row, std::vector<std::int64_t> targets) {
+  if (values == nullptr) throw error("in_memory: the pointer to the values is null");
+  return detail::memory_rows(nullptr, reinterpret_cast<const std::byte*>(values),
+                             detail::row_format(row, detail::dtype_of<T>()), std::move(targets));
+}
 
 }  // namespace wick

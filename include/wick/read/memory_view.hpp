@@ -133,7 +133,8 @@ struct row_format {
 class memory_view {
  public:
   memory_view() noexcept = default;
-  memory_view(const std::byte* data, const detail::row_format& format) noexcept : data_(data), format_(&format) {}
+  memory_view(const std::byte* data, const detail::row_format& format) noexcept
+      : data_(data), format_(&format) {}
 
   /// The elements, side by side. \throws wick::error when they don't lie so in the array: write_to() copies
   /// them

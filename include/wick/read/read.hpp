@@ -16,10 +16,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/sample/context.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/sample.hpp>
-#include <wick/sample/stage.hpp>
 #include <wick/read/detail/cached_read.hpp>
 #include <wick/read/detail/file_io.hpp>
 #include <wick/read/file_stamp.hpp>
@@ -27,6 +23,10 @@
 #include <wick/read/record.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick {
 
@@ -286,6 +286,8 @@ static_assert(stage_of<read_stage, on_data>);
 /// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
 /// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
 /// larger than `max_bytes`
-inline detail::read_stage read(detail::read_options options = {}) noexcept { return detail::read_stage(options); }
+inline detail::read_stage read(detail::read_options options = {}) noexcept {
+  return detail::read_stage(options);
+}
 
 }  // namespace wick

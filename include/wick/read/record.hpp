@@ -113,7 +113,8 @@ class record {
   std::size_t index(std::string_view extension) const {
     const std::size_t i = fields_ != nullptr ? fields_->find(extension) : size_;
     if (i < size_) return i;
-    std::string text = detail::printable(key) + ": no member \"" + detail::printable(extension) + "\" was asked for, only";
+    std::string text =
+        detail::printable(key) + ": no member \"" + detail::printable(extension) + "\" was asked for, only";
     for (std::size_t f = 0; fields_ != nullptr && f < fields_->size(); ++f)
       text += " \"" + fields_->name(f) + '"';
     throw error(text + "; name it in the list given to wick::tar");

@@ -4,9 +4,9 @@
 /// every instruction set, and chosen when the program runs; all give the same bytes.
 #pragma once
 
-#include <wick/resample/detail/row_resampler.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
+#include <wick/resample/detail/row_resampler.hpp>
 
 namespace wick::detail {
 

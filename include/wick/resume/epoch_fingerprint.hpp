@@ -64,8 +64,10 @@ inline std::uint64_t print_of(std::uint64_t position, std::uint64_t index) noexc
   return folded_product(position ^ 0xA0761D6478BD642Fu, index ^ 0xE7037ED1A0B428DBu);
 }
 
-/// The sum of those at `count` positions from `first` on. In variables of its own: the caller's may lie in memory.
-inline std::uint64_t prints_of(std::uint64_t first, const std::uint64_t* index, std::uint64_t count) noexcept {
+/// The sum of those at `count` positions from `first` on. In variables of its own: the caller's may lie in
+/// memory.
+inline std::uint64_t prints_of(std::uint64_t first, const std::uint64_t* index,
+                               std::uint64_t count) noexcept {
   std::uint64_t even = 0, odd = 0, i = 0;
   for (; i + 2 <= count; i += 2) {
     even += print_of(first + i, index[i]);

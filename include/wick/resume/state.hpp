@@ -65,7 +65,6 @@ struct loader_state {
   static inline loader_state from_bytes(std::span<const std::byte> bytes);
 };
 
-
 inline constexpr std::string_view state_magic = "wick-st\n";
 inline constexpr std::size_t max_state_name = 40;
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/system/detail/plain_file.hpp>
 #include <wick/resume/detail/replace_file.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/resume/state.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/system/detail/plain_file.hpp>
 
 namespace wick {
 

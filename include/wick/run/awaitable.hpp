@@ -10,15 +10,10 @@
 
 namespace wick::detail {
 
-
 template <class A>
-concept has_member_co_await = requires(A&& a) {
-  static_cast<A&&>(a).operator co_await();
-};
+concept has_member_co_await = requires(A&& a) { static_cast<A&&>(a).operator co_await(); };
 template <class A>
-concept has_free_co_await = requires(A&& a) {
-  operator co_await(static_cast<A&&>(a));
-};
+concept has_free_co_await = requires(A&& a) { operator co_await(static_cast<A&&>(a)); };
 
 /// What `co_await a` calls the three functions of.
 template <class A>

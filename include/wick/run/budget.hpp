@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include <wick/system/detail/condition.hpp>
-#include <wick/system/detail/process.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/timer_queue.hpp>
+#include <wick/system/detail/condition.hpp>
+#include <wick/system/detail/process.hpp>
 
 namespace wick {
 
@@ -91,9 +91,9 @@ class byte_account {
 /// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
 /// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
 /// of those is let through. And so is one when somebody waits and nothing is given back for `patience`, or
-/// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes may be
-/// waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already, since
-/// that one may have a lock and will give back; else the lowest.
+/// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes
+/// may be waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already,
+/// since that one may have a lock and will give back; else the lowest.
 ///
 /// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
 /// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
@@ -201,7 +201,7 @@ class byte_budget {
   friend class byte_charge;
   friend class byte_account;
 
-  // ---- under the mutex ------------------------------------------------------------------------------------
+  // ---- under the mutex ----
 
   /// All that is out belongs to those who wait for more.
   bool all_wait() const noexcept { return used_.load(std::memory_order_relaxed) <= idle_; }
@@ -274,7 +274,7 @@ class byte_budget {
     watched_on_ = added ? &on : nullptr;
   }
 
-  // ---- taking it -----------------------------------------------------------------------------------------
+  // ---- taking it ----
 
   static void post_all(job* first) noexcept {
     while (first != nullptr) {

@@ -26,10 +26,10 @@ class environment {
   environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
   /// \throws std::logic_error for a context that was made by hand, without an executor
   template <class From>
-  requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
-    from.on();
-    { from.stop() } -> std::convertible_to<stop_token>;
-  }
+    requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
+      from.on();
+      { from.stop() } -> std::convertible_to<stop_token>;
+    }
   environment(From& from) : stop_(from.stop()) {
     if constexpr (std::is_pointer_v<decltype(from.on())>)
       on_ = from.on();

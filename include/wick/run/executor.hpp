@@ -15,57 +15,58 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/resume.hpp>
+#include <wick/run/detail/run_queues.hpp>
+#include <wick/run/detail/tenants.hpp>
+#include <wick/run/io_pool.hpp>
+#include <wick/run/job.hpp>
+#include <wick/run/timer_queue.hpp>
 #include <wick/system/cpus.hpp>
 #include <wick/system/detail/cpu_set.hpp>
 #include <wick/system/detail/futex.hpp>
 #include <wick/system/detail/process.hpp>
 #include <wick/system/detail/processor_time.hpp>
-#include <wick/run/detail/resume.hpp>
-#include <wick/run/detail/run_queues.hpp>
 #include <wick/system/detail/signal_mask.hpp>
-#include <wick/run/detail/tenants.hpp>
 #include <wick/system/detail/thread_name.hpp>
-#include <wick/run/io_pool.hpp>
-#include <wick/run/job.hpp>
-#include <wick/run/timer_queue.hpp>
 
 namespace wick {
 
 struct executor_options {
-  std::size_t workers = 0;         ///< 0: available_cpus()
-  std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
+  std::size_t workers = 0;            ///< 0: available_cpus()
+  std::size_t io_threads = 0;         ///< for calls that block; 0: twice the workers, at least 4, at most 32
   std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
-  std::string name = "wick";       ///< of the threads, as top shows them
-  std::vector<int> pin_to = {};    ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
+  std::string name = "wick";          ///< of the threads, as top shows them
+  std::vector<int> pin_to =
+      {};  ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
 };
 
-/// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
-/// which every worker looks at between any two jobs, and now and then each looks into another's queue though its own is
-/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. Only what workers post
-/// themselves may lie there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then
-/// free workers come round now and then instead of being woken. A worker must not block: what waits suspends (see io(),
-/// sleep_for, channel).
+/// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a
+/// shared one, which every worker looks at between any two jobs, and now and then each looks into another's
+/// queue though its own is not empty. So a job waits for no other job to end, as long as one worker is free
+/// or comes round. Only what workers post themselves may lie there for up to 0.8 ms more, after several
+/// bursts in a row that were too short to be shared: then free workers come round now and then instead of
+/// being woken. A worker must not block: what waits suspends (see io(), sleep_for, channel).
 ///
-/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
-/// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between
-/// workers, there is no order.
+/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the
+/// jobs from outside in their order, and its own in theirs as long as they fit in its queue; between the two,
+/// and between workers, there is no order.
 ///
-/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for) is woken
-/// with wick::cancelled, and a blocking call that begins after it has is refused with an exception. Loaders and scopes
-/// that use the executor must be gone before, and calls of post from other threads must have returned. Not on a worker.
-/// It is neither copied nor moved: workers point into it.
+/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for)
+/// is woken with wick::cancelled, and a blocking call that begins after it has is refused with an exception.
+/// Loaders and scopes that use the executor must be gone before, and calls of post from other threads must
+/// have returned. Not on a worker. It is neither copied nor moved: workers point into it.
 ///
-/// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself (SIGSEGV,
-/// SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM or SIGCHLD is
-/// started with posix_spawn and POSIX_SPAWN_SETSIGMASK.
+/// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself
+/// (SIGSEGV, SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM
+/// or SIGCHLD is started with posix_spawn and POSIX_SPAWN_SETSIGMASK.
 ///
-/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end of the
-/// program. In a forked child its threads don't exist: there post throws std::logic_error instead of waiting for ever,
-/// and the destructor leaves all as it is.
+/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end
+/// of the program. In a forked child its threads don't exist: there post throws std::logic_error instead of
+/// waiting for ever, and the destructor leaves all as it is.
 class executor {
  public:
-  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker can't be
-  /// bound to the processor that pin_to names
+  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker
+  /// can't be bound to the processor that pin_to names
   explicit executor(executor_options options = {});
   explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
   executor(const executor&) = delete;
@@ -80,8 +81,8 @@ class executor {
   /// Who wakes up at a given time; see sleep_for.
   detail::timer_queue& timers() noexcept { return timers_; }
 
-  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and is run
-  /// exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
+  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and
+  /// is run exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
   void post(detail::job* j);
 
   /// True in a forked child, where nobody would run a job.
@@ -89,11 +90,11 @@ class executor {
   /// For who is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
-  /// Whether the calling thread is one on which work of this executor waits: a worker, a thread that helps (see helper),
-  /// or an I/O thread.
+  /// Whether the calling thread is one on which work of this executor waits: a worker, a thread that helps
+  /// (see helper), or an I/O thread.
   bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
-  /// For a call that makes its thread wait for this executor. \throws std::logic_error with what to write instead, on a
-  /// thread of the executor's own: nobody might be left to wait for
+  /// For a call that makes its thread wait for this executor. \throws std::logic_error with what to write
+  /// instead, on a thread of the executor's own: nobody might be left to wait for
   void require_outside(const char* call, const char* instead) const {
     if (this_slot() != none) refuse(call, "a worker of the executor", instead);
     if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
@@ -118,16 +119,16 @@ class executor {
   schedule_awaiter schedule() noexcept { return schedule_awaiter(*this); }
 
   static constexpr std::size_t none = ~std::size_t{0};
-  /// The number of the calling thread among this executor's slots; `none` for a foreign thread. Not to be kept over a
-  /// suspension.
+  /// The number of the calling thread among this executor's slots; `none` for a foreign thread. Not to be
+  /// kept over a suspension.
   std::size_t this_slot() const noexcept {
     const identity& me = self();
     return me.of == this ? me.slot : none;
   }
 
-  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are
-  /// lent. Made and destroyed on the same thread, nested like scopes; who gets the slot next sees what was done in
-  /// it. What a helper posts goes to the shared queue.
+  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all
+  /// are lent. Made and destroyed on the same thread, nested like scopes; who gets the slot next sees what
+  /// was done in it. What a helper posts goes to the shared queue.
   class helper {
    public:
     explicit helper(executor& ex) noexcept;
@@ -143,8 +144,8 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
-  /// Whether so much is in the calling worker's own queue that others will find something for a while; false on any
-  /// other thread.
+  /// Whether so much is in the calling worker's own queue that others will find something for a while; false
+  /// on any other thread.
   bool queue_is_long() const noexcept {
     const identity& me = self();
     return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
@@ -153,11 +154,12 @@ class executor {
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
-  /// Whether nothing is going on here, and nothing will by itself: no job is queued or run, no blocking call is under
-  /// way, nobody sleeps for a time. Of this moment, and not exact: two looks in a row say more than one.
+  /// Whether nothing is going on here, and nothing will by itself: no job is queued or run, no blocking call
+  /// is under way, nobody sleeps for a time. Of this moment, and not exact: two looks in a row say more than
+  /// one.
   bool at_rest() const noexcept {
-    return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() && !queues_.anything() &&
-           queues_.asleep() == workers();
+    return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
+           !queues_.anything() && queues_.asleep() == workers();
   }
   /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
   double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
@@ -185,7 +187,8 @@ class executor {
   }
 
   [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead) {
-    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead + " there");
+    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead +
+                           " there");
   }
   static void bind(binding& to, int cpu) noexcept {
     if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
@@ -226,8 +229,9 @@ inline executor::executor(executor_options options)
       if (bindings[i].refused == unbound) continue;
       std::string allowed;
       for (const int c : detail::allowed_cpus()) allowed += ' ' + std::to_string(c);
-      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) + " can't be bound to processor " +
-                                  std::to_string(bindings[i].refused) + "; pin_to may name" + allowed);
+      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) +
+                                  " can't be bound to processor " + std::to_string(bindings[i].refused) +
+                                  "; pin_to may name" + allowed);
     }
   } catch (...) {  // no more threads to be had: those that started must be joined
     end_workers();

@@ -11,16 +11,15 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/system/detail/condition.hpp>
 #include <wick/run/detail/outcome.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
+#include <wick/system/detail/condition.hpp>
 
 namespace wick::detail {
 
 template <class T>
 class future;
-
 
 template <class T>
 struct future_state {
@@ -110,7 +109,6 @@ class [[nodiscard]] future {
   }
   std::shared_ptr<detail::future_state<T>> state_;
 };
-
 
 template <class T>
 future<T> start(executor& ex, task<T> t) {

@@ -15,14 +15,14 @@
 #include <utility>
 #include <vector>
 
+#include <wick/run/detail/resume.hpp>
+#include <wick/run/job.hpp>
 #include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/cpu_set.hpp>
 #include <wick/system/detail/process.hpp>
 #include <wick/system/detail/processor_time.hpp>
-#include <wick/run/detail/resume.hpp>
 #include <wick/system/detail/signal_mask.hpp>
 #include <wick/system/detail/thread_name.hpp>
-#include <wick/run/job.hpp>
 
 namespace wick {
 

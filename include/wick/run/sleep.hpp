@@ -77,7 +77,8 @@ detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::en
   const auto now = detail::timer::clock::now();
   const seconds wanted = std::chrono::duration_cast<seconds>(d);
   if (!(wanted > seconds::zero())) return {env, now};
-  if (wanted >= longest) return {env, now + std::chrono::duration_cast<detail::timer::clock::duration>(longest)};
+  if (wanted >= longest)
+    return {env, now + std::chrono::duration_cast<detail::timer::clock::duration>(longest)};
   return {env, now + std::chrono::ceil<detail::timer::clock::duration>(d)};
 }
 

@@ -54,7 +54,8 @@ class stop_callback;
 
 }  // namespace detail
 
-/// Looks at a stop_source; a pointer, copied for nothing. It must not outlive its source. A default token never stops.
+/// Looks at a stop_source; a pointer, copied for nothing. It must not outlive its source. A default token
+/// never stops.
 class stop_token {
  public:
   stop_token() noexcept = default;
@@ -74,8 +75,9 @@ class stop_token {
 
 namespace detail {
 
-/// The one who says stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before it is,
-/// and every call of request_stop must have returned. What was written before the stop is visible to who sees it.
+/// The one who says stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before
+/// it is, and every call of request_stop must have returned. What was written before the stop is visible to
+/// who sees it.
 class stop_source {
  public:
   stop_source() = default;
@@ -85,8 +87,8 @@ class stop_source {
   stop_token token() noexcept { return stop_token(&state_); }
   bool stop_requested() const noexcept { return state_.requested.load(std::memory_order_acquire); }
 
-  /// Sets the flag and runs the callbacks on this thread, in the order of their registration. Any thread; only the
-  /// first call does anything. Returns whether it was this one.
+  /// Sets the flag and runs the callbacks on this thread, in the order of their registration. Any thread;
+  /// only the first call does anything. Returns whether it was this one.
   bool request_stop() noexcept {
     std::unique_lock lock(state_.mutex);
     if (state_.requested.load(std::memory_order_relaxed)) return false;
@@ -111,10 +113,10 @@ class stop_source {
   detail::stop_state state_;
 };
 
-/// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is not
-/// running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw. It may
-/// destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may come and go on
-/// any thread; each takes a mutex for a moment.
+/// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is
+/// not running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw.
+/// It may destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may
+/// come and go on any thread; each takes a mutex for a moment.
 template <std::invocable F>
 class stop_callback : detail::stop_node {
  public:
@@ -158,8 +160,8 @@ class stop_callback : detail::stop_node {
   detail::stop_state* state_;
 };
 
-/// A stop_source that is also stopped by another's token: for work within work, such as the siblings of a when_any in
-/// a stage that may itself be told to give up. The other source must outlive it.
+/// A stop_source that is also stopped by another's token: for work within work, such as the siblings of a
+/// when_any in a stage that may itself be told to give up. The other source must outlive it.
 class linked_stop_source : public stop_source {
  public:
   explicit linked_stop_source(stop_token outer) : link_(outer, pass_on{this}) {}

@@ -24,7 +24,6 @@ struct first_of {
   T value;
 };
 
-
 /// Of the first that ends; the others' results are dropped.
 template <class Result, class Make>
 struct keep_first {
@@ -96,7 +95,8 @@ task<first_of<awaited_t<task<T>>>> any_of(stop_source* stop, std::vector<task<T>
 /// as by when_all, also those after one that has ended at once. What all of them wrote is visible to the
 /// caller.
 template <awaitable... A>
-requires(sizeof...(A) > 0) task<std::variant<awaited_t<A>...>> when_any(stop_source& stop, A... awaitables) {
+  requires(sizeof...(A) > 0)
+task<std::variant<awaited_t<A>...>> when_any(stop_source& stop, A... awaitables) {
   return detail::any_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
 }
 

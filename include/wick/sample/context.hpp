@@ -10,12 +10,12 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/sample/random.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/random.hpp>
 
 namespace wick {
 
@@ -37,8 +37,8 @@ struct place {
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
-  explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr, stop_token stop = {},
-                   std::uint64_t pass = 0) noexcept
+  explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
+                   stop_token stop = {}, std::uint64_t pass = 0) noexcept
       : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
@@ -62,9 +62,9 @@ class context {
   /// Where this pipeline runs; null in a context that a test made by hand.
   executor* on() const noexcept { return executor_; }
 
-  /// For a call that blocks (a database, a library's own I/O): `auto row = co_await c.run_blocking(f);` runs f() on an I/O
-  /// thread, while the worker does something else, and gives what it returns or throws. In a context that a test made by
-  /// hand it is called at once.
+  /// For a call that blocks (a database, a library's own I/O): `auto row = co_await c.run_blocking(f);` runs
+  /// f() on an I/O thread, while the worker does something else, and gives what it returns or throws. In a
+  /// context that a test made by hand it is called at once.
   template <class F>
   task<std::invoke_result_t<F&>> run_blocking(F f) {
     return run_elsewhere(executor_, std::move(f));

@@ -18,8 +18,8 @@ class error : public std::runtime_error {
 
 namespace detail {
 
-/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known. Messages name
-/// the stage that it belongs to.
+/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
+/// Messages name the stage that it belongs to.
 class late_error : public error {
  public:
   late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
@@ -31,8 +31,8 @@ class late_error : public error {
 
 }  // namespace detail
 
-/// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own exception is
-/// at cause().
+/// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own
+/// exception is at cause().
 class sample_error : public error {
  public:
   sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
@@ -75,7 +75,8 @@ inline std::string printable(std::string_view text) {
 }
 
 /// How a message about a bad sample ends, behind what else can be done.
-inline constexpr const char* or_leave_it_out = ", or set .on_error = wick::on_error(wick::skip) to leave it out";
+inline constexpr const char* or_leave_it_out =
+    ", or set .on_error = wick::on_error(wick::skip) to leave it out";
 
 }  // namespace detail
 

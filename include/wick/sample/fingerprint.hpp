@@ -78,8 +78,9 @@ concept has_parameters = requires(const F& f) {
 };
 }  // namespace detail
 
-/// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers, enumerators and
-/// arrays of them; those that only decide which samples are refused stay out, so that a training can go on with others.
+/// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
+/// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
+/// training can go on with others.
 template <class... T>
 constexpr std::uint64_t fingerprint_of_parameters(const T&... values) noexcept {
   fingerprint_hash h;

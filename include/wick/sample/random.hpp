@@ -28,15 +28,16 @@ constexpr std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> c
 
 }  // namespace detail
 
-/// A stream of random numbers of its own for each (seed, epoch, position, stage): nothing to share, save or lose.
-/// Models UniformRandomBitGenerator, so it feeds <random>'s distributions too; the members here give the same
-/// numbers with every standard library, which <random>'s distributions don't.
-/// Positions up to 2^48, epochs up to 2^32, stages up to 2^16; 2^34 numbers a stream.
+/// A stream of random numbers of its own for each (seed, epoch, position, stage): nothing to share, save or
+/// lose. Models UniformRandomBitGenerator, so it feeds <random>'s distributions too; the members here give
+/// the same numbers with every standard library, which <random>'s distributions don't. Positions up to 2^48,
+/// epochs up to 2^32, stages up to 2^16; 2^34 numbers a stream.
 class random_stream {
  public:
   using result_type = std::uint32_t;
 
-  constexpr random_stream(std::uint64_t seed, std::uint64_t epoch, std::uint64_t position, std::uint32_t stage) noexcept
+  constexpr random_stream(std::uint64_t seed, std::uint64_t epoch, std::uint64_t position,
+                          std::uint32_t stage) noexcept
       : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
         counter_{0, static_cast<std::uint32_t>(position),
                  static_cast<std::uint32_t>((position >> 32) & 0xFFFFu) | (stage << 16),
@@ -64,7 +65,8 @@ class random_stream {
     const double x = low + (high - low) * uniform();
     return x < high ? x : low;  // the sum may have been rounded up to high
   }
-  /// Uniform in [0, bound), without bias; bound ≥ 1. Lemire: "Fast random integer generation in an interval", 2019.
+  /// Uniform in [0, bound), without bias; bound ≥ 1. Lemire: "Fast random integer generation in an interval",
+  /// 2019.
   constexpr std::uint64_t below(std::uint64_t bound) noexcept {
     if (bound <= 1) return 0;
     if (bound > 0xFFFFFFFFu) {

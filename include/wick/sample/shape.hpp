@@ -21,12 +21,16 @@ namespace detail {
 constexpr std::size_t size_of(dtype t) noexcept {
   switch (t) {
     case dtype::int16:
-    case dtype::float16: return 2;
+    case dtype::float16:
+      return 2;
     case dtype::int32:
-    case dtype::float32: return 4;
+    case dtype::float32:
+      return 4;
     case dtype::int64:
-    case dtype::float64: return 8;
-    default: return 1;
+    case dtype::float64:
+      return 8;
+    default:
+      return 1;
   }
 }
 
@@ -45,12 +49,18 @@ template <class T>
 constexpr dtype dtype_of() noexcept {
   static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
                 "wick: only arithmetic types of up to 8 bytes have a dtype; convert a long double to double");
-  if constexpr (std::is_same_v<T, bool>) return dtype::boolean;
-  else if constexpr (std::is_floating_point_v<T>) return sizeof(T) == 4 ? dtype::float32 : dtype::float64;
-  else if constexpr (sizeof(T) == 1) return std::is_unsigned_v<T> ? dtype::uint8 : dtype::int8;
-  else if constexpr (sizeof(T) == 2) return dtype::int16;
-  else if constexpr (sizeof(T) == 4) return dtype::int32;
-  else return dtype::int64;
+  if constexpr (std::is_same_v<T, bool>)
+    return dtype::boolean;
+  else if constexpr (std::is_floating_point_v<T>)
+    return sizeof(T) == 4 ? dtype::float32 : dtype::float64;
+  else if constexpr (sizeof(T) == 1)
+    return std::is_unsigned_v<T> ? dtype::uint8 : dtype::int8;
+  else if constexpr (sizeof(T) == 2)
+    return dtype::int16;
+  else if constexpr (sizeof(T) == 4)
+    return dtype::int32;
+  else
+    return dtype::int64;
 }
 
 }  // namespace detail
@@ -102,13 +112,14 @@ inline std::string to_string(const shape& s) {
 
 /// How a batch of pictures lies in memory.
 enum class layout : std::uint8_t {
-  channels_last,  ///< tensor [N, C, H, W], memory N H W C: what convolutions like best, and what decoders write
+  channels_last,  ///< tensor [N, C, H, W], memory N H W C: what convolutions like best, and what decoders
+                  ///< write
   nchw,           ///< tensor [N, C, H, W], contiguous
   nhwc,           ///< tensor [N, H, W, C], contiguous
 };
 
-/// The place of one sample in a batch, given to `write_to`. A picture writes its channels as planes (C H W) when
-/// `planar`, else interleaved (H W C); other values ignore it.
+/// The place of one sample in a batch, given to `write_to`. A picture writes its channels as planes (C H W)
+/// when `planar`, else interleaved (H W C); other values ignore it.
 struct slot {
   std::byte* data = nullptr;
   bool planar = false;

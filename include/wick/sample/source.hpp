@@ -16,16 +16,17 @@ namespace wick {
 /// Random access to descriptions of samples: `size()`, and `at(i)` for i in [0, size()). All workers call
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
-/// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes soon, which
-/// calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other
-/// data is refused).
+/// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
+/// soon, which calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the
+/// data does (a resume onto other data is refused).
 ///
-/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next() on until the
-/// loader is gone, also between two epochs, when they make the next one's first batches. With
-/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was taken to its
-/// end and the next epoch(): there its samples may be exchanged, moved in memory, written anew. Their number stays that
-/// with which the loader was made, or epoch() throws; data that grows gets a new loader. size() is called by the thread
-/// that takes the batches, at epoch() and when it makes room for the next epoch's first batch.
+/// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
+/// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
+/// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was
+/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew.
+/// Their number stays that with which the loader was made, or epoch() throws; data that grows gets a new
+/// loader. size() is called by the thread that takes the batches, at epoch() and when it makes room for the
+/// next epoch's first batch.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -52,7 +53,8 @@ std::string key_of(const S& from, std::uint64_t i) {
 
 }  // namespace detail
 
-/// Fetches into all levels of the cache what is soon read: the first `most` bytes of it. For a source's prefetch().
+/// Fetches into all levels of the cache what is soon read: the first `most` bytes of it. For a source's
+/// prefetch().
 inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) noexcept {
   const auto* p = static_cast<const char*>(at);
   const std::size_t near = bytes < most ? bytes : most;
@@ -65,7 +67,8 @@ inline void prefetch_bytes(const void* at, std::size_t bytes, std::size_t most) 
 namespace detail {
 
 template <class S>
-concept prefetching_source = source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
+concept prefetching_source =
+    source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
 
 /// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>

@@ -15,7 +15,6 @@
 
 namespace wick::detail {
 
-
 /// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
 inline std::size_t parse_cpu_max(const char* text) noexcept {
   char* end = nullptr;
@@ -40,8 +39,8 @@ inline std::string text_of(const std::string& path) {
   return out;
 }
 
-/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for all below
-/// it; and in a container the path may be the host's, of which only the root is to be seen.
+/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
+/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
 inline std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2) {
   std::size_t least = 0;
   for (;;) {
@@ -59,8 +58,9 @@ inline std::size_t tightest_quota(const std::string& mount, std::string_view gro
 }
 
 /// The processors that the control groups of this process leave it, 0: no limit.
-/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no controller
-/// \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified` beside v1's folders
+/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
+/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
+/// beside v1's folders
 inline std::size_t cgroup_cpus(std::string_view groups, const std::string& mount) {
   std::size_t least = 0;
   const auto limit = [&](std::size_t quota) {
@@ -72,7 +72,8 @@ inline std::size_t cgroup_cpus(std::string_view groups, const std::string& mount
     const std::size_t first = row.find(':');
     const std::size_t second = first == row.npos ? first : row.find(':', first + 1);
     if (second == row.npos) continue;
-    const std::string_view controllers = row.substr(first + 1, second - first - 1), path = row.substr(second + 1);
+    const std::string_view controllers = row.substr(first + 1, second - first - 1),
+                           path = row.substr(second + 1);
     if (controllers.empty()) {
       limit(tightest_quota(mount, path, true));
       limit(tightest_quota(mount + "/unified", path, true));
@@ -84,12 +85,13 @@ inline std::size_t cgroup_cpus(std::string_view groups, const std::string& mount
   return least;
 }
 
-/// The numbers of the processors that the calling thread may run on, ascending; empty where the system doesn't say.
+/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
+/// doesn't say.
 inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
 
-/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2, its own or
-/// one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where hardware_concurrency
-/// may say 64. Asks the system each time.
+/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
+/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
+/// hardware_concurrency may say 64. Asks the system each time.
 inline std::size_t available_cpus() {
   std::size_t n = allowed_cpus().size();
   if (n == 0) n = std::thread::hardware_concurrency();

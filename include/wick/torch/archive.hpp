@@ -14,8 +14,8 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/util/Exception.h>
 
-#include <wick/sample/error.hpp>
 #include <wick/resume/state.hpp>
+#include <wick/sample/error.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
@@ -24,9 +24,8 @@ namespace detail {
 // torch::serialize::OutputArchive and InputArchive, without their headers: who has an archive has included
 // them.
 template <class A>
-concept output_archive = requires(A& a, const std::string& key, const at::Tensor& t) {
-  a.write(key, t, true);
-};
+concept output_archive =
+    requires(A& a, const std::string& key, const at::Tensor& t) { a.write(key, t, true); };
 template <class A>
 concept input_archive = requires(A& a, const std::string& key, at::Tensor& t) {
   { a.try_read(key, t, true) } -> std::convertible_to<bool>;

@@ -16,8 +16,8 @@
 #include <c10/core/Storage.h>
 #include <c10/core/TensorOptions.h>
 
-#include <wick/sample/context.hpp>
 #include <wick/batch/detail/slab.hpp>
+#include <wick/sample/context.hpp>
 #include <wick/sample/stage.hpp>
 #include <wick/torch/tensor.hpp>
 
@@ -78,8 +78,9 @@ class pin_stage {
     return memory_;
   }
   std::string note() const {
-    return memory_ != nullptr && !memory_->pins() ? "pin: Torch has no accelerator here; batches are in ordinary memory"
-                                                  : "";
+    return memory_ != nullptr && !memory_->pins()
+               ? "pin: Torch has no accelerator here; batches are in ordinary memory"
+               : "";
   }
   template <class Batch>
   Batch operator()(Batch batch, context&) const {

@@ -45,9 +45,9 @@ class host_slab_memory final : public slab_memory {
  public:
   static constexpr std::size_t alignment = 64;
   memory_block allocate(std::size_t bytes) override {
-    void* const data = ::operator new (bytes, std::align_val_t{alignment});
+    void* const data = ::operator new(bytes, std::align_val_t{alignment});
     return {static_cast<std::byte*>(data), data,
-            [](void* context) { ::operator delete (context, std::align_val_t{alignment}); }};
+            [](void* context) { ::operator delete(context, std::align_val_t{alignment}); }};
   }
 };
 

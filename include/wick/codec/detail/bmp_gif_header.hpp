@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-#include <wick/sample/error.hpp>
 #include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/gif_frame.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 

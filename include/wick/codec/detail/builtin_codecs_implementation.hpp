@@ -1,6 +1,6 @@
 /// \file
-/// The decoders that a program has without adding any. Included in exactly one file of a program, behind those
-/// that it names.
+/// The decoders that a program has without adding any. Included in exactly one file of a program, behind
+/// those that it names.
 #pragma once
 
 #include <array>

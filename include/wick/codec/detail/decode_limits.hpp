@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include <wick/sample/error.hpp>
 #include <wick/codec/codec.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 

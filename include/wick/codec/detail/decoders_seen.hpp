@@ -30,7 +30,8 @@ class decoders_seen {
     std::string out;
     const std::size_t n = count_.load(std::memory_order_acquire);
     for (std::size_t i = 0; i < n; ++i) {
-      out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
+      out +=
+          (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
     }
     return out;
   }

@@ -9,10 +9,10 @@
 #include <span>
 #include <string>
 
-#include <wick/sample/error.hpp>
 #include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
@@ -172,9 +172,8 @@ inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
       std::uint32_t codes = 0;
       for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
       if (codes > 256) {
-        throw error(
-            "damaged JPEG: a Huffman table of " + std::to_string(codes) +
-            " codes; write the file again" + or_leave_it_out);
+        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
+                    " codes; write the file again" + or_leave_it_out);
       }
       at += 17 + codes;
     }

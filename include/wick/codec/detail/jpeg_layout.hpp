@@ -12,11 +12,11 @@
 #include <string>
 #include <string_view>
 
-#include <wick/sample/error.hpp>
-#include <wick/sample/sample.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
 
 namespace wick::detail {
 
@@ -59,10 +59,9 @@ class jpeg_layout {
   };
 
   [[noreturn]] static void unsupported(const std::string& what) {
-    throw error(
-        "JPEG with " + what +
-        ", which stb_image does not read; build wick with libjpeg-turbo, or convert it" +
-        or_leave_it_out);
+    throw error("JPEG with " + what +
+                ", which stb_image does not read; build wick with libjpeg-turbo, or convert it" +
+                or_leave_it_out);
   }
   [[noreturn]] static void damaged(const std::string& what) {
     throw error("damaged JPEG: " + what + "; write the file again" + or_leave_it_out);

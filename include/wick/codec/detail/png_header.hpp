@@ -9,10 +9,10 @@
 #include <string>
 #include <string_view>
 
-#include <wick/sample/error.hpp>
 #include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/signature.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
@@ -93,9 +93,8 @@ inline void check_png_complete(std::span<const std::byte> encoded) {
     const bool critical = (type & 0x20000000u) == 0;
     if (critical &&
         crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
-      throw error(
-          "damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
-          " does not match; fetch or write the file again" + or_leave_it_out);
+      throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
+                  " does not match; fetch or write the file again" + or_leave_it_out);
     }
     if (type == chunk_type("IEND")) return;
     at += std::size_t{12} + length;

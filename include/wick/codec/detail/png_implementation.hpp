@@ -16,14 +16,14 @@
 #include <vector>
 #include <zlib.h>
 
-#include <wick/sample/error.hpp>
 #include <wick/codec/codec.hpp>
 #include <wick/codec/detail/byte_order.hpp>
 #include <wick/codec/detail/palette.hpp>
 #include <wick/codec/detail/png_header.hpp>
 #include <wick/codec/detail/signature.hpp>
-#include <wick/pixels/image.hpp>
 #include <wick/codec/detail/stb.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 

@@ -98,9 +98,8 @@ inline std::string describe_start(std::span<const std::byte> data) {
 
 [[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size,
                                          const std::string& where) {
-  throw error(
-      "truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " + where +
-      "; fetch or write the file again" + or_leave_it_out);
+  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " +
+              where + "; fetch or write the file again" + or_leave_it_out);
 }
 
 }  // namespace wick::detail

@@ -194,7 +194,7 @@ inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const pictu
 }
 
 /// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
-inline constexpr codec stb_codec{"stb_image", &stb_probe,      &stb_check_complete, &stb_decode,
-                                 nullptr,     &stb_decode_wide};
+inline constexpr codec stb_codec{"stb_image", &stb_probe, &stb_check_complete,
+                                 &stb_decode, nullptr,    &stb_decode_wide};
 
 }  // namespace wick::detail

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include <wick/pixels/detail/block_cache.hpp>
 #include <wick/codec/detail/decode_limits.hpp>
 #include <wick/codec/detail/jpeg_layout.hpp>
+#include <wick/pixels/detail/block_cache.hpp>
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -120,7 +120,8 @@ std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& wi
 }
 
 std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
-                            int& width, int& height, const char*& why, stb_limit& limit, bool cleared) noexcept {
+                            int& width, int& height, const char*& why, stb_limit& limit,
+                            bool cleared) noexcept {
   stb_memory_is_cleared = cleared;
   stb_limited_by = &limit;
   stbi__context context{};

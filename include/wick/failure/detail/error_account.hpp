@@ -17,16 +17,16 @@
 #include <vector>
 
 #include <wick/failure/detail/failed_sample.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/failure/ledger.hpp>
 #include <wick/failure/detail/ledger_file.hpp>
+#include <wick/failure/ledger.hpp>
 #include <wick/failure/on_error.hpp>
 #include <wick/failure/quarantine.hpp>
-#include <wick/sample/source.hpp>
-#include <wick/resume/state.hpp>
 #include <wick/observe/report.hpp>
+#include <wick/resume/epoch_fingerprint.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/source.hpp>
 
 namespace wick::detail {
 
@@ -81,10 +81,11 @@ std::string printable_key(const Source& source, std::uint64_t index) {
   }
 }
 
-/// `names` are the stages', `source` knows the keys, `bad` the stages for which samples were put on the quarantine list.
+/// `names` are the stages', `source` knows the keys, `bad` the stages for which samples were put on the
+/// quarantine list.
 template <class Job, class Source>
-told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names, const Source& source,
-                  const quarantine& bad) {
+told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names,
+                  const Source& source, const quarantine& bad) {
   const bool whole = f.slot == failure::whole_batch;
   told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
   ledger_entry& e = out.entry;
@@ -109,8 +110,8 @@ told_failure tell(const failure& f, const Job& job, const std::vector<std::strin
 
 /// All that is told of a batch, or (without batch()) of a group of samples.
 template <bool Batched, class Job, class Source, class Plan>
-void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source, const quarantine& bad,
-              const Plan& plan, std::vector<told_failure>& to) {
+void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source,
+              const quarantine& bad, const Plan& plan, std::vector<told_failure>& to) {
   const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
   for (const failure& f : job.failures) add(f);
   if (!job.unlisted) return;
@@ -123,7 +124,8 @@ void tell_all(const Job& job, const std::vector<std::string>& names, const Sourc
       f.position = job.first + slot;
       f.index = plan.index(job.order, f.position);
       const auto same = [&](const failure& other) {
-        return other.slot == slot && (other.action == error_action::fail || other.action == error_action::skip);
+        return other.slot == slot &&
+               (other.action == error_action::fail || other.action == error_action::skip);
       };
       const bool missing = !job.value || !(*job.value)[slot];
       if (missing && std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);

@@ -11,12 +11,11 @@
 #include <system_error>
 #include <utility>
 
-#include <wick/system/detail/line_file.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/failure/ledger.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/system/detail/line_file.hpp>
 
 namespace wick::detail {
-
 
 /// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
 /// overlong forms, no surrogates, nothing above U+10FFFF).

@@ -21,11 +21,11 @@
 #endif
 #include <jerror.h>
 
-#include <wick/sample/error.hpp>
 #include <wick/codec/codec.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/jpeg/detail/jpeg_memory_implementation.hpp>
 #include <wick/jpeg/detail/jpeg_scan_implementation.hpp>
+#include <wick/sample/error.hpp>
 
 #if !defined(LIBJPEG_TURBO_VERSION) || !defined(JCS_ALPHA_EXTENSIONS)
 #error \

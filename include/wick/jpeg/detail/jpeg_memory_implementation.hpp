@@ -1,6 +1,6 @@
 /// \file
-/// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after each one.
-/// Only for libjpeg_turbo_implementation.hpp, which includes jpeglib.h before this.
+/// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after
+/// each one. Only for libjpeg_turbo_implementation.hpp, which includes jpeglib.h before this.
 #pragma once
 
 #include <algorithm>
@@ -110,7 +110,8 @@ struct jpeg_memory {
   static JBLOCKARRAY allocate_blocks(j_common_ptr info, int pool, JDIMENSION blocks, JDIMENSION count) {
     return allocate_rows<JBLOCKROW>(info, pool, blocks * sizeof(JBLOCK), count);
   }
-  static jvirt_sarray_ptr refuse_samples(j_common_ptr info, int, boolean, JDIMENSION, JDIMENSION, JDIMENSION) {
+  static jvirt_sarray_ptr refuse_samples(j_common_ptr info, int, boolean, JDIMENSION, JDIMENSION,
+                                         JDIMENSION) {
     fail(info, JERR_NOT_COMPILED);  // only for colour palettes
   }
   static jvirt_barray_ptr request_blocks(j_common_ptr info, int pool, boolean zeroed, JDIMENSION blocks,
@@ -129,10 +130,11 @@ struct jpeg_memory {
       for (JDIMENSION i = 0; i < a->count; ++i) std::memset(a->rows[i], 0, a->blocks * sizeof(JBLOCK));
     }
   }
-  static JBLOCKARRAY access_blocks(j_common_ptr info, jvirt_barray_ptr array, JDIMENSION start, JDIMENSION count,
-                                   boolean) {
+  static JBLOCKARRAY access_blocks(j_common_ptr info, jvirt_barray_ptr array, JDIMENSION start,
+                                   JDIMENSION count, boolean) {
     const auto* const a = reinterpret_cast<const coefficients*>(array);
-    if (a->rows == nullptr || start > a->count || count > a->count - start) fail(info, JERR_BAD_VIRTUAL_ACCESS);
+    if (a->rows == nullptr || start > a->count || count > a->count - start)
+      fail(info, JERR_BAD_VIRTUAL_ACCESS);
     return a->rows + start;
   }
   static void free_pool(j_common_ptr info, int pool) {

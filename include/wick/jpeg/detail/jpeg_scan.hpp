@@ -325,7 +325,8 @@ class jpeg_scan {
       last_dc_[b.component] += static_cast<std::uint32_t>(difference.value);
       if (to == nullptr || !b.coefficients) {
         if (to != nullptr) (*to[i])[0] = static_cast<std::int16_t>(last_dc_[b.component]);
-        if (!steps_over_) [[unlikely]] prepare_steps();
+        if (!steps_over_) [[unlikely]]
+          prepare_steps();
         if (!b.ac->step_over(in)) return false;
       } else {
         std::int16_t* const out = *to[i];

@@ -1,6 +1,6 @@
 /// \file
-/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for libjpeg_turbo_implementation.hpp, which
-/// includes jpeglib.h before this.
+/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for libjpeg_turbo_implementation.hpp,
+/// which includes jpeglib.h before this.
 #pragma once
 
 #include <array>

@@ -12,10 +12,10 @@
 #include <span>
 #include <string>
 
-#include <wick/sample/error.hpp>
 #include <wick/codec/codec.hpp>
-#include <wick/jpeg/detail/jpeg_decompressor_implementation.hpp>
 #include <wick/codec/detail/jpeg_header.hpp>
+#include <wick/jpeg/detail/jpeg_decompressor_implementation.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 

@@ -18,7 +18,8 @@ namespace wick::detail {
 ///
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
 /// more. Defined in jpeg/detail/libjpeg_turbo_implementation.hpp, which is compiled once, by CMake or in the
-/// one file that defines WICK_IMPLEMENTATION; that program links -ljpeg (and -ldl where glibc is older than 2.34).
+/// one file that defines WICK_IMPLEMENTATION; that program links -ljpeg (and -ldl where glibc is older
+/// than 2.34).
 ///
 /// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most
 /// of all where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in

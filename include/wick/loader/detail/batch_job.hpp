@@ -51,7 +51,7 @@ struct alignas(64) batch_job {
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
-  std::vector<std::size_t> gaps;    // slots without a sample
+  std::vector<std::size_t> gaps;  // slots without a sample
   batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 

@@ -15,16 +15,18 @@
 
 namespace wick::detail {
 
-/// The clocks of stages that don't suspend are read for some samples only, and what the others took is inferred. How long
-/// runs of samples took is known of each: nothing that is said of a stage may be more than that.
+/// The clocks of stages that don't suspend are read for some samples only, and what the others took is
+/// inferred. How long runs of samples took is known of each: nothing that is said of a stage may be more than
+/// that.
 class books {
  public:
-  /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples may, so that
-  /// their clocks are always read.
+  /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
+  /// may, so that their clocks are always read.
   books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
       : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend) {
     for (std::size_t slot = 0; slot < on.slots(); ++slot) rows_.push_back(make_row(rows + 1));
-    on.tenants().enter(this, [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
+    on.tenants().enter(this,
+                       [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
   }
   books(const books&) = delete;
   books& operator=(const books&) = delete;

@@ -11,18 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include <wick/sample/context.hpp>
+#include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/pace.hpp>
 #include <wick/loader/detail/prefetch_choice.hpp>
 #include <wick/loader/detail/settling.hpp>
 #include <wick/loader/detail/walk_ahead.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/failure/quarantine.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/stage_clock.hpp>
+#include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
 
 namespace wick::detail {
 
@@ -180,8 +180,7 @@ class claimed_runs {
     owner_.finish_some(j, 1);
   }
 
-  // ---- samples that suspend
-  // -------------------------------------------------------------------------------------
+  // ---- samples that suspend ----
 
   static detached run_one(claimed_runs* self, job_type* j, std::uint64_t slot, place where) {
     context c = self->runs_.context_at(where, *j);

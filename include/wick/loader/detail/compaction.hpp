@@ -22,8 +22,8 @@
 
 namespace wick::detail {
 
-/// Batches go through this in their order, whatever order their samples end in: what fills a gap depends on all failures
-/// of the epoch before it. Then `Finishing` goes on with each.
+/// Batches go through this in their order, whatever order their samples end in: what fills a gap depends on
+/// all failures of the epoch before it. Then `Finishing` goes on with each.
 template <class Runs, class Finishing>
 class compaction {
   using types = typename Runs::types;
@@ -160,8 +160,9 @@ class compaction {
     }
     j.print.store(print, std::memory_order_relaxed);
     if (j.unlisted && j.unlisted->slot >= own && j.unlisted->slot != failure::whole_batch) j.unlisted.reset();
-    const bool lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(),
-                                       [](const failure& f) { return f.action == error_action::fail; });
+    const bool lost = j.unlisted || std::any_of(j.failures.begin(), j.failures.end(), [](const failure& f) {
+                        return f.action == error_action::fail;
+                      });
     j.state = lost ? batch_state::lost : batch_state::making;
   }
 

@@ -1,6 +1,7 @@
 /// \file
-/// What the consumer does with a batch that it has taken: its failures are told, what was delivered is counted, and its
-/// place in the ring is given back. The two ways of handing over are in batch_delivery.hpp and sample_delivery.hpp.
+/// What the consumer does with a batch that it has taken: its failures are told, what was delivered is
+/// counted, and its place in the ring is given back. The two ways of handing over are in batch_delivery.hpp
+/// and sample_delivery.hpp.
 #pragma once
 
 #include <algorithm>

@@ -9,12 +9,13 @@
 #include <tuple>
 #include <utility>
 
-#include <wick/sample/error.hpp>
 #include <wick/order/order.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
-/// All by computation: from the size of the source, the order stages, the global batch and this rank's share of it.
+/// All by computation: from the size of the source, the order stages, the global batch and this rank's share
+/// of it.
 template <class Path>
 class epoch_plan {
   using types = typename Path::types;
@@ -63,7 +64,8 @@ class epoch_plan {
   range slice(std::uint64_t batch) const noexcept {
     const std::uint64_t begin = batch * batch_size_;
     const std::uint64_t length = std::min(batch_size_, positions_ - begin);
-    const std::uint64_t from = length * shard_.rank / shard_.world, to = length * (shard_.rank + 1) / shard_.world;
+    const std::uint64_t from = length * shard_.rank / shard_.world,
+                        to = length * (shard_.rank + 1) / shard_.world;
     return {begin + from, to - from};
   }
 
@@ -86,7 +88,8 @@ class epoch_plan {
   }
 
   /// The same for `count` positions from `first` on.
-  void indexes(const order_type& order, std::uint64_t first, std::uint64_t count, std::uint64_t* out) const noexcept {
+  void indexes(const order_type& order, std::uint64_t first, std::uint64_t count,
+               std::uint64_t* out) const noexcept {
     for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
     if (first + count > ordered_) {
       for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
@@ -124,8 +127,9 @@ class epoch_plan {
     }
     if constexpr (types::batched) {
       if (batch_size_ < shard_.world) {
-        throw error("loader: a global batch of " + std::to_string(batch_size_) + " samples can't be shared by " +
-                    std::to_string(shard_.world) + " ranks; batch() takes the size for all ranks together");
+        throw error("loader: a global batch of " + std::to_string(batch_size_) +
+                    " samples can't be shared by " + std::to_string(shard_.world) +
+                    " ranks; batch() takes the size for all ranks together");
       }
     }
   }

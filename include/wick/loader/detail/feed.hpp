@@ -1,6 +1,6 @@
 /// \file
-/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps a window
-/// of them ahead of the consumer, across the ends of epochs.
+/// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
+/// a window of them ahead of the consumer, across the ends of epochs.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include <wick/sample/context.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/claimed_runs.hpp>
 #include <wick/loader/detail/finishing.hpp>
@@ -25,16 +24,17 @@
 #include <wick/loader/detail/sample_runs.hpp>
 #include <wick/loader/detail/source_size.hpp>
 #include <wick/loader/detail/tokens.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
+#include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/budget.hpp>
-#include <wick/system/detail/brief_lock.hpp>
-#include <wick/system/detail/fetch_to_write.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/system/detail/brief_lock.hpp>
+#include <wick/system/detail/fetch_to_write.hpp>
 
 namespace wick::detail {
 
@@ -43,9 +43,10 @@ class feed;
 
 /// One consumer. Everything public is called by it, except where it says "worker".
 ///
-/// The ring holds the batches that are ahead. The control mutex guards opening batches and starting pumps and is taken about
-/// once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor that claims runs of
-/// positions from the oldest batch that has any, until there are none; there are at most as many as workers.
+/// The ring holds the batches that are ahead. The control mutex guards opening batches and starting pumps and
+/// is taken about once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor
+/// that claims runs of positions from the oldest batch that has any, until there are none; there are at most
+/// as many as workers.
 template <class Source, class... S>
 class feed<pipeline<Source, S...>> {
   using runs_type = sample_runs<pipeline<Source, S...>>;
@@ -59,12 +60,15 @@ class feed<pipeline<Source, S...>> {
   static constexpr bool batched = types::batched;
   /// Of the number of stages: the row behind which the phases belong.
   static constexpr std::size_t batching = types::batching;
-  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row, phase_row = path_type::phase_row;
+  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row,
+                               phase_row = path_type::phase_row;
 
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : runs_(std::move(what), options, on),
         on_(on),
-        few_(options.prefetch != 0 ? options.prefetch : on.workers() < 8 ? 4 : 8),
+        few_(options.prefetch != 0 ? options.prefetch
+             : on.workers() < 8    ? 4
+                                   : 8),
         most_(options.prefetch != 0 ? options.prefetch : 8),
         tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
@@ -168,12 +172,14 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: nothing to do.
+  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: nothing to
+  /// do.
   bool help() noexcept {
     crew_.helped();
     return run_some();
   }
-  /// A thread that waits may take part when samples are this short: it must not be late when its batch is ready.
+  /// A thread that waits may take part when samples are this short: it must not be late when its batch is
+  /// ready.
   bool short_samples() const noexcept { return claimed_.pace().short_samples(); }
 
  private:
@@ -184,14 +190,14 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t epoch = 0, number = 0;
   };
 
-  // ---- opening batches and starting pumps (consumer and workers, under the mutex) ---------------------------------
+  // ---- opening batches and starting pumps (consumer and workers, under the mutex) ----
 
   void advance(cursor& c) const noexcept {
     if (++c.number == runs_.plan.batches()) c = {c.epoch + epoch_step_, 0};
   }
 
-  /// Batches ahead. Four small ones are made in no time, and used up while a thread is interrupted for less than a
-  /// millisecond: there are more where that costs little memory.
+  /// Batches ahead. Four small ones are made in no time, and used up while a thread is interrupted for less
+  /// than a millisecond: there are more where that costs little memory.
   std::size_t window() const noexcept {
     const std::size_t bytes = pool_->bytes_asked();
     return bytes == 0 ? few_ : slab_pool::cheap_blocks(bytes, few_ + 1, most_ + 1) - 1;
@@ -239,8 +245,10 @@ class feed<pipeline<Source, S...>> {
     return samples;
   }
   bool may_claim() const noexcept {
-    if constexpr (types::samples_suspend) return tokens_.any();
-    else return true;
+    if constexpr (types::samples_suspend)
+      return tokens_.any();
+    else
+      return true;
   }
   /// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
   void before_waiting() {
@@ -250,7 +258,8 @@ class feed<pipeline<Source, S...>> {
     open_more();
     if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
     size_.require_same();
-    throw error("loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+    throw error(
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
@@ -263,7 +272,8 @@ class feed<pipeline<Source, S...>> {
     if (!crew_.may_start()) return;  // before anything that workers are writing is looked at
     const std::uint64_t left = work_left();
     if (left == 0 || !may_claim()) return;
-    if (crew_.consumer_helps() && claimed_.pace().not_worth_a_wake(left)) return;  // it takes them when it comes for them
+    if (crew_.consumer_helps() && claimed_.pace().not_worth_a_wake(left))
+      return;  // it takes them when it comes for them
     crew_.start();
   }
   /// True when the pump was put away; false when there is work for it after all.
@@ -278,8 +288,8 @@ class feed<pipeline<Source, S...>> {
     return started_ && next_out_.epoch == epoch && next_out_.number == number;
   }
 
-  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes afterwards is
-  /// stopped by `next_stop`.
+  /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
+  /// afterwards is stopped by `next_stop`.
   void drain(std::unique_ptr<stop_source> next_stop) noexcept {
     if (cancel()) {
       while (done_.taken() < opened_.load(std::memory_order_relaxed)) drop(*done_.take());
@@ -310,7 +320,7 @@ class feed<pipeline<Source, S...>> {
     j.columns.drop();
   }
 
-  // ---- workers --------------------------------------------------------------------------------------------------
+  // ---- workers ----
 
   void run_pump(pump* p) noexcept {
     std::uint64_t until = 0;
@@ -348,7 +358,8 @@ class feed<pipeline<Source, S...>> {
         return false;
       }
       job_type& j = ring_[s & mask_];
-      const std::uint64_t at_end = types::samples_suspend ? most : claimed_.pace().run_length_at_end(s + 1 < opened);
+      const std::uint64_t at_end =
+          types::samples_suspend ? most : claimed_.pace().run_length_at_end(s + 1 < opened);
       const auto claimed = j.claim(s, most, at_end);
       if (claimed.count != 0) {
         fetch_lines(j);
@@ -369,8 +380,10 @@ class feed<pipeline<Source, S...>> {
   }
   /// Up to `most` of the samples that may be under way.
   std::uint64_t take_tokens(std::uint64_t most) noexcept {
-    if constexpr (types::samples_suspend) return tokens_.take(most);
-    else return most;
+    if constexpr (types::samples_suspend)
+      return tokens_.take(most);
+    else
+      return most;
   }
   /// Pumps that found all taken have retired: whoever gives the first back starts one.
   void give_tokens(std::uint64_t n) noexcept {
@@ -391,7 +404,7 @@ class feed<pipeline<Source, S...>> {
   const source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
-  tokens tokens_;  // of samples that may be under way at a time
+  tokens tokens_;                 // of samples that may be under way at a time
   const bool run_ahead_;
 
   // the consumer's

@@ -13,17 +13,17 @@
 #include <utility>
 #include <vector>
 
-#include <wick/sample/context.hpp>
+#include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/compaction.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
 #include <wick/loader/detail/settling.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
-#include <wick/batch/detail/slab.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
 
 namespace wick::detail {
 
@@ -89,8 +89,10 @@ class finishing {
 
  private:
   void end(job_type& j) noexcept {
-    if (compact_) compaction_.enter(j);
-    else finish(j);
+    if (compact_)
+      compaction_.enter(j);
+    else
+      finish(j);
   }
   static void lose(job_type& j) noexcept { Runs::lose(j); }
 
@@ -108,8 +110,7 @@ class finishing {
     }
   }
 
-  // ---- judging
-  // ------------------------------------------------------------------------------------------------------
+  // ---- judging ----
 
   friend class compaction<Runs, finishing>;
   void finish(job_type& j) noexcept {
@@ -123,7 +124,8 @@ class finishing {
 
   bool deliverable(const job_type& j) const noexcept {
     if (j.cancelled.load(std::memory_order_relaxed)) return false;
-    return !batched || (j.state != batch_state::lost && j.state != batch_state::past_the_end);  // without batch() each sample is on its own
+    return !batched || (j.state != batch_state::lost &&
+                        j.state != batch_state::past_the_end);  // without batch() each sample is on its own
   }
 
   /// Whether its samples have to be made again: one that failed had said what shape they have.
@@ -164,8 +166,7 @@ class finishing {
     self->finish(*j);
   }
 
-  // ---- the batch stages
-  // ---------------------------------------------------------------------------------------------
+  // ---- the batch stages ----
 
   void conclude(job_type& j) noexcept {
     if constexpr (types::batches_suspend) {
@@ -243,7 +244,6 @@ class finishing {
   const std::shared_ptr<slab_pool> pool_;
   const bool with_content_, compact_;
   compaction<Runs, finishing> compaction_;
-
 };
 
 }  // namespace wick::detail

@@ -1,5 +1,6 @@
 /// \file
-/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows between.
+/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
+/// between.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +25,10 @@ class single_column {
     slots_.clear();
     slots_.resize(n);
   }
-  void put(std::size_t i, Item&& value) {
-    slots_[i].emplace(std::move(value));
+  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
   }
-  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const { return std::nullopt; }
   void forget(std::size_t) noexcept {}
   bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
   output finish(std::size_t) { return std::move(slots_); }
@@ -96,9 +97,12 @@ struct pipeline_types {
   /// The first of the stages [I, End) that suspends; End when none does.
   template <std::size_t I, std::size_t End>
   static consteval std::size_t next_async() {
-    if constexpr (I >= End) return End;
-    else if constexpr (is_async<stage_at<I>, item<I>>) return I;
-    else return next_async<I + 1, End>();
+    if constexpr (I >= End)
+      return End;
+    else if constexpr (is_async<stage_at<I>, item<I>>)
+      return I;
+    else
+      return next_async<I + 1, End>();
   }
   static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
   static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;

@@ -1,6 +1,6 @@
 /// \file
-/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs, since processors
-/// differ by a factor of two in what is best.
+/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
+/// since processors differ by a factor of two in what is best.
 #pragma once
 
 #include <algorithm>
@@ -16,15 +16,16 @@ struct prefetch_depth {
   std::uint32_t samples = 0, bytes = 0;
 };
 
-/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at first; then the
-/// fastest is used, and now and then another is tried again, since data, machine and neighbors change. What is tried costs
-/// about 0.3 % at worst. Which of them is used changes no sample.
+/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at
+/// first; then the fastest is used, and now and then another is tried again, since data, machine and
+/// neighbors change. What is tried costs about 0.3 % at worst. Which of them is used changes no sample.
 ///
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of them said.
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
+/// them said.
 class prefetch_choice {
  public:
-  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for many lines at
-  /// a time; something between; nothing, for data that is in a cache anyway.
+  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for
+  /// many lines at a time; something between; nothing, for data that is in a cache anyway.
   static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
   static constexpr std::size_t most_samples = 12;
   /// Runs of each depth before one is preferred; then every so many runs another one is tried.
@@ -43,7 +44,8 @@ class prefetch_choice {
     const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
     std::uint64_t now = ticks * parts / count + 1;
     if (before != 0) {
-      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come to all of them.
+      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come
+      // to all of them.
       now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
     }
     each_[which].store(now, std::memory_order_relaxed);

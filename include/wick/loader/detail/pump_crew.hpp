@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <wick/observe/clock.hpp>
+#include <wick/run/executor.hpp>
 #include <wick/system/cpus.hpp>
 #include <wick/system/detail/condition.hpp>
-#include <wick/run/executor.hpp>
 
 namespace wick::detail {
 

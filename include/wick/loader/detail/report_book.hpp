@@ -9,17 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include <wick/loader/detail/books.hpp>
 #include <wick/failure/detail/error_account.hpp>
 #include <wick/failure/ledger.hpp>
+#include <wick/loader/detail/books.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/observe/stall_meter.hpp>
-#include <wick/system/cpus.hpp>
-#include <wick/system/detail/processor_time.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/io_pool.hpp>
+#include <wick/system/cpus.hpp>
+#include <wick/system/detail/processor_time.hpp>
 
 namespace wick::detail {
 

@@ -1,5 +1,6 @@
 /// \file
-/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader sees.
+/// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
+/// sees.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ class sample_delivery {
     skip_ = sample;
   }
   static constexpr std::uint64_t moved() noexcept { return 0; }
-  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after it.
+  /// Where the next sample stands: in the group being handed over, which counts as taken, or in the one after
+  /// it.
   void write(loader_state& to) const noexcept {
     to.sample = skip_;
     if (!under_way()) return;

@@ -15,22 +15,22 @@
 #include <utility>
 #include <vector>
 
-#include <wick/sample/context.hpp>
+#include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/epoch_plan.hpp>
 #include <wick/loader/detail/stage_path.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/loader/loader_options.hpp>
-#include <wick/failure/quarantine.hpp>
-#include <wick/sample/random.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/stage_clock.hpp>
+#include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sleep.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/random.hpp>
 
 namespace wick::detail {
 
@@ -71,15 +71,16 @@ class sample_runs<pipeline<Source, S...>> {
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
-  /// Compaction: positions from here on have been moved to where others failed, as far as that is known by now. Their own
-  /// batches leave them out, so that they need not be run there.
+  /// Compaction: positions from here on have been moved to where others failed, as far as that is known by
+  /// now. Their own batches leave them out, so that they need not be run there.
   std::uint64_t moved_from(const job_type& j) const noexcept {
     const std::uint64_t seen = moved_.load(std::memory_order_relaxed), count = seen & 0xFFFFFFFF;
     if (count == 0 || seen >> 32 != j.pass) return everything;
     return plan.ordered() - std::min(count, plan.ordered());
   }
   void note_moved(const job_type& j, std::uint64_t moved) noexcept {
-    moved_.store(std::uint64_t{j.pass} << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF), std::memory_order_relaxed);
+    moved_.store(std::uint64_t{j.pass} << 32 | std::min<std::uint64_t>(moved, 0xFFFFFFFF),
+                 std::memory_order_relaxed);
   }
 
   /// \throws quarantined_sample

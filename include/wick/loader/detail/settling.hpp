@@ -1,6 +1,6 @@
 /// \file
-/// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out, or its batch
-/// fails.
+/// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out,
+/// or its batch fails.
 #pragma once
 
 #include <algorithm>
@@ -26,9 +26,9 @@
 
 namespace wick::detail {
 
-/// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own, and a sample on
-/// the quarantine list counts as one that was tried and has failed: a run with the list gives the same batches as the one
-/// that made it.
+/// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own,
+/// and a sample on the quarantine list counts as one that was tried and has failed: a run with the list gives
+/// the same batches as the one that made it.
 template <class Runs>
 class settling {
   using types = typename Runs::types;
@@ -116,7 +116,9 @@ class settling {
     }
   };
 
-  static error_rule rule_for(const Runs& runs, const failure& f) { return runs.policy.rule_for(runs.stage_of(f)); }
+  static error_rule rule_for(const Runs& runs, const failure& f) {
+    return runs.policy.rule_for(runs.stage_of(f));
+  }
 
   /// Runs a sample once. What went wrong is in `f` afterwards.
   static task<bool> attempt(Runs* self, job_type* j, context* c, failure* f) {
@@ -176,7 +178,8 @@ class settling {
   }
 
   /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
-  static bool draw(const Runs& runs, const job_type& j, random_stream& from, std::vector<std::uint64_t>& tried, failure& f) {
+  static bool draw(const Runs& runs, const job_type& j, random_stream& from,
+                   std::vector<std::uint64_t>& tried, failure& f) {
     while (f.drawn < runs.policy.options().substitutes) {
       ++f.drawn;
       const std::uint64_t index = runs.plan.index(j.order, from.below(runs.plan.ordered()));
@@ -187,7 +190,7 @@ class settling {
     return false;
   }
   static void count_substitute(job_type& j, std::uint64_t position, std::uint64_t index,
-                        std::uint64_t counted) noexcept {
+                               std::uint64_t counted) noexcept {
     j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
   }
 };

@@ -20,8 +20,9 @@ class source_size {
   void require_same() const {
     const std::uint64_t found = now();
     if (found == planned_) return;
-    throw error("loader: the source had " + std::to_string(planned_) + " samples when this loader was made, and has " +
-                std::to_string(found) + " now; make a new loader for data of another size");
+    throw error("loader: the source had " + std::to_string(planned_) +
+                " samples when this loader was made, and has " + std::to_string(found) +
+                " now; make a new loader for data of another size");
   }
   bool changed() const noexcept {
     try {

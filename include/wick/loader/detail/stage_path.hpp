@@ -1,6 +1,6 @@
 /// \file
-/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each. Knows nothing of
-/// who starts them and when.
+/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
+/// Knows nothing of who starts them and when.
 #pragma once
 
 #include <algorithm>
@@ -14,19 +14,19 @@
 #include <utility>
 #include <vector>
 
-#include <wick/sample/context.hpp>
-#include <wick/sample/stage.hpp>
+#include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/books.hpp>
 #include <wick/loader/detail/pipeline_types.hpp>
-#include <wick/pipeline/detail/timed_await.hpp>
-#include <wick/order/order.hpp>
-#include <wick/batch/detail/slab.hpp>
-#include <wick/resume/state.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/phases.hpp>
+#include <wick/order/order.hpp>
+#include <wick/pipeline/detail/timed_await.hpp>
+#include <wick/resume/state.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick::detail {
 
@@ -44,7 +44,9 @@ class stage_path<pipeline<Source, S...>> {
   static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
 
   stage_path(pipeline<Source, S...> what, executor& on)
-      : source_(std::move(what.origin)), stages_(std::move(what.stages)), on_(on),
+      : source_(std::move(what.origin)),
+        stages_(std::move(what.stages)),
+        on_(on),
         books_(on, rows, types::batching, stages, types::samples_suspend) {
     static_assert(types::batching >= types::order_end);
     const auto attach = [&](auto& s) {
@@ -121,11 +123,12 @@ class stage_path<pipeline<Source, S...>> {
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
 
-  // ---- samples -----------------------------------------------------------------------------------------------------
+  // ---- samples ----
 
-  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times as many samples.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count, const std::uint64_t* ticks,
-                         std::uint64_t weight = 1) noexcept {
+  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
+  /// as many samples.
+  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
+                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
     for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
       clocks[s].worked(weight * count, weight * ticks[s]);
     }
@@ -145,7 +148,8 @@ class stage_path<pipeline<Source, S...>> {
     if constexpr (I == types::batching) {
       if constexpr (Timed) phase_ticks::take();
       if constexpr (types::materialize_last) {
-        j.columns.put(slot, materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
+        j.columns.put(slot,
+                      materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
       } else {
         j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
       }
@@ -166,8 +170,10 @@ class stage_path<pipeline<Source, S...>> {
   /// A source may give references to what it owns: those are copied, what it gives by value moves on.
   template <class Item>
   static decltype(auto) to_rvalue(Item&& item) {
-    if constexpr (std::is_lvalue_reference_v<Item&&>) return std::remove_cvref_t<Item>(item);
-    else return std::move(item);
+    if constexpr (std::is_lvalue_reference_v<Item&&>)
+      return std::remove_cvref_t<Item>(item);
+    else
+      return std::move(item);
   }
   static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
     const std::uint64_t now = now_ticks();
@@ -241,7 +247,7 @@ class stage_path<pipeline<Source, S...>> {
     count(clocks, I, 1);
   }
 
-  // ---- batches -----------------------------------------------------------------------------------------------------
+  // ---- batches ----
 
   /// Through the batch stages from I on, which don't suspend.
   template <std::size_t I, class Batch>
@@ -257,8 +263,10 @@ class stage_path<pipeline<Source, S...>> {
       };
       auto& stage = std::get<I>(stages_);
       // A stage that wraps those behind it (to set their stream) calls them itself.
-      if constexpr (has_hook<decltype(stage), hook::around>) return stage.around(std::move(batch), rest);
-      else return rest(apply(stage, std::move(batch), c));
+      if constexpr (has_hook<decltype(stage), hook::around>)
+        return stage.around(std::move(batch), rest);
+      else
+        return rest(apply(stage, std::move(batch), c));
     }
   }
   void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
@@ -276,16 +284,18 @@ class stage_path<pipeline<Source, S...>> {
       const std::uint64_t begun = now_ticks();
       using stage_type = typename types::template stage_at<I>;
       if constexpr (is_async<stage_type, Batch>) {
-        task<next_item<stage_type, Batch>> one = apply_async(&std::get<I>(self->stages_), std::move(batch), c);
+        task<next_item<stage_type, Batch>> one =
+            apply_async(&std::get<I>(self->stages_), std::move(batch), c);
         auto next = co_await one;
         self->count_batch(I, begun);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
         value v = co_await rest;
         co_return std::move(v);
       } else {
-        static_assert(!has_hook<stage_type, hook::around>,
-                      "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
-                      "of samples, or as a plain callable");
+        static_assert(
+            !has_hook<stage_type, hook::around>,
+            "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
+            "of samples, or as a plain callable");
         auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
         self->count_batch(I, begun);
         task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);

@@ -8,8 +8,8 @@
 
 namespace wick::detail {
 
-/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is told so, to
-/// fetch somebody. Any thread.
+/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
+/// told so, to fetch somebody. Any thread.
 class tokens {
  public:
   explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
@@ -19,7 +19,8 @@ class tokens {
     std::uint64_t taken = taken_.load(std::memory_order_acquire);
     for (;;) {
       const std::uint64_t n = std::min(most, limit_ - taken);
-      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
+                                                 std::memory_order_acquire)) {
         return n;
       }
     }

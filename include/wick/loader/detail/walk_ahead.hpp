@@ -1,6 +1,6 @@
 /// \file
-/// Going through a run of positions: which samples stand there is computed a little at a time, and samples that lie in
-/// memory are fetched into the cache some way ahead; the one goes on during the other.
+/// Going through a run of positions: which samples stand there is computed a little at a time, and samples
+/// that lie in memory are fetched into the cache some way ahead; the one goes on during the other.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace wick::detail {
 
-/// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that, for a few of them
-/// at a time, `computed(position, indexes, how many)`.
+/// Calls `one(i, index)` for each of `count` positions from `first` on, i counted from 0, and before that,
+/// for a few of them at a time, `computed(position, indexes, how many)`.
 template <class Plan, class Order, class Source, class Computed, class One>
-void walk_ahead(const Plan& plan, const Order& order, const Source& source, std::uint64_t first, std::uint64_t count,
-                const prefetch_depth& depth, Computed&& computed, One&& one) {
+void walk_ahead(const Plan& plan, const Order& order, const Source& source, std::uint64_t first,
+                std::uint64_t count, const prefetch_depth& depth, Computed&& computed, One&& one) {
   constexpr std::uint64_t stride = 32;
   static_assert(prefetch_choice::most_samples <= stride);
   std::uint64_t indexes[2 * stride];

@@ -7,15 +7,15 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/run/awaitable.hpp>
+#include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/stage.hpp>
-#include <wick/run/awaitable.hpp>
-#include <wick/run/task.hpp>
 
 namespace wick::detail {
 
-// ---- awaiting ---------------------------------------------------------------------------------------------------
+// ---- awaiting ----
 
 template <class A>
 struct awaited {
@@ -29,7 +29,7 @@ struct awaited<A> {
 template <class R>
 using value_once_awaited_t = typename awaited<R>::type;
 
-// ---- calling ----------------------------------------------------------------------------------------------------
+// ---- calling ----
 
 template <class S, class X>
 concept applied_by_adl = requires(S& s, X&& x, context& c) { apply_stage(s, std::forward<X>(x), c); };
@@ -37,28 +37,34 @@ concept applied_by_adl = requires(S& s, X&& x, context& c) { apply_stage(s, std:
 template <class R>
 concept gives_nothing = std::is_void_v<value_once_awaited_t<R>>;
 
-/// The stage can be given an X for good: by value, const reference or rvalue. What gives nothing back must take it by
-/// reference or as a copy too, since the item goes on afterwards.
+/// The stage can be given an X for good: by value, const reference or rvalue. What gives nothing back must
+/// take it by reference or as a copy too, since the item goes on afterwards.
 template <class S, class X, class... Context>
-concept takes_over = std::is_invocable_v<S&, X, Context...> &&
-                     (!gives_nothing<std::invoke_result_t<S&, X, Context...>> || std::is_invocable_v<S&, X&, Context...>);
+concept takes_over =
+    std::is_invocable_v<S&, X, Context...> &&
+    (!gives_nothing<std::invoke_result_t<S&, X, Context...>> || std::is_invocable_v<S&, X&, Context...>);
 
 /// The stage can be called with an X, as above or (to change it in place) by reference.
 template <class S, class X>
 concept takes = applied_by_adl<S, X> || takes_over<S, X, context&> || takes_over<S, X> ||
                 std::is_invocable_v<S&, X&, context&> || std::is_invocable_v<S&, X&>;
 
-/// Calls it. What returns nothing (or a task of nothing) is called with the item itself, which goes on afterwards.
+/// Calls it. What returns nothing (or a task of nothing) is called with the item itself, which goes on
+/// afterwards.
 template <class S, class X>
 decltype(auto) call(S& s, X& x, context& c) {
   if constexpr (applied_by_adl<S, X>) {
     return apply_stage(s, std::move(x), c);
   } else if constexpr (takes_over<S, X, context&>) {
-    if constexpr (gives_nothing<std::invoke_result_t<S&, X, context&>>) return s(x, c);
-    else return s(std::move(x), c);
+    if constexpr (gives_nothing<std::invoke_result_t<S&, X, context&>>)
+      return s(x, c);
+    else
+      return s(std::move(x), c);
   } else if constexpr (takes_over<S, X>) {
-    if constexpr (gives_nothing<std::invoke_result_t<S&, X>>) return s(x);
-    else return s(std::move(x));
+    if constexpr (gives_nothing<std::invoke_result_t<S&, X>>)
+      return s(x);
+    else
+      return s(std::move(x));
   } else if constexpr (std::is_invocable_v<S&, X&, context&>) {
     return s(x, c);
   } else {
@@ -68,9 +74,10 @@ decltype(auto) call(S& s, X& x, context& c) {
 template <class S, class X>
 using raw_result = decltype(call(std::declval<S&>(), std::declval<X&>(), std::declval<context&>()));
 
-// ---- lazy values ------------------------------------------------------------------------------------------------
+// ---- lazy values ----
 
-/// A value that stands for another not yet made (a picture not yet decoded): a stage that wants the other gets it.
+/// A value that stands for another not yet made (a picture not yet decoded): a stage that wants the other
+/// gets it.
 template <class T>
 concept lazy = requires(T t) {
   typename T::materialized_type;
@@ -98,7 +105,7 @@ struct materialized<sample<D, T>> {
 template <class T>
 using materialized_t = typename materialized<T>::type;
 
-// ---- choosing ---------------------------------------------------------------------------------------------------
+// ---- choosing ----
 
 enum class way { none, whole, data, materialized_whole, materialized_data };
 
@@ -115,9 +122,12 @@ template <class S, class Item>
 consteval way way_of() {
   using data = typename data_of<Item>::type;
   constexpr bool on_whole = !stage_of<S, on_data> || !is_sample<Item>;
-  if constexpr (on_whole && takes<S, Item>) return way::whole;
-  else if constexpr (is_sample<Item> && !stage_of<S, on_sample> && takes<S, data>) return way::data;
-  else if constexpr (on_whole && takes<S, materialized_t<Item>>) return way::materialized_whole;
+  if constexpr (on_whole && takes<S, Item>)
+    return way::whole;
+  else if constexpr (is_sample<Item> && !stage_of<S, on_sample> && takes<S, data>)
+    return way::data;
+  else if constexpr (on_whole && takes<S, materialized_t<Item>>)
+    return way::materialized_whole;
   else if constexpr (is_sample<Item> && !stage_of<S, on_sample> && takes<S, materialized_t<data>>) {
     return way::materialized_data;
   } else {
@@ -128,7 +138,8 @@ consteval way way_of() {
 template <class R, class Item>
 using or_item = std::conditional_t<std::is_void_v<R>, Item, std::remove_cvref_t<R>>;
 
-/// What stage S makes of an Item: `argument` is what it is called with, `raw` what it returns, `type` the next item.
+/// What stage S makes of an Item: `argument` is what it is called with, `raw` what it returns, `type` the
+/// next item.
 template <class S, class Item, way W = way_of<S, Item>()>
 struct application;
 template <class S, class Item>
@@ -148,7 +159,8 @@ template <class S, class Item>
 struct application<S, Item, way::data> {
   using raw = raw_result<S, typename Item::data_type>;
   static constexpr bool async = awaitable<raw>;
-  using type = sample<or_item<value_once_awaited_t<raw>, typename Item::data_type>, typename Item::target_type>;
+  using type =
+      sample<or_item<value_once_awaited_t<raw>, typename Item::data_type>, typename Item::target_type>;
   static Item prepare(Item&& item) { return std::move(item); }
   static typename Item::data_type& argument(Item& item) { return item.data; }
 };
@@ -208,8 +220,10 @@ task<next_item<S, Item>> apply_async(S* s, Item item, context* c) {
 
 template <class S>
 std::string_view stage_name(const S& s) noexcept {
-  if constexpr (has_hook<S, hook::label>) return s.label();
-  else return S::name;
+  if constexpr (has_hook<S, hook::label>)
+    return s.label();
+  else
+    return S::name;
 }
 
 }  // namespace wick::detail

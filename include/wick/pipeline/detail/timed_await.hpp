@@ -7,18 +7,21 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/pipeline/detail/apply.hpp>
 #include <wick/observe/clock.hpp>
+#include <wick/pipeline/detail/apply.hpp>
 
 namespace wick::detail {
 
 template <class A>
 decltype(auto) awaiter_in(A& a) {
-  if constexpr (awaiter<A>) return (a);
-  else return awaiter_of(std::move(a));
+  if constexpr (awaiter<A>)
+    return (a);
+  else
+    return awaiter_of(std::move(a));
 }
 
-/// `Books` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the coroutine.
+/// `Books` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
+/// coroutine.
 template <class Inner, class Books>
 class timed_await {
  public:
@@ -29,7 +32,8 @@ class timed_await {
 
   template <class Promise>
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
-    // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are used then.
+    // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are
+    // used then.
     Books* const books = books_;
     const std::uint32_t stage = stage_;
     const std::uint64_t begun = begun_;
@@ -58,8 +62,10 @@ class timed_await {
 
   /// Writes down what the await took. On a worker, after the await.
   void settle() noexcept {
-    if (suspended_) books_->waited(stage_, ended_ - begun_);
-    else books_->worked(stage_, ended_ - begun_);
+    if (suspended_)
+      books_->waited(stage_, ended_ - begun_);
+    else
+      books_->worked(stage_, ended_ - begun_);
   }
 
  private:

@@ -15,10 +15,10 @@
 #include <vector>
 #include <zlib.h>
 
-#include <wick/sample/error.hpp>
-#include <wick/sample/shape.hpp>
 #include <wick/read/detail/endian.hpp>
 #include <wick/read/detail/source_file.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick::detail {
 

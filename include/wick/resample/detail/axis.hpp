@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <vector>
 
-#include <wick/resample/detail/resample_kernels.hpp>
 #include <wick/pixels/geometry.hpp>
+#include <wick/resample/detail/resample_kernels.hpp>
 
 namespace wick::detail {
 

@@ -13,13 +13,13 @@
 #include <utility>
 #include <vector>
 
-#include <wick/sample/error.hpp>
-#include <wick/resample/detail/axis.hpp>
-#include <wick/resample/detail/resample_kernels.hpp>
+#include <wick/observe/phases.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/row_sink.hpp>
-#include <wick/observe/phases.hpp>
+#include <wick/resample/detail/axis.hpp>
+#include <wick/resample/detail/resample_kernels.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
@@ -249,7 +249,8 @@ class row_resampler final : public row_sink {
 
  private:
   static constexpr std::size_t together = 8;
-  /// libjpeg-turbo writes rows that are aligned around the cache (jdcolext's movntdq), and these are read at once.
+  /// libjpeg-turbo writes rows that are aligned around the cache (jdcolext's movntdq), and these are read at
+  /// once.
   static constexpr std::size_t unaligned = 8;
   static std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
   /// The e-th output row in the order of the source rows.

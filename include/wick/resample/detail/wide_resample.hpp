@@ -9,13 +9,13 @@
 #include <cstring>
 #include <vector>
 
-#include <wick/sample/shape.hpp>
-#include <wick/pixels/wide_rows.hpp>
-#include <wick/resample/detail/axis.hpp>
-#include <wick/resample/detail/row_resampler.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
+#include <wick/pixels/wide_rows.hpp>
+#include <wick/resample/detail/axis.hpp>
+#include <wick/resample/detail/row_resampler.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick::detail {
 

@@ -23,9 +23,9 @@
 #include <unistd.h>
 #include <utility>
 
+#include <wick/sample/error.hpp>
 #include <wick/system/detail/file_system.hpp>
 #include <wick/system/detail/plain_file.hpp>
-#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
