@@ -14,9 +14,7 @@
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
 
-namespace wick {
-
-namespace detail {
+namespace wick::detail {
 
 /// How a value says its shape and writes itself into its slot: by members of these names, unless this is
 /// specialised for a type that can't have them.
@@ -219,5 +217,4 @@ struct can_batch<T> {
   }(std::type_identity<typename field_types<T>::type>{});
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <compare>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -15,26 +14,15 @@
 #include <vector>
 
 #include <wick/run/detail/resume.hpp>
+#include <wick/run/detail/turn.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/timer_queue.hpp>
 #include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/process.hpp>
 
-namespace wick {
-
-namespace detail {
+namespace wick::detail {
 
 class byte_budget;
-
-/// Whose turn it is where memory is short: the lowest first, pass by pass through the data.
-struct turn {
-  std::uint64_t pass = 0;
-  std::uint64_t position = 0;
-
-  constexpr turn(std::uint64_t in_pass, std::uint64_t at) noexcept : pass(in_pass), position(at) {}
-  constexpr turn(std::uint64_t at) noexcept : position(at) {}  // NOLINT: a position alone is a turn
-  friend constexpr auto operator<=>(const turn&, const turn&) = default;
-};
 
 /// Some bytes taken from a budget; given back when this is dropped, on any thread.
 class [[nodiscard]] byte_charge {
@@ -389,20 +377,18 @@ class byte_budget {
   detail::condition unwatched_;
 };
 
-}  // namespace detail
-
-inline detail::byte_budget::~byte_budget() {
+inline byte_budget::~byte_budget() {
   if (born_.elsewhere()) return;  // a forked child has no timers
   std::unique_lock lock(mutex_);
   if (executor* const on = watched_on_; on != nullptr && on->timers().cancel(watch_)) return;
   unwatched_.wait(lock, [&] { return watched_on_ == nullptr; });
 }
 
-inline void detail::byte_charge::reset() noexcept {
+inline void byte_charge::reset() noexcept {
   if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(std::exchange(bytes_, 0));
 }
-inline void detail::byte_account::give_back() noexcept {
+inline void byte_account::give_back() noexcept {
   if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(0, this);
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -19,10 +17,10 @@
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/claimed_runs.hpp>
 #include <wick/loader/detail/finishing.hpp>
+#include <wick/loader/detail/open_batches.hpp>
 #include <wick/loader/detail/pace.hpp>
 #include <wick/loader/detail/pump_crew.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
-#include <wick/loader/detail/source_size.hpp>
 #include <wick/loader/detail/tokens.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
@@ -33,6 +31,7 @@
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/sample/detail/source_size.hpp>
 #include <wick/system/detail/brief_lock.hpp>
 #include <wick/system/detail/fetch_to_write.hpp>
 
@@ -43,7 +42,7 @@ class feed;
 
 /// One consumer. Everything public is called by it, except where it says "worker".
 ///
-/// The ring holds the batches that are ahead. The control mutex guards opening batches and starting pumps and
+/// The control mutex guards opening batches and starting pumps and
 /// is taken about once a batch; claiming and finishing samples takes no lock. A pump is a job on the executor
 /// that claims runs of positions from the oldest batch that has any, until there are none; there are at most
 /// as many as workers.
@@ -73,10 +72,9 @@ class feed<pipeline<Source, S...>> {
         tokens_(options.in_flight != 0 ? options.in_flight : 4 * on.workers() + 2 * on.io().threads() + 16),
         run_ahead_(options.prefetch_next_epoch),
         done_(most_),
-        ring_(new job_type[std::bit_ceil(most_)]),
-        mask_(std::bit_ceil(most_) - 1),
         pool_(std::make_shared<slab_pool>(runs_.path.batch_memory(), (most_ + 2) * 8, few_ + 1, most_ + 1)),
         finishing_(runs_, done_, pool_, options.content_fingerprint),
+        ahead_(most_),
         claimed_(runs_, *this),
         crew_(*this, on) {}
   feed(const feed&) = delete;
@@ -119,7 +117,7 @@ class feed<pipeline<Source, S...>> {
       started_ = true;
     }
     current_epoch_ = epoch;
-    to_open_ = runs_.plan.batches() - number - (opened_.load(std::memory_order_relaxed) - done_.taken());
+    to_open_ = runs_.plan.batches() - number - (ahead_.count() - done_.taken());
     const auto lock = lock_briefly(mutex_);
     open_more();
   }
@@ -135,7 +133,7 @@ class feed<pipeline<Source, S...>> {
   }
   /// Then seek() waits no more.
   task<void> left_async() {
-    while (done_.taken() < opened_.load(std::memory_order_relaxed)) {
+    while (done_.taken() < ahead_.count()) {
       job_type* const job = co_await done_.next(on_);
       drop(*job);
     }
@@ -172,8 +170,7 @@ class feed<pipeline<Source, S...>> {
     }
   }
 
-  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: nothing to
-  /// do.
+  /// Runs a few samples on the calling thread (which has a slot), while it would only wait. False: none left.
   bool help() noexcept {
     crew_.helped();
     return run_some();
@@ -204,15 +201,14 @@ class feed<pipeline<Source, S...>> {
   }
 
   void open_more() {
-    std::uint64_t opened = opened_.load(std::memory_order_relaxed);
     const std::uint64_t end = done_.taken() + window();
-    while (opened < end) {
+    while (ahead_.count() < end) {
       if (next_in_.number == 0 && size_.changed()) break;  // the next epoch()'s to say
       if (!run_ahead_ && to_open_ == 0) break;
-      open(ring_[opened & mask_], opened);
+      open(ahead_.at(ahead_.count()), ahead_.count());
       if (!run_ahead_) --to_open_;
       advance(next_in_);
-      opened_.store(++opened, std::memory_order_release);
+      ahead_.publish();
     }
     start_pump();
   }
@@ -223,7 +219,7 @@ class feed<pipeline<Source, S...>> {
     j.number = next_in_.number;
     j.first = mine.first;
     j.count = mine.count;
-    if (sequence <= mask_ || j.epoch != next_in_.epoch)
+    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch)
       j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
     if (j.number == 0) ++pass_;
@@ -235,15 +231,6 @@ class feed<pipeline<Source, S...>> {
     finish_some(j, 1);
   }
 
-  /// Samples that nobody has claimed, of all batches that are open.
-  std::uint64_t work_left() const noexcept {
-    std::uint64_t samples = 0;
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].unclaimed();
-    }
-    return samples;
-  }
   bool may_claim() const noexcept {
     if constexpr (types::samples_suspend)
       return tokens_.any();
@@ -253,10 +240,10 @@ class feed<pipeline<Source, S...>> {
   /// \throws std::bad_alloc or wick::error when no batch could be begun that could be waited for
   void before_waiting() {
     stop_helping();
-    if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
+    if (ahead_.count() != done_.taken()) return;
     const auto lock = lock_briefly(mutex_);
     open_more();
-    if (opened_.load(std::memory_order_relaxed) != done_.taken()) return;
+    if (ahead_.count() != done_.taken()) return;
     size_.require_same();
     throw error(
         "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
@@ -270,7 +257,7 @@ class feed<pipeline<Source, S...>> {
   }
   void start_pump() noexcept {
     if (!crew_.may_start()) return;  // before anything that workers are writing is looked at
-    const std::uint64_t left = work_left();
+    const std::uint64_t left = ahead_.unclaimed();
     if (left == 0 || !may_claim()) return;
     if (crew_.consumer_helps() && claimed_.pace().not_worth_a_wake(left))
       return;  // it takes them when it comes for them
@@ -279,7 +266,7 @@ class feed<pipeline<Source, S...>> {
   /// True when the pump was put away; false when there is work for it after all.
   bool retire(pump* p) noexcept {
     const auto lock = lock_briefly(mutex_);
-    if (!crew_.too_many() && may_claim() && work_left() != 0) return false;
+    if (!crew_.too_many() && may_claim() && ahead_.unclaimed() != 0) return false;
     crew_.put_away(p);
     return true;
   }
@@ -292,7 +279,7 @@ class feed<pipeline<Source, S...>> {
   /// afterwards is stopped by `next_stop`.
   void drain(std::unique_ptr<stop_source> next_stop) noexcept {
     if (cancel()) {
-      while (done_.taken() < opened_.load(std::memory_order_relaxed)) drop(*done_.take());
+      while (done_.taken() < ahead_.count()) drop(*done_.take());
     }
     if (next_stop == nullptr || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
@@ -304,12 +291,12 @@ class feed<pipeline<Source, S...>> {
     std::uint64_t opened;
     {
       const auto lock = lock_briefly(mutex_);
-      opened = opened_.load(std::memory_order_relaxed);
+      opened = ahead_.count();
     }
     if (done_.taken() == opened) return false;
     runs_.stop->request_stop();
     for (std::uint64_t s = done_.taken(); s < opened; ++s) {
-      job_type& j = ring_[s & mask_];
+      job_type& j = ahead_.at(s);
       j.cancelled.store(true, std::memory_order_relaxed);
       finish_some(j, j.claim_rest());
     }
@@ -331,7 +318,7 @@ class feed<pipeline<Source, S...>> {
           if (on_.job_waits()) return on_.post(p);  // others' turn: samples that can go on, other loaders
         }
         until = now + 2 * pace::run_ticks;
-        if (crew_.may_start() && more_than_a_run()) {
+        if (crew_.may_start() && ahead_.has_more_than(claimed_.pace().run_length())) {
           const auto lock = lock_briefly(mutex_);
           start_pump();
         }
@@ -340,36 +327,18 @@ class feed<pipeline<Source, S...>> {
     if (!retire(p)) on_.post(p);
   }
 
-  bool more_than_a_run() const noexcept {
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > claimed_.pace().run_length());
-  }
-
   /// Claims one run from the oldest batch that has any left, and runs it.
   bool run_some() noexcept {
     const std::uint64_t most = take_tokens(claimed_.pace().run_length());
     if (most == 0) return false;
-    for (;;) {
-      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-      if (s >= opened) {
-        give_tokens(most);
-        return false;
-      }
-      job_type& j = ring_[s & mask_];
-      const std::uint64_t at_end =
-          types::samples_suspend ? most : claimed_.pace().run_length_at_end(s + 1 < opened);
-      const auto claimed = j.claim(s, most, at_end);
-      if (claimed.count != 0) {
-        fetch_lines(j);
-        give_tokens(most - claimed.count);
-        claimed_.run(j, claimed.from, claimed.count);
-        return true;
-      }
-      std::uint64_t expected = s;
-      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
-    }
+    const auto claimed = ahead_.claim(most, [&](bool another_follows) {
+      return types::samples_suspend ? most : claimed_.pace().run_length_at_end(another_follows);
+    });
+    give_tokens(most - claimed.count);
+    if (claimed.job == nullptr) return false;
+    fetch_lines(*claimed.job);
+    claimed_.run(*claimed.job, claimed.from, claimed.count);
+    return true;
   }
 
   /// Of a batch whose samples are short they would be waited for one by one.
@@ -418,13 +387,10 @@ class feed<pipeline<Source, S...>> {
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;
-  std::unique_ptr<job_type[]> ring_;
-  const std::uint64_t mask_;
   std::shared_ptr<slab_pool> pool_;
   finishing<runs_type> finishing_;
 
-  alignas(64) std::atomic<std::uint64_t> opened_{0};
-  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
+  open_batches<job_type> ahead_;
   claimed_runs<runs_type, feed> claimed_;
 
   std::mutex mutex_;

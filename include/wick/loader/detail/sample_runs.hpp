@@ -17,11 +17,11 @@
 
 #include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/batch_job.hpp>
-#include <wick/loader/detail/epoch_plan.hpp>
 #include <wick/loader/detail/stage_path.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/stage_clock.hpp>
+#include <wick/order/detail/epoch_plan.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
