@@ -1,5 +1,5 @@
-// The decoders' code and the resize's inner loops, for those who take wick through CMake. Who takes the single
-// header defines WICK_IMPLEMENTATION in one file of their own instead.
+// The decoders' code and the resize's inner loops, for those who take wick through CMake. Who takes the
+// single header defines WICK_IMPLEMENTATION in one file of their own instead.
 #include <wick/codec/detail/builtin_codecs_implementation.hpp>
 #include <wick/codec/detail/gif_implementation.hpp>
 #include <wick/codec/detail/png_implementation.hpp>
