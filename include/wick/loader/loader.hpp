@@ -321,7 +321,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::uint64_t data() const {
-    if (!data_) data_ = fingerprint_of(feed_->origin());
+    if (!data_) data_ = detail::fingerprint_of(feed_->origin());
     return *data_;
   }
   detail::pipeline_identity identity() const {
