@@ -150,7 +150,7 @@ inline std::vector<fault> weakened(const std::vector<named_site>& sites, const s
   return all;
 }
 
-/// Weakens, one at a time, each order in the header include/wick/run/`file` by one step: each is missed by
+/// Weakens, one at a time, each order in the header include/wick/`file` by one step: each is missed by
 /// some scenario, but for those in the table. Those are weakened all together, and nobody misses them; with
 /// WICK_INTERLEAVING_EFFORT each of them is tried by itself, too.
 inline void each_order_is_needed(std::string_view file, const scenarios& bodies, spared table,
