@@ -660,6 +660,8 @@ def main():
             name = page.relative_to(ROOT).as_posix()
             for line in difflib.unified_diff(there.splitlines(), text.splitlines(), name, name + " as it would be written", lineterm="", n=1):
                 print(line)
+            if page in old:
+                print(f"{name}: there is no such room, or it has no public names")
             differs = differs or there != text or page in old
         if differs:
             print("\nThe headers say something else than these pages. This writes them anew: python3 docs/reference.py")
