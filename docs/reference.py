@@ -130,20 +130,22 @@ class House:
         self.purpose = {}  # header: its first comment
         texts = {h.relative_to(HEADERS).as_posix(): h.read_text(encoding="utf-8") for h in sorted(HEADERS.rglob("*.hpp"))}
         for path, text in texts.items():
-            if "/detail/" in path:  # what is public in it comes from the header that includes it
-                by = [p for p, t in texts.items() if f"<wick/{path}>" in t and "/detail/" not in p and p.split("/")[0] == path.split("/")[0]]
-                path = by[0] if by else path
             about = re.match(r"/// \\file\n((?:///.*\n)*)", text)
-            if path not in self.purpose or path in texts and texts[path] is text:
-                self.purpose[path] = " ".join(line[3:].strip() for line in about.group(1).splitlines()) if about else ""
-            self.add(read(text), (), path)
+            self.purpose[path] = " ".join(line[3:].strip() for line in about.group(1).splitlines()) if about else ""
+            self.add(read(text), (), self.told_as(path, texts))
         for name, found in list(self.public.items()):
-            defined = [d for d in found if d.defined and not d.special]
-            if not defined and any(d.defined for d in found):
-                defined = [d for d in found if d.special and "misfit" not in d.declared]  # `template <class T> class x; template <class T> class x<T*> {…};`
-            self.public[name] = defined
-            if not defined:
+            # A class may be declared, and only a specialization of it defined; that of a misfit only says what is wrong.
+            whole = [d for d in found if d.defined and not d.special]
+            self.public[name] = whole or [d for d in found if d.defined and "misfit" not in d.declared]
+            if not self.public[name]:
                 del self.public[name]
+
+    @staticmethod
+    def told_as(path, texts):
+        """The header that a program includes: for one in a detail/ folder that which includes it."""
+        room = path.split("/")[0]
+        by = [p for p, text in texts.items() if f"<wick/{path}>" in text and p.startswith(room + "/") and "/detail/" not in p]
+        return by[0] if "/detail/" in path and by else path
 
     def add(self, declarations, within, path):
         for d in declarations:
@@ -392,7 +394,8 @@ class Writer:
             else:
                 lines += [f"- `{'enum class' if members[0].kind == 'enum' else 'class'} {members[0].name}`<br>"]
                 lines += self.comment(comment, d.name, "  ")
-                lines += ["  " + line for line in (self.table(members[0]) + [""] + self.functions(members[0]) if members[0].kind != "enum" else [])]
+                if members[0].kind != "enum":
+                    lines += ["  " + line for line in self.table(members[0]) + [""] + self.functions(members[0])]
         seen = []
         for m in untold:
             text = self.inline_code(m)
@@ -433,7 +436,7 @@ class Writer:
             if d.kind == "function" and "(" in d.declared:
                 todo += re.findall(r"detail::(\w+)", d.declared[d.declared.index(d.name + "(") :])
                 result = self.result(d)
-                if result and not result.endswith("_awaiter") and self.kind_of(result) != "order_stage auto" and self.kind_of(result) != "stage auto":
+                if result and not result.endswith("_awaiter") and self.kind_of(result) in (None, "source auto"):
                     todo.append(result)
             elif d.kind == "class":
                 for m in d.within:
@@ -466,7 +469,9 @@ class Writer:
         self.shown[d.name] = own
         source = self.kind_of(d.name) == "source auto"
         options = d.name.endswith("_options")
-        title = "The source that it gives" if source else f"`{d.name}`, written in place: `{{.member = value}}`" if options else f"`{d.name}`"
+        title = f"`{d.name}`" + (", written in place: `{.member = value}`" if options else "")
+        if source:
+            title = "The source that it gives"
         lines = ["", f"**{title}**", ""]
         about = self.comment(d.comment, own)
         lines += about + ([""] if about else [])
@@ -658,7 +663,8 @@ def main():
         for page, text in [*wanted.items(), *((p, "") for p in old)]:
             there = page.read_text(encoding="utf-8") if page.is_file() else ""
             name = page.relative_to(ROOT).as_posix()
-            for line in difflib.unified_diff(there.splitlines(), text.splitlines(), name, name + " as it would be written", lineterm="", n=1):
+            would_be = name + " as it would be written"
+            for line in difflib.unified_diff(there.splitlines(), text.splitlines(), name, would_be, lineterm="", n=1):
                 print(line)
             if page in old:
                 print(f"{name}: there is no such room, or it has no public names")
