@@ -1,5 +1,5 @@
 /// \file
-/// Colour stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
 /// pixels, in the batch's slot.
 #pragma once
 

@@ -62,8 +62,8 @@ namespace detail {
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
-  fill_color fill{};
-  wick::padding_mode padding_mode = wick::padding_mode::constant;
+  fill_color fill{};           ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
 };
 
 class random_crop_stage {
@@ -129,7 +129,7 @@ struct random_resized_crop_options {
   std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
   std::array<double, 2> ratio{3.0 / 4.0,
                               4.0 / 3.0};  ///< least and greatest width / height, before the resize
-  wick::interpolation interpolation = wick::interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
 class random_resized_crop_stage {

@@ -23,7 +23,7 @@ namespace detail {
 
 struct resize_options {
   int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
-  wick::interpolation interpolation = wick::interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
 class resize_stage {
