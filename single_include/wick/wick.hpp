@@ -1106,6 +1106,12 @@ class fingerprint_hash {
     return h ^ (h >> 33);
   }
 
+  /// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
+  /// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
+  /// training can go on with others.
+  template <class... T>
+  static constexpr std::uint64_t of(const T&... values) noexcept;
+
  private:
   static std::uint64_t word(const unsigned char* bytes, std::size_t size) noexcept {
     std::uint64_t value = 0;
@@ -1144,11 +1150,8 @@ concept has_parameters = requires(const F& f) {
 };
 }  // namespace detail
 
-/// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
-/// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
-/// training can go on with others.
 template <class... T>
-constexpr std::uint64_t fingerprint_of_parameters(const T&... values) noexcept {
+constexpr std::uint64_t fingerprint_hash::of(const T&... values) noexcept {
   fingerprint_hash h;
   (detail::add_parameter(h, values), ...);
   return h.value();
@@ -7301,7 +7304,7 @@ class color_jitter_stage {
     }
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(amount_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(amount_); }
 
  private:
   std::array<double, 4> amount_;
@@ -7335,7 +7338,7 @@ class grayscale_stage {
     picture.make_grey(channels_);
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(channels_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
 
  private:
   int channels_;
@@ -7360,7 +7363,7 @@ class random_grayscale_stage {
     if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::grey});
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
@@ -7521,7 +7524,7 @@ class pad_stage {
     return picture;
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.padding_mode);
+    return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
   }
 
  private:
@@ -7564,7 +7567,7 @@ class center_crop_stage {
     picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(height_, width_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
   /// Half of n as torchvision rounds it: ties to even, Python's round().
@@ -7622,7 +7625,7 @@ class random_crop_stage {
   }
   std::uint64_t fingerprint() const noexcept {
     const auto& [padding, pad_if_needed, fill, mode] = options_;
-    return fingerprint_of_parameters(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+    return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
   }
 
  private:
@@ -7707,7 +7710,7 @@ class random_resized_crop_stage {
     return {(width - w) / 2, (height - h) / 2, w, h};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.interpolation);
+    return fingerprint_hash::of(height_, width_, options_.scale, options_.ratio, options_.interpolation);
   }
 
  private:
@@ -8883,7 +8886,7 @@ class decode_stage {
   }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient, options_.type);
+    return fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
   }
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
   std::string note() const {
@@ -9007,7 +9010,7 @@ class random_horizontal_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_x();
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
@@ -9025,7 +9028,7 @@ class random_vertical_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_y();
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
@@ -9110,7 +9113,7 @@ class normalize_stage {
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.mean, by_.deviation, by_.count);
+    return fingerprint_hash::of(by_.mean, by_.deviation, by_.count);
   }
 
  private:
@@ -9183,7 +9186,7 @@ class resize_stage {
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.interpolation);
+    return fingerprint_hash::of(shorter_, height_, width_, options_.max_size, options_.interpolation);
   }
 
  private:
@@ -13496,7 +13499,7 @@ class stage_path<pipeline<Source, S...>> {
     using inner_type = decltype(inner);
     timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
                                          static_cast<std::uint32_t>(stage), begun);
-    if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
+    if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
@@ -15502,7 +15505,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::uint64_t data() const {
-    if (!data_) data_ = fingerprint_of(feed_->origin());
+    if (!data_) data_ = detail::fingerprint_of(feed_->origin());
     return *data_;
   }
   detail::pipeline_identity identity() const {
@@ -15994,6 +15997,8 @@ class mix_stage {
   std::shared_ptr<const table> table_;
 };
 
+}  // namespace detail
+
 /// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
 template <class Part>
 struct weighted_source {
@@ -16002,6 +16007,8 @@ struct weighted_source {
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
+
+namespace detail {
 
 template <class T>
 inline constexpr bool can_be_mixed = source<T>;
@@ -16034,7 +16041,7 @@ mix_part<Src> part_of(const Src& s) {
 /// \throws wick::error for a weight that is not above 0, or an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
-auto mix(mix_until until, detail::weighted_source<Parts>... each) {
+auto mix(mix_until until, weighted_source<Parts>... each) {
   static_assert((detail::can_be_mixed<Parts> && ...),
                 "wick: mix() takes sources, or sources with order stages (shuffle, take, …): read(), "
                 "decode() and all else "
@@ -16047,7 +16054,7 @@ auto mix(mix_until until, detail::weighted_source<Parts>... each) {
 }
 /// The same until the first source is exhausted.
 template <class... Parts>
-auto mix(detail::weighted_source<Parts>... each) {
+auto mix(weighted_source<Parts>... each) {
   return mix(mix_until::first_exhausted, std::move(each)...);
 }
 

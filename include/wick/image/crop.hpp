@@ -40,7 +40,7 @@ class center_crop_stage {
     picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(height_, width_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
   /// Half of n as torchvision rounds it: ties to even, Python's round().
@@ -98,7 +98,7 @@ class random_crop_stage {
   }
   std::uint64_t fingerprint() const noexcept {
     const auto& [padding, pad_if_needed, fill, mode] = options_;
-    return fingerprint_of_parameters(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+    return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
   }
 
  private:
@@ -183,7 +183,7 @@ class random_resized_crop_stage {
     return {(width - w) / 2, (height - h) / 2, w, h};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.interpolation);
+    return fingerprint_hash::of(height_, width_, options_.scale, options_.ratio, options_.interpolation);
   }
 
  private:

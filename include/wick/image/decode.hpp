@@ -102,7 +102,7 @@ class decode_stage {
   }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient, options_.type);
+    return fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
   }
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
   std::string note() const {

@@ -155,7 +155,7 @@ class pad_stage {
     return picture;
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.padding_mode);
+    return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
   }
 
  private:

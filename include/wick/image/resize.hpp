@@ -66,7 +66,7 @@ class resize_stage {
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.interpolation);
+    return fingerprint_hash::of(shorter_, height_, width_, options_.max_size, options_.interpolation);
   }
 
  private:

@@ -237,6 +237,8 @@ class mix_stage {
   std::shared_ptr<const table> table_;
 };
 
+}  // namespace detail
+
 /// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
 template <class Part>
 struct weighted_source {
@@ -245,6 +247,8 @@ struct weighted_source {
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
+
+namespace detail {
 
 template <class T>
 inline constexpr bool can_be_mixed = source<T>;
@@ -277,7 +281,7 @@ mix_part<Src> part_of(const Src& s) {
 /// \throws wick::error for a weight that is not above 0, or an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
-auto mix(mix_until until, detail::weighted_source<Parts>... each) {
+auto mix(mix_until until, weighted_source<Parts>... each) {
   static_assert((detail::can_be_mixed<Parts> && ...),
                 "wick: mix() takes sources, or sources with order stages (shuffle, take, …): read(), "
                 "decode() and all else "
@@ -290,7 +294,7 @@ auto mix(mix_until until, detail::weighted_source<Parts>... each) {
 }
 /// The same until the first source is exhausted.
 template <class... Parts>
-auto mix(detail::weighted_source<Parts>... each) {
+auto mix(weighted_source<Parts>... each) {
   return mix(mix_until::first_exhausted, std::move(each)...);
 }
 
