@@ -16,6 +16,7 @@
 #include <wick/codec/detail/gif_implementation.hpp>
 #include <wick/codec/detail/png_implementation.hpp>
 #include <wick/codec/detail/stb_implementation.hpp>
+#include <wick/order/detail/grid_rounds_implementation.hpp>
 #include <wick/resample/detail/resample_kernels_implementation.hpp>
 #if __has_include(<jpeglib.h>) && !defined(WICK_JPEG_STB)
 #include <cstdio>

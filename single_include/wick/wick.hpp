@@ -6063,17 +6063,13 @@ inline void check_size(const picture_info& info, std::int64_t max_pixels) {
 /// \file
 /// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 namespace wick::detail {
 
 /// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
 /// between two processors they may differ by a few, so subtract with care what another thread has read.
 inline std::uint64_t now_ticks() noexcept {
 #if defined(__x86_64__)
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
   std::uint64_t t;
   asm volatile("mrs %0, cntvct_el0" : "=r"(t));
@@ -7309,7 +7305,6 @@ class color_jitter_stage {
  private:
   std::array<double, 4> amount_;
 };
-static_assert(stage_of<color_jitter_stage, on_data>);
 
 }  // namespace detail
 
@@ -7343,7 +7338,6 @@ class grayscale_stage {
  private:
   int channels_;
 };
-static_assert(stage_of<grayscale_stage, on_data>);
 
 }  // namespace detail
 
@@ -7368,7 +7362,6 @@ class random_grayscale_stage {
  private:
   double p_;
 };
-static_assert(stage_of<random_grayscale_stage, on_data>);
 
 }  // namespace detail
 
@@ -7531,7 +7524,6 @@ class pad_stage {
   edges by_;
   pad_options options_;
 };
-static_assert(stage_of<pad_stage, on_data>);
 
 }  // namespace detail
 
@@ -7574,7 +7566,6 @@ class center_crop_stage {
   static int half(int n) noexcept { return n / 2 + (n % 2 != 0 ? (n / 2) & 1 : 0); }
   int height_, width_;
 };
-static_assert(stage_of<center_crop_stage, on_data>);
 
 }  // namespace detail
 
@@ -7635,7 +7626,6 @@ class random_crop_stage {
   int height_, width_;
   random_crop_options options_;
 };
-static_assert(stage_of<random_crop_stage, on_data>);
 
 }  // namespace detail
 
@@ -7720,7 +7710,6 @@ class random_resized_crop_stage {
   int height_, width_;
   random_resized_crop_options options_;
 };
-static_assert(stage_of<random_resized_crop_stage, on_data>);
 
 }  // namespace detail
 
@@ -8954,7 +8943,6 @@ class decode_stage {
   decode_options options_;
   mutable detail::decoders_seen seen_;
 };
-static_assert(stage_of<decode_stage, on_data>);
 
 }  // namespace detail
 
@@ -8986,7 +8974,6 @@ struct horizontal_flip_stage {
     return picture;
   }
 };
-static_assert(stage_of<horizontal_flip_stage, on_data>);
 
 struct vertical_flip_stage {
   using stage_kind = on_data;
@@ -8997,7 +8984,6 @@ struct vertical_flip_stage {
     return picture;
   }
 };
-static_assert(stage_of<vertical_flip_stage, on_data>);
 
 class random_horizontal_flip_stage {
  public:
@@ -9015,7 +9001,6 @@ class random_horizontal_flip_stage {
  private:
   double p_;
 };
-static_assert(stage_of<random_horizontal_flip_stage, on_data>);
 
 class random_vertical_flip_stage {
  public:
@@ -9033,7 +9018,6 @@ class random_vertical_flip_stage {
  private:
   double p_;
 };
-static_assert(stage_of<random_vertical_flip_stage, on_data>);
 
 }  // namespace detail
 
@@ -9119,7 +9103,6 @@ class normalize_stage {
  private:
   normalization by_;
 };
-static_assert(stage_of<normalize_stage, on_data>);
 
 }  // namespace detail
 
@@ -9193,7 +9176,6 @@ class resize_stage {
   int shorter_ = 0, height_ = 0, width_ = 0;
   resize_options options_;
 };
-static_assert(stage_of<resize_stage, on_data>);
 
 }  // namespace detail
 
@@ -12550,6 +12532,13 @@ struct misfit_source {
   item at(std::uint64_t) const { return {}; }
 };
 using misfit_pipeline = pipeline<misfit_source>;
+template <class...>
+struct misfit_pipeline_for {
+  using type = misfit_pipeline;
+};
+/// The same, named so that nothing is instantiated where nothing is wrong.
+template <class... S>
+using misfit_pipeline_of = typename misfit_pipeline_for<S...>::type;
 
 template <class Came, class Stage, class... Before>
 consteval bool check_fit() {
@@ -12787,10 +12776,6 @@ struct pipeline_types {
 /// \file
 /// The rounds of a permutation for many places at once.
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace wick::detail {
 
 /// A place is a row and a column of a grid of 2^column_bits columns. Each pair of rounds moves the row by a
@@ -12823,13 +12808,7 @@ struct grid_rounds {
   static constexpr int lanes = 32;
   /// one<std::uint32_t> of `lanes` places, in place: the rounds of one place wait for each other, those of
   /// many don't. By whatever the processor has.
-  void many(std::uint64_t* places) const noexcept {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return many_avx512(places);
-    if (__builtin_cpu_supports("avx2")) return many_avx2(places);
-#endif
-    many_portable(places);
-  }
+  void many(std::uint64_t* places) const noexcept;
   void many_portable(std::uint64_t* places) const noexcept {
     std::uint32_t row[lanes], column[lanes];
     for (int k = 0; k < lanes; ++k) {
@@ -12852,78 +12831,8 @@ struct grid_rounds {
   }
 
 #if defined(__x86_64__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"  // what gcc's own intrinsics leave out on purpose
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-  __attribute__((target("avx2"))) void many_avx2(std::uint64_t* places) const noexcept {
-    half_avx2(places);
-    half_avx2(places + lanes / 2);
-  }
-  /// Eight places a register, 64 bits each, of which the products need all and the rest the lower half.
-  __attribute__((target("avx512f"))) void many_avx512(std::uint64_t* places) const noexcept {
-    constexpr int registers = lanes / 8;
-    const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(column_bits));
-    const __m128i but_bits = _mm_cvtsi32_si128(static_cast<int>(64 - column_bits));
-    const __m512i count = all_512(rows), mask = all_512((std::uint64_t{1} << column_bits) - 1);
-    __m512i row[registers], column[registers];
-    for (int k = 0; k < registers; ++k) {
-      const __m512i place = _mm512_loadu_si512(places + 8 * k);
-      row[k] = _mm512_srl_epi64(place, bits);
-      column[k] = _mm512_and_si512(place, mask);
-    }
-    for (std::uint32_t r = 0; r < rounds; r += 2) {
-      const __m512i f = all_512(factor[r]), c = all_512(offset[r]), g = all_512(factor[r + 1]),
-                    d = all_512(offset[r + 1]);
-      for (int k = 0; k < registers; ++k) {
-        const __m512i by = _mm512_add_epi64(_mm512_mul_epu32(column[k], f), c);
-        const __m512i moved = _mm512_add_epi64(row[k], _mm512_srli_epi64(_mm512_mul_epu32(by, count), 32));
-        row[k] = _mm512_min_epu32(moved, _mm512_sub_epi32(moved, count));
-        const __m512i change = _mm512_slli_epi64(_mm512_add_epi64(_mm512_mul_epu32(row[k], g), d), 32);
-        column[k] = _mm512_xor_si512(column[k], _mm512_srl_epi64(change, but_bits));
-      }
-    }
-    for (int k = 0; k < registers; ++k) {
-      _mm512_storeu_si512(places + 8 * k, _mm512_or_si512(_mm512_sll_epi64(row[k], bits), column[k]));
-    }
-  }
-
- private:
-  __attribute__((target("avx512f"))) static __m512i all_512(std::uint64_t x) noexcept {
-    return _mm512_set1_epi64(static_cast<long long>(x));
-  }
-  __attribute__((target("avx2"))) static __m256i all(std::uint64_t x) noexcept {
-    return _mm256_set1_epi64x(static_cast<long long>(x));
-  }
-  /// The same with four a register, and half of the lanes, so that all are registers.
-  __attribute__((target("avx2"))) void half_avx2(std::uint64_t* places) const noexcept {
-    constexpr int registers = lanes / 8;
-    const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(column_bits));
-    const __m128i but_bits = _mm_cvtsi32_si128(static_cast<int>(64 - column_bits));
-    const __m256i count = all(rows), mask = all((std::uint64_t{1} << column_bits) - 1);
-    __m256i row[registers], column[registers];
-    for (int k = 0; k < registers; ++k) {
-      const __m256i place = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(places) + k);
-      row[k] = _mm256_srl_epi64(place, bits);
-      column[k] = _mm256_and_si256(place, mask);
-    }
-    for (std::uint32_t r = 0; r < rounds; r += 2) {
-      const __m256i f = all(factor[r]), c = all(offset[r]), g = all(factor[r + 1]), d = all(offset[r + 1]);
-      for (int k = 0; k < registers; ++k) {
-        const __m256i by = _mm256_add_epi64(_mm256_mul_epu32(column[k], f), c);
-        const __m256i moved = _mm256_add_epi64(row[k], _mm256_srli_epi64(_mm256_mul_epu32(by, count), 32));
-        row[k] = _mm256_min_epu32(moved, _mm256_sub_epi32(moved, count));
-        const __m256i change = _mm256_slli_epi64(_mm256_add_epi64(_mm256_mul_epu32(row[k], g), d), 32);
-        column[k] = _mm256_xor_si256(column[k], _mm256_srl_epi64(change, but_bits));
-      }
-    }
-    for (int k = 0; k < registers; ++k) {
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(places) + k,
-                          _mm256_or_si256(_mm256_sll_epi64(row[k], bits), column[k]));
-    }
-  }
-#pragma GCC diagnostic pop
+  __attribute__((target("avx2"))) void many_avx2(std::uint64_t* places) const noexcept;
+  __attribute__((target("avx512f"))) void many_avx512(std::uint64_t* places) const noexcept;
 #endif
 };
 
@@ -13042,7 +12951,6 @@ struct shuffle_stage {
     return permutation(n, seed, epoch, stage);
   }
 };
-static_assert(order_stage<shuffle_stage>);
 
 }  // namespace detail
 
@@ -13063,7 +12971,6 @@ struct shuffle_once_stage {
   }
   std::uint64_t fingerprint() const noexcept { return seed; }
 };
-static_assert(order_stage<shuffle_once_stage>);
 
 }  // namespace detail
 
@@ -13097,7 +13004,6 @@ struct shard_stage {
     return first;
   }
 };
-static_assert(order_stage<shard_stage>);
 
 }  // namespace detail
 
@@ -13146,7 +13052,6 @@ struct take_stage {
   }
   std::uint64_t fingerprint() const noexcept { return count; }
 };
-static_assert(order_stage<take_stage>);
 
 }  // namespace detail
 
@@ -13171,7 +13076,6 @@ struct skip_stage {
   }
   std::uint64_t fingerprint() const noexcept { return count; }
 };
-static_assert(order_stage<skip_stage>);
 
 }  // namespace detail
 
@@ -13213,7 +13117,6 @@ class subset_stage {
   std::shared_ptr<const std::vector<std::uint64_t>> indices_;
   std::uint64_t highest_ = 0;
 };
-static_assert(order_stage<subset_stage>);
 
 }  // namespace detail
 
@@ -13240,7 +13143,6 @@ struct repeat_stage {
   wrapped prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {n}; }
   std::uint64_t fingerprint() const noexcept { return times; }
 };
-static_assert(order_stage<repeat_stage>);
 
 }  // namespace detail
 
@@ -15559,13 +15461,13 @@ loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
 /// A mistake, and one message: stages without a source.
 template <class... S>
-class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline> {
+class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline_of<S...>> {
   static_assert(sizeof...(S) == ~std::size_t{0},
                 "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
 
  public:
   explicit loader(detail::chain<S...>, loader_options options = {})
-      : loader<detail::misfit_pipeline>({}, options) {}
+      : loader<detail::misfit_pipeline_of<S...>>({}, options) {}
 };
 template <class... S>
 loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;
@@ -15674,7 +15576,6 @@ struct block_shuffle_stage {
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(block).add(window).value(); }
 };
-static_assert(order_stage<block_shuffle_stage>);
 
 }  // namespace detail
 
@@ -16273,11 +16174,7 @@ inline detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64
   return drawn(table_, table_->options.replacement ? nullptr : draw_all(k), k);
 }
 
-namespace detail {
-
-static_assert(order_stage<weighted_stage>);
-
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 /// Draws samples, each with a probability proportional to its weight: one weight a sample before this stage.
 /// With replacement each position is a draw of its own, reachable at once. Without, the epoch's order is a
@@ -17110,11 +17007,7 @@ class files {
   std::shared_ptr<const table> data_;
 };
 
-namespace detail {
-
-static_assert(source<files>);
-
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 }  // namespace wick
 
@@ -17559,8 +17452,6 @@ class memory_items {
   const T* first_;
 };
 
-static_assert(source<memory_items<std::string>>);
-
 /// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>, ready for batch(). Made
 /// by in_memory(values, shape, targets) and by idx().
 class memory_rows {
@@ -17611,8 +17502,6 @@ class memory_rows {
   const row_format* format_;
   const std::int64_t* targets_;
 };
-
-static_assert(source<memory_rows>);
 
 }  // namespace detail
 
@@ -17749,11 +17638,7 @@ class idx {
   detail::memory_rows rows_;
 };
 
-namespace detail {
-
-static_assert(source<idx>);
-
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 }  // namespace wick
 
@@ -17899,11 +17784,7 @@ class image_folder {
   std::shared_ptr<const table> data_;
 };
 
-namespace detail {
-
-static_assert(source<image_folder>);
-
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 }  // namespace wick
 
@@ -18566,7 +18447,6 @@ class read_stage {
  private:
   read_options options_;
 };
-static_assert(stage_of<read_stage, on_data>);
 
 }  // namespace detail
 
@@ -19330,8 +19210,6 @@ class tar_samples {
   std::shared_ptr<const detail::tar_index> index_;
 };
 
-static_assert(source<tar_samples>);
-
 /// The members asked for, of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
 class tar_records {
  public:
@@ -19359,8 +19237,6 @@ class tar_records {
  private:
   std::shared_ptr<const detail::tar_index> index_;
 };
-
-static_assert(source<tar_records>);
 
 }  // namespace detail
 
@@ -20664,7 +20540,6 @@ struct field_access<at::Tensor> {
     }
   }
 };
-static_assert(batchable<at::Tensor>);
 
 template <class T>
 concept range_of_values = requires(T& t) {
@@ -20913,7 +20788,6 @@ class pin_stage {
  private:
   std::shared_ptr<pinned_slab_memory> memory_;
 };
-static_assert(stage_of<pin_stage, on_batch>);
 
 }  // namespace detail
 
@@ -21035,7 +20909,6 @@ class labelled_tensors {
 
   detail::tensor_rows data_, targets_;
 };
-static_assert(source<labelled_tensors>);
 
 /// Source of sample<memory_view, memory_view>: rows of two tensors with the same first dimension.
 class paired_tensors {
@@ -21062,7 +20935,6 @@ class paired_tensors {
  private:
   detail::tensor_rows data_, targets_;
 };
-static_assert(source<paired_tensors>);
 
 }  // namespace detail
 
@@ -21298,7 +21170,6 @@ class transfer_stage {
   std::string note_;
   std::unique_ptr<shared> shared_;
 };
-static_assert(stage_of<transfer_stage, on_batch>);
 
 }  // namespace detail
 
@@ -22125,6 +21996,106 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
+
+// ==== wick/order/detail/grid_rounds_implementation.hpp
+/// \file
+/// The rounds of a permutation by AVX2 and AVX-512, where the processor has them. Included in exactly one
+/// file of a program.
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace wick::detail {
+
+#if defined(__x86_64__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"  // what gcc's own intrinsics leave out on purpose
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+__attribute__((target("avx512f"))) inline __m512i all_512(std::uint64_t x) noexcept {
+  return _mm512_set1_epi64(static_cast<long long>(x));
+}
+__attribute__((target("avx2"))) inline __m256i all(std::uint64_t x) noexcept {
+  return _mm256_set1_epi64x(static_cast<long long>(x));
+}
+
+/// Eight places a register, 64 bits each, of which the products need all and the rest the lower half.
+__attribute__((target("avx512f"))) void grid_rounds::many_avx512(std::uint64_t* places) const noexcept {
+  constexpr int registers = lanes / 8;
+  const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(column_bits));
+  const __m128i but_bits = _mm_cvtsi32_si128(static_cast<int>(64 - column_bits));
+  const __m512i count = all_512(rows), mask = all_512((std::uint64_t{1} << column_bits) - 1);
+  __m512i row[registers], column[registers];
+  for (int k = 0; k < registers; ++k) {
+    const __m512i place = _mm512_loadu_si512(places + 8 * k);
+    row[k] = _mm512_srl_epi64(place, bits);
+    column[k] = _mm512_and_si512(place, mask);
+  }
+  for (std::uint32_t r = 0; r < rounds; r += 2) {
+    const __m512i f = all_512(factor[r]), c = all_512(offset[r]), g = all_512(factor[r + 1]),
+                  d = all_512(offset[r + 1]);
+    for (int k = 0; k < registers; ++k) {
+      const __m512i by = _mm512_add_epi64(_mm512_mul_epu32(column[k], f), c);
+      const __m512i moved = _mm512_add_epi64(row[k], _mm512_srli_epi64(_mm512_mul_epu32(by, count), 32));
+      row[k] = _mm512_min_epu32(moved, _mm512_sub_epi32(moved, count));
+      const __m512i change = _mm512_slli_epi64(_mm512_add_epi64(_mm512_mul_epu32(row[k], g), d), 32);
+      column[k] = _mm512_xor_si512(column[k], _mm512_srl_epi64(change, but_bits));
+    }
+  }
+  for (int k = 0; k < registers; ++k) {
+    _mm512_storeu_si512(places + 8 * k, _mm512_or_si512(_mm512_sll_epi64(row[k], bits), column[k]));
+  }
+}
+
+/// The same with four a register, and half of the lanes, so that all are registers.
+__attribute__((target("avx2"))) inline void half_avx2(const grid_rounds& g, std::uint64_t* places) noexcept {
+  constexpr int registers = grid_rounds::lanes / 8;
+  const __m128i bits = _mm_cvtsi32_si128(static_cast<int>(g.column_bits));
+  const __m128i but_bits = _mm_cvtsi32_si128(static_cast<int>(64 - g.column_bits));
+  const __m256i count = all(g.rows), mask = all((std::uint64_t{1} << g.column_bits) - 1);
+  __m256i row[registers], column[registers];
+  for (int k = 0; k < registers; ++k) {
+    const __m256i place = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(places) + k);
+    row[k] = _mm256_srl_epi64(place, bits);
+    column[k] = _mm256_and_si256(place, mask);
+  }
+  for (std::uint32_t r = 0; r < g.rounds; r += 2) {
+    const __m256i f = all(g.factor[r]), c = all(g.offset[r]), f2 = all(g.factor[r + 1]),
+                  d = all(g.offset[r + 1]);
+    for (int k = 0; k < registers; ++k) {
+      const __m256i by = _mm256_add_epi64(_mm256_mul_epu32(column[k], f), c);
+      const __m256i moved = _mm256_add_epi64(row[k], _mm256_srli_epi64(_mm256_mul_epu32(by, count), 32));
+      row[k] = _mm256_min_epu32(moved, _mm256_sub_epi32(moved, count));
+      const __m256i change = _mm256_slli_epi64(_mm256_add_epi64(_mm256_mul_epu32(row[k], f2), d), 32);
+      column[k] = _mm256_xor_si256(column[k], _mm256_srl_epi64(change, but_bits));
+    }
+  }
+  for (int k = 0; k < registers; ++k) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(places) + k,
+                        _mm256_or_si256(_mm256_sll_epi64(row[k], bits), column[k]));
+  }
+}
+
+__attribute__((target("avx2"))) void grid_rounds::many_avx2(std::uint64_t* places) const noexcept {
+  half_avx2(*this, places);
+  half_avx2(*this, places + lanes / 2);
+}
+
+#pragma GCC diagnostic pop
+#endif
+
+void grid_rounds::many(std::uint64_t* places) const noexcept {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return many_avx512(places);
+  if (__builtin_cpu_supports("avx2")) return many_avx2(places);
+#endif
+  many_portable(places);
+}
+
+}  // namespace wick::detail
 
 // ==== wick/resample/detail/resample_kernels_implementation.hpp
 /// \file

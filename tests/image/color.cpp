@@ -6,6 +6,10 @@
 #include "../support/picture.hpp"
 #include <wick/image/color.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::color_jitter_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_grayscale_stage, wick::on_data>);
+
 using namespace wick_test;
 using wick::image;
 

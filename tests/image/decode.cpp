@@ -18,6 +18,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/read/memory.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::on_data>);
+
 using namespace wick_test;
 using wick::color;
 

@@ -6,6 +6,8 @@
 #include "../support/picture.hpp"
 #include <wick/image/normalize.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::normalize_stage, wick::on_data>);
+
 using namespace wick_test;
 
 TEST_CASE("normalize writes float32 straight into the slot, after any geometry") {

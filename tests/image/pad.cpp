@@ -5,6 +5,8 @@
 #include "../support/picture.hpp"
 #include <wick/image/pad.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::pad_stage, wick::on_data>);
+
 using namespace wick_test;
 using wick::image;
 using wick::padding_mode;

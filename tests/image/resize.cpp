@@ -5,6 +5,8 @@
 #include "../support/picture.hpp"
 #include <wick/image/resize.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::on_data>);
+
 using namespace wick_test;
 using size = std::pair<int, int>;
 

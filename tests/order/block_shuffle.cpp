@@ -8,6 +8,8 @@
 #include "support/message_of.hpp"
 #include <wick/order/block_shuffle.hpp>
 
+static_assert(wick::order_stage<wick::detail::block_shuffle_stage>);
+
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::uniform;

@@ -10,6 +10,14 @@
 #include "support/message_of.hpp"
 #include <wick/order/order.hpp>
 
+static_assert(wick::order_stage<wick::detail::shuffle_stage>);
+static_assert(wick::order_stage<wick::detail::shuffle_once_stage>);
+static_assert(wick::order_stage<wick::detail::shard_stage>);
+static_assert(wick::order_stage<wick::detail::take_stage>);
+static_assert(wick::order_stage<wick::detail::skip_stage>);
+static_assert(wick::order_stage<wick::detail::subset_stage>);
+static_assert(wick::order_stage<wick::detail::repeat_stage>);
+
 using wick_test::contains;
 using wick_test::message_of;
 

@@ -12,6 +12,8 @@
 #include <wick/order/weighted.hpp>
 #include <wick/sample/fingerprint.hpp>
 
+static_assert(wick::order_stage<wick::detail::weighted_stage>);
+
 using wick_test::contains;
 using wick_test::message_of;
 

@@ -9,6 +9,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/read/files.hpp>
 
+static_assert(wick::source<wick::files>);
+
 namespace {
 
 using wick_test::contains;

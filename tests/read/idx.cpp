@@ -12,6 +12,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/read/idx.hpp>
 
+static_assert(wick::source<wick::idx>);
+
 namespace {
 
 using wick_test::contains;

@@ -10,6 +10,8 @@
 #include "../support/temp_dir.hpp"
 #include <wick/read/image_folder.hpp>
 
+static_assert(wick::source<wick::image_folder>);
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -9,6 +9,9 @@
 #include "../support/message_of.hpp"
 #include <wick/read/memory.hpp>
 
+static_assert(wick::source<wick::detail::memory_items<std::string>>);
+static_assert(wick::source<wick::detail::memory_rows>);
+
 namespace {
 
 using wick_test::contains;

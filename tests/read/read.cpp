@@ -23,6 +23,8 @@
 #include <wick/read/read.hpp>
 #include <wick/read/tar.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::on_data>);
+
 using wick_test::contains;
 
 namespace {

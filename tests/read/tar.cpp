@@ -18,6 +18,9 @@
 #include "../support/temp_dir.hpp"
 #include <wick/read/tar.hpp>
 
+static_assert(wick::source<wick::detail::tar_samples>);
+static_assert(wick::source<wick::detail::tar_records>);
+
 namespace {
 
 namespace fs = std::filesystem;

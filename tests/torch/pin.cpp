@@ -23,6 +23,8 @@
 #include <wick/torch/pin.hpp>
 #include <wick/torch/transfer.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::pin_stage, wick::on_batch>);
+
 namespace {
 
 namespace fake = wick_test::fake;

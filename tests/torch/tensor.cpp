@@ -26,6 +26,8 @@
 #include <wick/torch/batch.hpp>
 #include <wick/torch/tensor.hpp>
 
+static_assert(wick::detail::batchable<at::Tensor>);
+
 namespace {
 
 using wick_test::contains;

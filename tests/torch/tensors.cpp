@@ -23,6 +23,9 @@
 #include <wick/torch/batch.hpp>
 #include <wick/torch/tensors.hpp>
 
+static_assert(wick::source<wick::detail::labelled_tensors>);
+static_assert(wick::source<wick::detail::paired_tensors>);
+
 namespace {
 
 using wick_test::contains;

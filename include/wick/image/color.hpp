@@ -65,7 +65,6 @@ class color_jitter_stage {
  private:
   std::array<double, 4> amount_;
 };
-static_assert(stage_of<color_jitter_stage, on_data>);
 
 }  // namespace detail
 
@@ -99,7 +98,6 @@ class grayscale_stage {
  private:
   int channels_;
 };
-static_assert(stage_of<grayscale_stage, on_data>);
 
 }  // namespace detail
 
@@ -124,7 +122,6 @@ class random_grayscale_stage {
  private:
   double p_;
 };
-static_assert(stage_of<random_grayscale_stage, on_data>);
 
 }  // namespace detail
 

@@ -47,7 +47,6 @@ class center_crop_stage {
   static int half(int n) noexcept { return n / 2 + (n % 2 != 0 ? (n / 2) & 1 : 0); }
   int height_, width_;
 };
-static_assert(stage_of<center_crop_stage, on_data>);
 
 }  // namespace detail
 
@@ -108,7 +107,6 @@ class random_crop_stage {
   int height_, width_;
   random_crop_options options_;
 };
-static_assert(stage_of<random_crop_stage, on_data>);
 
 }  // namespace detail
 
@@ -193,7 +191,6 @@ class random_resized_crop_stage {
   int height_, width_;
   random_resized_crop_options options_;
 };
-static_assert(stage_of<random_resized_crop_stage, on_data>);
 
 }  // namespace detail
 

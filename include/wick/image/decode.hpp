@@ -170,7 +170,6 @@ class decode_stage {
   decode_options options_;
   mutable detail::decoders_seen seen_;
 };
-static_assert(stage_of<decode_stage, on_data>);
 
 }  // namespace detail
 

@@ -82,7 +82,6 @@ class normalize_stage {
  private:
   normalization by_;
 };
-static_assert(stage_of<normalize_stage, on_data>);
 
 }  // namespace detail
 

@@ -162,7 +162,6 @@ class pad_stage {
   edges by_;
   pad_options options_;
 };
-static_assert(stage_of<pad_stage, on_data>);
 
 }  // namespace detail
 

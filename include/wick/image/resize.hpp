@@ -73,7 +73,6 @@ class resize_stage {
   int shorter_ = 0, height_ = 0, width_ = 0;
   resize_options options_;
 };
-static_assert(stage_of<resize_stage, on_data>);
 
 }  // namespace detail
 

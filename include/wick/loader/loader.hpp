@@ -376,13 +376,13 @@ loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
 /// A mistake, and one message: stages without a source.
 template <class... S>
-class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline> {
+class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline_of<S...>> {
   static_assert(sizeof...(S) == ~std::size_t{0},
                 "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
 
  public:
   explicit loader(detail::chain<S...>, loader_options options = {})
-      : loader<detail::misfit_pipeline>({}, options) {}
+      : loader<detail::misfit_pipeline_of<S...>>({}, options) {}
 };
 template <class... S>
 loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;

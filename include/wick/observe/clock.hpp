@@ -5,17 +5,13 @@
 #include <chrono>
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 namespace wick::detail {
 
 /// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
 /// between two processors they may differ by a few, so subtract with care what another thread has read.
 inline std::uint64_t now_ticks() noexcept {
 #if defined(__x86_64__)
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
   std::uint64_t t;
   asm volatile("mrs %0, cntvct_el0" : "=r"(t));

@@ -105,7 +105,6 @@ struct block_shuffle_stage {
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(block).add(window).value(); }
 };
-static_assert(order_stage<block_shuffle_stage>);
 
 }  // namespace detail
 

@@ -49,7 +49,6 @@ struct shuffle_stage {
     return permutation(n, seed, epoch, stage);
   }
 };
-static_assert(order_stage<shuffle_stage>);
 
 }  // namespace detail
 
@@ -70,7 +69,6 @@ struct shuffle_once_stage {
   }
   std::uint64_t fingerprint() const noexcept { return seed; }
 };
-static_assert(order_stage<shuffle_once_stage>);
 
 }  // namespace detail
 
@@ -104,7 +102,6 @@ struct shard_stage {
     return first;
   }
 };
-static_assert(order_stage<shard_stage>);
 
 }  // namespace detail
 
@@ -153,7 +150,6 @@ struct take_stage {
   }
   std::uint64_t fingerprint() const noexcept { return count; }
 };
-static_assert(order_stage<take_stage>);
 
 }  // namespace detail
 
@@ -178,7 +174,6 @@ struct skip_stage {
   }
   std::uint64_t fingerprint() const noexcept { return count; }
 };
-static_assert(order_stage<skip_stage>);
 
 }  // namespace detail
 
@@ -220,7 +215,6 @@ class subset_stage {
   std::shared_ptr<const std::vector<std::uint64_t>> indices_;
   std::uint64_t highest_ = 0;
 };
-static_assert(order_stage<subset_stage>);
 
 }  // namespace detail
 
@@ -247,7 +241,6 @@ struct repeat_stage {
   wrapped prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {n}; }
   std::uint64_t fingerprint() const noexcept { return times; }
 };
-static_assert(order_stage<repeat_stage>);
 
 }  // namespace detail
 

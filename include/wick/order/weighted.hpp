@@ -230,11 +230,7 @@ inline detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64
   return drawn(table_, table_->options.replacement ? nullptr : draw_all(k), k);
 }
 
-namespace detail {
-
-static_assert(order_stage<weighted_stage>);
-
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 /// Draws samples, each with a probability proportional to its weight: one weight a sample before this stage.
 /// With replacement each position is a draw of its own, reachable at once. Without, the epoch's order is a

@@ -134,6 +134,13 @@ struct misfit_source {
   item at(std::uint64_t) const { return {}; }
 };
 using misfit_pipeline = pipeline<misfit_source>;
+template <class...>
+struct misfit_pipeline_for {
+  using type = misfit_pipeline;
+};
+/// The same, named so that nothing is instantiated where nothing is wrong.
+template <class... S>
+using misfit_pipeline_of = typename misfit_pipeline_for<S...>::type;
 
 template <class Came, class Stage, class... Before>
 consteval bool check_fit() {

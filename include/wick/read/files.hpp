@@ -100,10 +100,6 @@ class files {
   std::shared_ptr<const table> data_;
 };
 
-namespace detail {
-
-static_assert(source<files>);
-
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 }  // namespace wick

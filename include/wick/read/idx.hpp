@@ -115,10 +115,6 @@ class idx {
   detail::memory_rows rows_;
 };
 
-namespace detail {
-
-static_assert(source<idx>);
-
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 }  // namespace wick

@@ -158,10 +158,6 @@ class image_folder {
   std::shared_ptr<const table> data_;
 };
 
-namespace detail {
-
-static_assert(source<image_folder>);
-
-}  // namespace detail
+namespace detail {}  // namespace detail
 
 }  // namespace wick

@@ -64,8 +64,6 @@ class memory_items {
   const T* first_;
 };
 
-static_assert(source<memory_items<std::string>>);
-
 /// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>, ready for batch(). Made
 /// by in_memory(values, shape, targets) and by idx().
 class memory_rows {
@@ -116,8 +114,6 @@ class memory_rows {
   const row_format* format_;
   const std::int64_t* targets_;
 };
-
-static_assert(source<memory_rows>);
 
 }  // namespace detail
 

@@ -277,7 +277,6 @@ class read_stage {
  private:
   read_options options_;
 };
-static_assert(stage_of<read_stage, on_data>);
 
 }  // namespace detail
 

@@ -84,8 +84,6 @@ class tar_samples {
   std::shared_ptr<const detail::tar_index> index_;
 };
 
-static_assert(source<tar_samples>);
-
 /// The members asked for, of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
 class tar_records {
  public:
@@ -113,8 +111,6 @@ class tar_records {
  private:
   std::shared_ptr<const detail::tar_index> index_;
 };
-
-static_assert(source<tar_records>);
 
 }  // namespace detail
 

@@ -90,7 +90,6 @@ class pin_stage {
  private:
   std::shared_ptr<pinned_slab_memory> memory_;
 };
-static_assert(stage_of<pin_stage, on_batch>);
 
 }  // namespace detail
 

@@ -101,7 +101,6 @@ struct field_access<at::Tensor> {
     }
   }
 };
-static_assert(batchable<at::Tensor>);
 
 template <class T>
 concept range_of_values = requires(T& t) {

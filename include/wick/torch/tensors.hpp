@@ -123,7 +123,6 @@ class labelled_tensors {
 
   detail::tensor_rows data_, targets_;
 };
-static_assert(source<labelled_tensors>);
 
 /// Source of sample<memory_view, memory_view>: rows of two tensors with the same first dimension.
 class paired_tensors {
@@ -150,7 +149,6 @@ class paired_tensors {
  private:
   detail::tensor_rows data_, targets_;
 };
-static_assert(source<paired_tensors>);
 
 }  // namespace detail
 

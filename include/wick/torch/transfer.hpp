@@ -212,7 +212,6 @@ class transfer_stage {
   std::string note_;
   std::unique_ptr<shared> shared_;
 };
-static_assert(stage_of<transfer_stage, on_batch>);
 
 }  // namespace detail
 
