@@ -129,6 +129,7 @@ class decode_stage {
   }
   /// What is stored turned as EXIF numbers it, turned back.
   static lazy_image upright(lazy_image picture, int turn) {
+    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
     if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
     if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
     if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();

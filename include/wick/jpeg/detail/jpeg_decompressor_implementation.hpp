@@ -189,7 +189,7 @@ class jpeg_decompressor {
     }
     // The sizes that have SIMD code; those between are often slower than the next larger one.
     scale_ = 8;
-    while (scale_ > 1 && scale_ / 2 >= request.scale * 8 && keeps_colors(scale_ / 2)) scale_ /= 2;
+    while (scale_ > 1 && scale_ >= request.scale * 16 && keeps_colors(scale_ / 2)) scale_ /= 2;
     info_.scale_num = static_cast<unsigned>(scale_);
     info_.scale_denom = 8;
     info_.dct_method = JDCT_ISLOW;
