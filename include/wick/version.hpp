@@ -13,7 +13,7 @@ inline constexpr int version_patch = 0;
 
 }  // namespace detail
 
-/// The same as "MAJOR.MINOR.PATCH".
+/// The version of wick, "MAJOR.MINOR.PATCH".
 inline constexpr const char* version = "0.1.0";
 
 }  // namespace wick

@@ -603,8 +603,8 @@ template <class Data, class Target = std::int64_t>
 struct sample {
   using data_type = Data;
   using target_type = Target;
-  Data data;
-  Target target;
+  Data data;      ///< the input of the model: where a picture lies, its bytes, its pixels, a tensor
+  Target target;  ///< the answer: a class number, or what the source or a stage says
 };
 
 namespace detail {
@@ -642,6 +642,7 @@ class bytes {
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   std::span<const std::byte> span() const noexcept { return {data_, size_}; }
+  /// The bytes as characters.
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
   /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
@@ -702,10 +703,13 @@ class sample_error : public error {
         position_(position),
         cause_(std::move(cause)) {}
 
+  /// The sample's name, as its source gives it.
   const std::string& key() const noexcept { return key_; }
+  /// The stage that failed.
   const std::string& stage() const noexcept { return stage_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint64_t position() const noexcept { return position_; }
+  /// What the stage threw.
   const std::exception_ptr& cause() const noexcept { return cause_; }
 
  private:
@@ -742,6 +746,7 @@ inline constexpr const char* or_leave_it_out =
 
 namespace wick {
 
+/// The type of a number in a sample or a batch. boolean is one byte.
 enum class dtype : std::uint8_t { uint8, int8, int16, int32, int64, float16, float32, float64, boolean };
 
 namespace detail {
@@ -764,6 +769,7 @@ constexpr std::size_t size_of(dtype t) noexcept {
 
 }  // namespace detail
 
+/// The name of an element type or of a shape, as messages show it: "uint8", "float32", ….
 constexpr std::string_view to_string(dtype t) noexcept {
   constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",  "int64",
                                         "float16", "float32", "float64", "boolean"};
@@ -808,6 +814,7 @@ class shape {
     if (rank_ == max_rank + 1) throw error("a sample has at most 6 dimensions, a batch 7; join some of them");
     extents_[rank_++] = extent;
   }
+  /// How many extents there are: 3 of [3, 224, 224].
   constexpr std::size_t rank() const noexcept { return rank_; }
   constexpr std::int64_t operator[](std::size_t i) const noexcept { return extents_[i]; }
   constexpr const std::int64_t* begin() const noexcept { return extents_.data(); }
@@ -831,7 +838,7 @@ class shape {
   std::size_t rank_ = 0;
 };
 
-/// "[3, 224, 224]".
+/// The extents, outermost first: "[3, 224, 224]".
 inline std::string to_string(const shape& s) {
   std::string out = "[";
   for (std::size_t i = 0; i < s.rank(); ++i) out += (i ? ", " : "") + std::to_string(s[i]);
@@ -849,8 +856,8 @@ enum class layout : std::uint8_t {
 /// The place of one sample in a batch, given to `write_to`. A picture writes its channels as planes (C H W)
 /// when `planar`, else interleaved (H W C); other values ignore it.
 struct slot {
-  std::byte* data = nullptr;
-  bool planar = false;
+  std::byte* data = nullptr;  ///< the sample's first byte in the batch's memory
+  bool planar = false;        ///< channels of a picture as planes, C H W
 };
 
 }  // namespace wick
@@ -1099,6 +1106,12 @@ class fingerprint_hash {
     return h ^ (h >> 33);
   }
 
+  /// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
+  /// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
+  /// training can go on with others.
+  template <class... T>
+  static constexpr std::uint64_t of(const T&... values) noexcept;
+
  private:
   static std::uint64_t word(const unsigned char* bytes, std::size_t size) noexcept {
     std::uint64_t value = 0;
@@ -1137,11 +1150,8 @@ concept has_parameters = requires(const F& f) {
 };
 }  // namespace detail
 
-/// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
-/// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
-/// training can go on with others.
 template <class... T>
-constexpr std::uint64_t fingerprint_of_parameters(const T&... values) noexcept {
+constexpr std::uint64_t fingerprint_hash::of(const T&... values) noexcept {
   fingerprint_hash h;
   (detail::add_parameter(h, values), ...);
   return h.value();
@@ -2178,11 +2188,11 @@ class task_promise<void> final : public task_promise_base, job {
 
 }  // namespace detail
 
-/// A lazy coroutine. Await it once: `auto x = co_await std::move(t);`, in a statement of its own. Parameters
-/// of the coroutine go by value; a lambda coroutine has no captures (its frame outlives them). Awaiting a
-/// task that does not suspend costs a call; a chain of any length takes a bounded stack. Dropping a task that
-/// was not started drops its frame with the parameters in it; one that was started is always awaited to its
-/// end. A default or moved-from task is empty and must not be awaited.
+/// A lazy coroutine: it starts when it is awaited. Await it once: `auto x = co_await std::move(t);`, in a
+/// statement of its own. Parameters of the coroutine go by value; a lambda coroutine has no captures (its
+/// frame outlives them). Awaiting a task that does not suspend costs a call; a chain of any length takes a
+/// bounded stack. Dropping a task that was not started drops its frame with the parameters in it; one that
+/// was started is always awaited to its end. A default or moved-from task is empty and must not be awaited.
 ///
 /// It belongs to one thread at a time, not always the same: what a child wrote is visible to its parent,
 /// wherever each of them was resumed. The locals of a child are gone when it ends, its parameters and its
@@ -3647,8 +3657,9 @@ inline std::size_t available_cpus() {
 
 namespace wick {
 
+/// How many threads an executor has, and which.
 struct executor_options {
-  std::size_t workers = 0;            ///< 0: available_cpus()
+  std::size_t workers = 0;            ///< threads that run jobs; 0: as many as processors are available
   std::size_t io_threads = 0;         ///< for calls that block; 0: twice the workers, at least 4, at most 32
   std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";          ///< of the threads, as top shows them
@@ -3656,12 +3667,13 @@ struct executor_options {
       {};  ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
 };
 
-/// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a
-/// shared one, which every worker looks at between any two jobs, and now and then each looks into another's
-/// queue though its own is not empty. So a job waits for no other job to end, as long as one worker is free
-/// or comes round. Only what workers post themselves may lie there for up to 0.8 ms more, after several
-/// bursts in a row that were too short to be shared: then free workers come round now and then instead of
-/// being woken. A worker must not block: what waits suspends (see io(), sleep_for, channel).
+/// A pool of workers, the threads that run stages and other coroutines. Each has a bounded FIFO queue of its
+/// own; outside submissions and overflow go to a shared one, which every worker looks at between any two
+/// jobs, and now and then each looks into another's queue though its own is not empty. So a job waits for no
+/// other job to end, as long as one worker is free or comes round. Only what workers post themselves may lie
+/// there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then free
+/// workers come round now and then instead of being woken. A worker must not block: what waits suspends (see
+/// context::run_blocking, sleep_for).
 ///
 /// post and schedule: any thread. What was written before post is visible to the job. One worker takes the
 /// jobs from outside in their order, and its own in theirs as long as they fit in its queue; between the two,
@@ -3689,8 +3701,10 @@ class executor {
   executor& operator=(const executor&) = delete;
   ~executor();
 
+  /// How many there are; a helping training loop is not among them.
   std::size_t workers() const noexcept { return queues_.workers(); }
-  /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
+  /// For the loader: workers, and the places for threads that help (see helper): the number of slots a
+  /// worker_local needs.
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   detail::io_pool& io() noexcept { return io_; }
@@ -3706,17 +3720,17 @@ class executor {
   /// For who is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
-  /// Whether the calling thread is one on which work of this executor waits: a worker, a thread that helps
-  /// (see helper), or an I/O thread.
+  /// For the loader: whether the calling thread is one on which work of this executor waits: a worker, a
+  /// thread that helps (see helper), or an I/O thread.
   bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
-  /// For a call that makes its thread wait for this executor. \throws std::logic_error with what to write
+  /// For who makes its thread wait for this executor. \throws std::logic_error with what to write
   /// instead, on a thread of the executor's own: nobody might be left to wait for
   void require_outside(const char* call, const char* instead) const {
     if (this_slot() != none) refuse(call, "a worker of the executor", instead);
     if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
   }
 
-  /// `co_await ex.schedule();` continues on a worker.
+  /// What schedule() gives; to be awaited, once.
   class [[nodiscard]] schedule_awaiter : detail::job {
    public:
     explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
@@ -3732,19 +3746,20 @@ class executor {
     executor& on_;
     std::coroutine_handle<> handle_;
   };
+  /// `co_await ex.schedule();` continues on a worker.
   schedule_awaiter schedule() noexcept { return schedule_awaiter(*this); }
 
   static constexpr std::size_t none = ~std::size_t{0};
-  /// The number of the calling thread among this executor's slots; `none` for a foreign thread. Not to be
-  /// kept over a suspension.
+  /// For the loader: the number of the calling thread among this executor's slots; `none` for a foreign
+  /// thread. Not to be kept over a suspension.
   std::size_t this_slot() const noexcept {
     const identity& me = self();
     return me.of == this ? me.slot : none;
   }
 
-  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all
-  /// are lent. Made and destroyed on the same thread, nested like scopes; who gets the slot next sees what
-  /// was done in it. What a helper posts goes to the shared queue.
+  /// For the loader: lends a slot to the calling thread, so that it may run samples while it would only wait.
+  /// False when all are lent. Made and destroyed on the same thread, nested like scopes; who gets the slot
+  /// next sees what was done in it. What a helper posts goes to the shared queue.
   class helper {
    public:
     explicit helper(executor& ex) noexcept;
@@ -3760,19 +3775,20 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
-  /// Whether so much is in the calling worker's own queue that others will find something for a while; false
-  /// on any other thread.
+  /// For who divides its work: whether so much is in the calling worker's own queue that others will find
+  /// something for a while; false on any other thread.
   bool queue_is_long() const noexcept {
     const identity& me = self();
     return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
   }
-  /// A hint for a long job that could make room by posting its rest: whether any job waits for a worker.
+  /// For the loader: a hint for a long job that could make room by posting its rest: whether any job waits
+  /// for a worker.
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
-  /// Whether nothing is going on here, and nothing will by itself: no job is queued or run, no blocking call
-  /// is under way, nobody sleeps for a time. Of this moment, and not exact: two looks in a row say more than
-  /// one.
+  /// For the loader: whether nothing is going on here, and nothing will by itself: no job is queued or run,
+  /// no blocking call is under way, nobody sleeps for a time. Of this moment, and not exact: two looks in a
+  /// row say more than one.
   bool at_rest() const noexcept {
     return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
            !queues_.anything() && queues_.asleep() == workers();
@@ -4327,8 +4343,8 @@ class stop_callback;
 
 }  // namespace detail
 
-/// Looks at a stop_source; a pointer, copied for nothing. It must not outlive its source. A default token
-/// never stops.
+/// Says whether work is asked to give up: context::stop() gives it. A pointer, copied for nothing. It must
+/// not outlive its source. A default token never stops.
 class stop_token {
  public:
   stop_token() noexcept = default;
@@ -4336,6 +4352,7 @@ class stop_token {
   bool stop_requested() const noexcept {
     return state_ != nullptr && state_->requested.load(std::memory_order_acquire);
   }
+  /// False for a default token.
   bool stop_possible() const noexcept { return state_ != nullptr; }
 
  private:
@@ -4568,8 +4585,9 @@ struct place {
 
 }  // namespace detail
 
-/// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a
-/// coroutine stage may keep the reference across its suspensions.
+/// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
+/// Lives as long as the sample is on its way; a coroutine stage may keep the reference across its
+/// suspensions.
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
@@ -4579,9 +4597,13 @@ class context {
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
+  /// loader_options::seed.
   std::uint64_t seed() const noexcept { return where_.seed; }
+  /// The number given to loader::epoch().
   std::uint64_t epoch() const noexcept { return where_.epoch; }
+  /// Where the sample stands in the epoch, counted over all ranks.
   std::uint64_t position() const noexcept { return where_.position; }
+  /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
@@ -4606,10 +4628,7 @@ class context {
     return run_elsewhere(executor_, std::move(f));
   }
 
-  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
-  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
-  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
-  /// coroutines of one sample at a time.
+  /// What reserve() gives; to be awaited, once.
   class [[nodiscard]] reserve_awaiter {
    public:
     bool await_ready() noexcept { return !room_ || room_->await_ready(); }
@@ -4624,6 +4643,10 @@ class context {
     }
     std::optional<detail::byte_budget::account_awaiter> room_;
   };
+  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
+  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
+  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
+  /// coroutines of one sample at a time.
   reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
@@ -4639,6 +4662,7 @@ class context {
 
   /// For the loader: the number of the stage that is about to run.
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
+  /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: on to the next sample.
   void move_to(detail::place where) noexcept {
@@ -4679,10 +4703,14 @@ class context {
 
 namespace wick {
 
-// A stage type names its kind: `using stage_kind = wick::on_data;`. A user's callable needs none of this.
-struct on_order {};   ///< maps positions to indexes of the source; runs before anything is read
-struct on_sample {};  ///< takes the whole item: `operator()(item)` or `operator()(item, context&)`
-struct on_data {};    ///< takes the item's `data` (or the item itself, when it is no sample<>)
+/// The kind of a stage that maps positions to indexes of the source, before anything is read: see
+/// order_stage.
+struct on_order {};
+/// The kind of a stage that takes the whole item: `operator()(item)` or `operator()(item, context&)`.
+struct on_sample {};
+/// The kind of a stage that takes the item's `data` (or the item itself, when it is no `sample<>`), and
+/// leaves its `target` alone.
+struct on_data {};
 
 namespace detail {
 
@@ -4690,8 +4718,13 @@ struct on_sample_or_data {};  ///< the item or its data, whichever it takes: wha
 struct on_batching {};        ///< makes batches of samples
 
 }  // namespace detail
-struct on_batch {};  ///< takes a whole batch
 
+/// The kind of a stage that takes a whole batch, behind batch().
+struct on_batch {};
+
+/// What makes a type a stage: it has a name, which errors and the report show, and says its kind:
+/// `static constexpr std::string_view name = "crop"; using stage_kind = wick::on_data;`. The kind says what
+/// its call operator takes. A callable becomes a stage by itself and needs none of this.
 template <class S>
 concept stage = requires {
   typename std::remove_cvref_t<S>::stage_kind;
@@ -5304,7 +5337,7 @@ inline detail::group_stage group(std::size_t size, detail::batch_options options
 
 // ==== wick/image/color.hpp
 /// \file
-/// Colour stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
 /// pixels, in the batch's slot.
 
 // ==== wick/image/detail/arguments.hpp
@@ -5330,7 +5363,7 @@ struct rect {
 /// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that
 /// nothing aliases (Pillow's resize, torchvision's antialias=True).
 enum class interpolation : std::uint8_t {
-  nearest,   ///< the pixel under the centre
+  nearest,   ///< the pixel under the center
   bilinear,  ///< triangle
   bicubic,   ///< Keys' cubic with a = -0.5
 };
@@ -5732,7 +5765,7 @@ class image {
   static constexpr bool is_picture = true;
 
   image() noexcept = default;
-  /// Pixels are not initialised. \throws wick::error when a side is negative or channels is not 1 to 4.
+  /// Pixels are not initialized. \throws wick::error when a side is negative or channels is not 1 to 4.
   /// \throws std::bad_alloc
   image(int width, int height, int channels) : image(nullptr, width, height, channels) {
     if (width < 0 || height < 0 || channels < 1 || channels > 4) {
@@ -5881,12 +5914,12 @@ struct codec;
 
 /// What the header of an encoded picture says; no pixel has been decoded for it.
 struct picture_info {
-  std::string_view format;  ///< "JPEG", "PNG", …
-  std::int64_t width = 0, height = 0;
-  int channels = 3;                ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
-  int bits = 8;                    ///< a channel, as stored
-  const codec* decoder = nullptr;  ///< the one that knew the format
-  bool palette = false;            ///< stored are numbers of colors, which decode_request::indexes asks for
+  std::string_view format;             ///< "JPEG", "PNG", …
+  std::int64_t width = 0, height = 0;  ///< in pixels, as stored
+  int channels = 3;                    ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
+  int bits = 8;                        ///< a channel, as stored
+  const codec* decoder = nullptr;      ///< the one that knew the format
+  bool palette = false;  ///< stored are numbers of colors, which decode_request::indexes asks for
 };
 
 /// What a decoder is asked for.
@@ -5900,21 +5933,21 @@ struct decode_request {
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
 struct decoded_picture {
-  image pixels;
+  image pixels;           ///< what was decoded
   int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
   double scale = 1;       ///< delivered pixels a source pixel
 };
 
 /// A decoder of one or more formats: some functions and a name. Any thread may call them, many at a time.
 struct codec {
-  std::string_view name;
+  std::string_view name;  ///< for messages and the report
   /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
   /// the header is broken
   bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
-  /// \throws wick::error when the file breaks off. A walk over markers or chunks, without decoding; may be
-  /// null.
+  /// A walk over markers or chunks, without decoding; may be null. \throws wick::error when the file breaks
+  /// off
   void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
-  /// \throws wick::error when the data is damaged
+  /// Decodes what is asked for, or more. \throws wick::error when the data is damaged
   decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
                             const decode_request& request);
   /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of
@@ -6124,20 +6157,20 @@ class phase_timer {
 
 // ==== wick/pixels/pixel_ops.hpp
 /// \file
-/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
+/// Color operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
 /// with mean and deviation taken out. The last things done to a picture before it is batched.
 
 namespace wick::detail {
 
-/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
+/// One color operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
 /// is.
 struct pixel_op {
   enum class kind : std::uint8_t {
     brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
     contrast,    ///< blend with the mean of the grey picture; value ≥ 0
     saturation,  ///< blend with the grey picture; value ≥ 0
-    hue,         ///< turn the colour circle; value in [-0.5, 0.5] of a turn
-    grey,        ///< all three colours become the grey picture
+    hue,         ///< turn the color circle; value in [-0.5, 0.5] of a turn
+    grey,        ///< all three colors become the grey picture
   };
   kind what = kind::brightness;
   float value = 1;
@@ -6907,7 +6940,7 @@ struct pixel_numbers {
 
 }  // namespace detail
 
-/// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are
+/// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
 /// called in, the pixels are those of doing each at once: what does not commute is carried out first.
 class lazy_image {
  public:
@@ -6961,7 +6994,7 @@ class lazy_image {
   void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
   void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
 
-  /// Adds a colour operation. \throws wick::error after normalize
+  /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op) {
     refuse_normalized("colour operations");
     refuse_numbers("colour operations");
@@ -6975,7 +7008,7 @@ class lazy_image {
     if (out_channels_ >= 3) apply({detail::pixel_op::kind::grey});
     out_channels_ = channels;
   }
-  /// The picture comes out as float32, (x / 255 - mean) / deviation. Colour operations must come before.
+  /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
   /// \throws wick::error when that was said already
   void normalize(const detail::normalization& by) {
     refuse_normalized("a second normalize");
@@ -6988,7 +7021,7 @@ class lazy_image {
     normal_ = by;
   }
 
-  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised or of
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
   /// 16 bits: neither has a place in an image
   image pixels() const& {
     refuse_normalized("pixels as wick::image");
@@ -7025,7 +7058,7 @@ class lazy_image {
   /// [H, W, C].
   wick::shape extents() const { return {height(), width(), channels()}; }
   dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
-  /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for
+  /// Decodes what is needed, resizes, mirrors and colors it straight into the slot. \throws wick::error for
   /// damaged data
   void write_to(slot to) const {
     if (as_.wide) {
@@ -7092,7 +7125,7 @@ class lazy_image {
     }
     return {part, scale, channels_, as_.indexes};
   }
-  /// Geometry and colour, in the channels the decoder gives.
+  /// Geometry and color, in the channels the decoder gives.
   void render_to(const detail::picture_target& to) const {
     detail::phase_timer timer(detail::phase::resize);
     if (encoded_.empty()) {
@@ -7187,7 +7220,7 @@ class lazy_image {
     image out(width(), height(), channels_);
     render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
     if (out_channels_ == channels_) return out;
-    image changed(width(), height(), out_channels_);  // grey: every colour channel is the first one
+    image changed(width(), height(), out_channels_);  // grey: every color channel is the first one
     for (int y = 0; y < height(); ++y) {
       const std::uint8_t* in = out.row(y);
       std::uint8_t* to = changed.row(y);
@@ -7218,7 +7251,7 @@ class lazy_image {
   picture_info info_;
   bool exact_ = false;
   detail::pixel_numbers as_;
-  int channels_ = 0;      // while geometry and colour are worked on
+  int channels_ = 0;      // while geometry and color are worked on
   int out_channels_ = 0;  // when all is done
   detail::plan plan_;
   std::array<detail::pixel_op, 6> ops_{};
@@ -7271,7 +7304,7 @@ class color_jitter_stage {
     }
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(amount_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(amount_); }
 
  private:
   std::array<double, 4> amount_;
@@ -7305,7 +7338,7 @@ class grayscale_stage {
     picture.make_grey(channels_);
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(channels_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
 
  private:
   int channels_;
@@ -7330,7 +7363,7 @@ class random_grayscale_stage {
     if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::grey});
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
@@ -7389,8 +7422,9 @@ struct fill_color {
 
 }  // namespace detail
 
+/// What stands in the border that pad() makes.
 enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill colour
+  constant,   ///< the fill color
   edge,       ///< the outermost pixel again and again
   reflect,    ///< mirrored about the outermost pixel, which is not repeated
   symmetric,  ///< mirrored about the edge
@@ -7399,8 +7433,8 @@ enum class padding_mode : std::uint8_t {
 namespace detail {
 
 struct pad_options {
-  fill_color fill{};
-  wick::padding_mode padding_mode = wick::padding_mode::constant;
+  fill_color fill{};  ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
 };
 
 inline void require_edges(std::string_view stage, const edges& e) {
@@ -7490,7 +7524,7 @@ class pad_stage {
     return picture;
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.padding_mode);
+    return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
   }
 
  private:
@@ -7533,7 +7567,7 @@ class center_crop_stage {
     picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(height_, width_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
   /// Half of n as torchvision rounds it: ties to even, Python's round().
@@ -7555,8 +7589,8 @@ namespace detail {
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
-  fill_color fill{};
-  wick::padding_mode padding_mode = wick::padding_mode::constant;
+  fill_color fill{};           ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
 };
 
 class random_crop_stage {
@@ -7591,7 +7625,7 @@ class random_crop_stage {
   }
   std::uint64_t fingerprint() const noexcept {
     const auto& [padding, pad_if_needed, fill, mode] = options_;
-    return fingerprint_of_parameters(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+    return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
   }
 
  private:
@@ -7622,7 +7656,7 @@ struct random_resized_crop_options {
   std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
   std::array<double, 2> ratio{3.0 / 4.0,
                               4.0 / 3.0};  ///< least and greatest width / height, before the resize
-  wick::interpolation interpolation = wick::interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
 class random_resized_crop_stage {
@@ -7676,7 +7710,7 @@ class random_resized_crop_stage {
     return {(width - w) / 2, (height - h) / 2, w, h};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.interpolation);
+    return fingerprint_hash::of(height_, width_, options_.scale, options_.ratio, options_.interpolation);
   }
 
  private:
@@ -8776,10 +8810,10 @@ namespace wick {
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
 /// not blended.
 enum class color : std::uint8_t {
-  unchanged,
-  grey,
-  rgb,
-  rgba,
+  unchanged,  ///< those that are stored
+  grey,       ///< one channel
+  rgb,        ///< three channels
+  rgba,       ///< four channels; opaque where none is stored
   /// One channel of the numbers that are stored, for masks: those of a palette's colors (PNG, GIF), or a grey
   /// PNG's levels, of few bits too, as they are. They are never blended: a resize must be `nearest`.
   index,
@@ -8788,7 +8822,7 @@ enum class color : std::uint8_t {
 namespace detail {
 
 struct decode_options {
-  color mode = color::rgb;
+  color mode = color::rgb;  ///< the channels
   /// uint8: levels of 8 bits, and a PNG of 16 bits is an error. int32: levels as they are, 0 to 65535 of 16
   /// bits, 0 to 255 of
   /// 8. float32: levels divided by 65535 or 255. The two are written by batch(); of 16 bits they go with
@@ -8852,7 +8886,7 @@ class decode_stage {
   }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient, options_.type);
+    return fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
   }
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
   std::string note() const {
@@ -8976,7 +9010,7 @@ class random_horizontal_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_x();
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
@@ -8994,7 +9028,7 @@ class random_vertical_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_y();
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
@@ -9079,7 +9113,7 @@ class normalize_stage {
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.mean, by_.deviation, by_.count);
+    return fingerprint_hash::of(by_.mean, by_.deviation, by_.count);
   }
 
  private:
@@ -9109,7 +9143,7 @@ namespace detail {
 
 struct resize_options {
   int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
-  wick::interpolation interpolation = wick::interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
 class resize_stage {
@@ -9152,7 +9186,7 @@ class resize_stage {
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.interpolation);
+    return fingerprint_hash::of(shorter_, height_, width_, options_.max_size, options_.interpolation);
   }
 
  private:
@@ -9209,6 +9243,7 @@ enum class error_action : std::uint8_t {
   retry,    ///< tried again, and it went well
 };
 
+/// "fail", "skip", "replace", "retry".
 constexpr std::string_view to_string(error_action a) noexcept {
   constexpr std::string_view names[] = {"fail", "skip", "replace", "retry"};
   return names[static_cast<std::size_t>(a)];
@@ -9225,7 +9260,7 @@ constexpr std::string_view outcome_of(error_action a) noexcept {
 /// How often a failing sample is tried again, and what is done when that doesn't help: wick::fail,
 /// wick::skip, wick::replace, wick::retry(…), or `retry(3).then(skip)`.
 struct error_rule {
-  unsigned retries = 0;
+  unsigned retries = 0;                     ///< how often a failing sample is tried again
   std::chrono::duration<double> backoff{};  ///< before the first retry, doubled before each further one
   /// Not set: what is done about other stages, and where that says nothing either: fail.
   std::optional<error_action> action;
@@ -9240,8 +9275,12 @@ struct error_rule {
 
 }  // namespace detail
 
+/// The sample's batch fails: taking it throws wick::sample_error. The default.
 inline constexpr detail::error_rule fail{0, {}, error_action::fail};
+/// The sample is left out: its batch is shorter, or filled from the end of the epoch
+/// (error_options::compact).
 inline constexpr detail::error_rule skip{0, {}, error_action::skip};
+/// Another sample of the epoch takes its place; seed, epoch and position say which.
 inline constexpr detail::error_rule replace{0, {}, error_action::replace};
 
 /// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
@@ -9355,8 +9394,8 @@ class error_policy {
 
 }  // namespace detail
 
-/// `on_error(replace)`, `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`: for
-/// loader_options::on_error.
+/// Says what becomes of failing samples, for loader_options::on_error: `on_error(replace)`,
+/// `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`.
 /// \throws wick::error for options out of range
 inline detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {}) {
   return {for_all, options};
@@ -9427,6 +9466,7 @@ enum class error_kind : std::uint8_t {
   quarantined,  ///< it was not tried: an earlier run put it on the quarantine list
 };
 
+/// "data", "exception", "system", ….
 constexpr std::string_view to_string(error_kind k) noexcept {
   constexpr std::string_view names[] = {"data",  "exception", "system",     "memory",
                                         "shape", "batch",     "quarantined"};
@@ -9435,15 +9475,15 @@ constexpr std::string_view to_string(error_kind k) noexcept {
 
 /// One failed sample. A substitute that fails too has an entry of its own, at the same position.
 struct ledger_entry {
-  std::string key;
-  std::string stage;
-  std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  ///< in the epoch, over all ranks
-  std::string text;            ///< what was found and what to do
-  error_kind kind = error_kind::exception;
-  error_action action = error_action::fail;
-  unsigned tries = 1;           ///< how often it was tried; 0 when it was quarantined
-  std::string substitute = {};  ///< replace: the key of the sample that was drawn for it
+  std::string key;                           ///< the sample's name, as its source gives it
+  std::string stage;                         ///< that failed
+  std::uint64_t epoch = 0;                   ///< in which it failed
+  std::uint64_t position = 0;                ///< in the epoch, over all ranks
+  std::string text;                          ///< what was found and what to do
+  error_kind kind = error_kind::exception;   ///< of the failure
+  error_action action = error_action::fail;  ///< what was done about it
+  unsigned tries = 1;                        ///< how often it was tried; 0 when it was quarantined
+  std::string substitute = {};               ///< replace: the key of the sample that was drawn for it
 };
 
 namespace detail {
@@ -9473,6 +9513,7 @@ class ledger {
   std::uint64_t of_training() const noexcept { return before_ + total_; }
   /// For the loader: what was counted before the state that it goes on from.
   void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
+  /// For the loader: one more failure.
   void add(ledger_entry e) {
     if (e.action != error_action::retry) ++total_;
     count(e);
@@ -10375,7 +10416,7 @@ inline void replace_file(const std::filesystem::path& path, std::span<const std:
 
 namespace wick {
 
-/// Replaces the file at `path` by these bytes: they are written to a neighbour, brought to the disk, and take
+/// Replaces the file at `path` by these bytes: they are written to a neighbor, brought to the disk, and take
 /// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Any
 /// number of threads and processes may write the same path at once: they don't mix, and the last one wins.
 /// The new file has the old one's mode. A link at `path` is replaced, and what it led to stays. What a writer
@@ -10671,8 +10712,9 @@ namespace wick {
 
 namespace detail {
 
+/// How often a stage ran, and how long that took.
 struct stage_report {
-  std::string name;
+  std::string name;         ///< as errors show it
   std::uint64_t count = 0;  ///< samples, each as often as it was tried; for stages behind batch() batches
   double busy = 0;          ///< seconds of work, summed over workers
   double blocked = 0;       ///< seconds of suspension, summed over samples (many wait at the same time)
@@ -10680,9 +10722,9 @@ struct stage_report {
 
 /// What became of samples that failed in a stage: "decode", "replaced", 12.
 struct outcome_report {
-  std::string stage;
-  std::string_view outcome;
-  std::uint64_t count = 0;
+  std::string stage;         ///< that failed
+  std::string_view outcome;  ///< "failed", "skipped", "replaced", "good when tried again"
+  std::uint64_t count = 0;   ///< samples
 };
 
 }  // namespace detail
@@ -10693,9 +10735,9 @@ struct report {
   double taking = 0;           ///< of these, while an epoch was being taken: from epoch() to its end
   std::size_t workers = 0;     ///< of the executor
   std::size_t io_threads = 0;  ///< of the executor
-  std::size_t cpus = 0;        ///< available_cpus()
-  std::uint64_t batches = 0;
-  std::uint64_t samples = 0;
+  std::size_t cpus = 0;        ///< processors that the program may use
+  std::uint64_t batches = 0;   ///< delivered
+  std::uint64_t samples = 0;   ///< delivered
   // While an epoch was being taken:
   double worked = 0;    ///< seconds for which workers ran this loader's samples and batches, summed over them
   double others = 0;    ///< the same of other loaders on the executor
@@ -10703,16 +10745,17 @@ struct report {
   double io_calls = 0;  ///< seconds that I/O threads were in calls, for whomever, summed over them
   double worker_processor =
       0;  ///< processor time that the workers took, for whomever; 0 where the system doesn't say
-  double io_processor = 0;  ///< the same of the I/O threads
-  double processor = 0;     ///< the same of the whole program
-  double wait_mean = 0;     ///< share of the training loop's time spent waiting for data, 0 … 1
-  double wait_median = 0;   ///< the same of the median iteration
-  std::uint64_t iterations = 0;
-  std::uint64_t failures = 0;                    ///< samples that could not be delivered
+  double io_processor = 0;       ///< the same of the I/O threads
+  double processor = 0;          ///< the same of the whole program
+  double wait_mean = 0;          ///< share of the training loop's time spent waiting for data, 0 … 1
+  double wait_median = 0;        ///< the same of the median iteration
+  std::uint64_t iterations = 0;  ///< of the training loop
+  std::uint64_t failures = 0;    ///< samples that could not be delivered
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
-  std::vector<detail::stage_report> stages;
-  std::vector<std::string> notes;
+  std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
+  std::vector<std::string> notes;                ///< what is worth knowing, a line each
 
+  /// Seconds of work in all stages, summed over workers.
   double busy() const noexcept {
     double sum = 0;
     for (const detail::stage_report& s : stages) sum += s.busy;
@@ -10725,7 +10768,9 @@ struct report {
     if (taking <= 0 || threads == 0) return 0;
     return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
   }
+  /// One sentence: is the loop kept waiting, by what, and what would help.
   std::string advice() const;
+  /// All of it as text, a line a stage: what `std::cout << train.report()` prints.
   std::string to_string() const;
 };
 
@@ -11937,8 +11982,10 @@ inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) no
 
 }  // namespace detail
 
-/// The same for a while from now. What is longer than a hundred years is a hundred years, less than nothing
-/// (and a duration that is not a number) is nothing.
+/// `co_await wick::sleep_for(100ms, c);` suspends for that long and continues on the executor; no worker
+/// waits meanwhile. `c` is the stage's context, or {executor, token}. What is longer than a hundred years is
+/// a hundred years, less than nothing (and a duration that is not a number) is nothing. \throws
+/// wick::cancelled promptly when a stop is requested, or the executor is being destroyed
 template <class Rep, class Period>
 detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::environment env) noexcept {
   using seconds = std::chrono::duration<double>;
@@ -12428,8 +12475,8 @@ struct chain {
 /// A source and what is done with its samples.
 template <source Source, stage... Stages>
 struct pipeline {
-  Source origin;
-  std::tuple<Stages...> stages;
+  Source origin;                 ///< as it was given
+  std::tuple<Stages...> stages;  ///< in their order
 };
 
 namespace detail {
@@ -12445,9 +12492,9 @@ inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
 
 }  // namespace detail
 
-/// `map(f)`, `map("tokenize", f)`: a callable as a stage, with a name for errors and the report. f takes the
-/// item, or the data of a sample<>, and a context& if it wants; it returns the next item, or a task of it. It
-/// is called by all workers at once: what it changes must be safe for that (see per_worker).
+/// A callable as a stage, with a name for errors and the report: `map(f)`, `map("tokenize", f)`. f takes the
+/// item, or the data of a `sample<>`, and a `context&` if it wants; it returns the next item, or a task of
+/// it. It is called by all workers at once: what it changes must be safe for that (see per_worker).
 template <class F>
 detail::map_stage<std::decay_t<F>> map(F&& f) {
   return detail::map_stage<std::decay_t<F>>(std::forward<F>(f));
@@ -13452,7 +13499,7 @@ class stage_path<pipeline<Source, S...>> {
     using inner_type = decltype(inner);
     timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
                                          static_cast<std::uint32_t>(stage), begun);
-    if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
+    if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
@@ -13576,6 +13623,7 @@ namespace wick {
 
 class executor;
 
+/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
 struct loader_options {
   /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
   std::uint64_t seed = 0;
@@ -15315,6 +15363,7 @@ class loader<pipeline<Source, S...>> {
   std::uint64_t size() const noexcept { return feed_->plan().positions(); }
   /// The source, as it was given.
   const Source& source() const noexcept { return feed_->origin(); }
+  /// Where it runs: loader_options::executor, or its own.
   executor& on() noexcept { return feed_->on(); }
   /// All failures that were told so far.
   const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
@@ -15456,7 +15505,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::uint64_t data() const {
-    if (!data_) data_ = fingerprint_of(feed_->origin());
+    if (!data_) data_ = detail::fingerprint_of(feed_->origin());
     return *data_;
   }
   detail::pipeline_identity identity() const {
@@ -15564,7 +15613,7 @@ class block_order {
   /// Where position p comes from; p < n.
   std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
 
-  /// The same for `count` positions, in place: neighbours share their window's permutation.
+  /// The same for `count` positions, in place: neighbors share their window's permutation.
   void map(std::uint64_t* positions, std::size_t count) const noexcept {
     window w;
     for (std::uint64_t* p = positions; p != positions + count; ++p) {
@@ -15630,7 +15679,7 @@ static_assert(order_stage<block_shuffle_stage>);
 }  // namespace detail
 
 /// A new order each epoch, for data that is fast only in runs (tar archives over a network): runs of `block`
-/// samples that are neighbours in the source come in random order, and the samples of each `window` blocks
+/// samples that are neighbors in the source come in random order, and the samples of each `window` blocks
 /// are shuffled among themselves, so that only `window` blocks are read at a time. The same seed and epoch
 /// give the same order everywhere. \throws wick::error when either is 0
 inline detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window) {
@@ -15718,7 +15767,8 @@ class concat_source {
 
 }  // namespace detail
 
-/// The samples of all sources: those of the first, then those of the second, … They must give the same type.
+/// Several sources as one: the samples of the first, then those of the second, … They must give the same
+/// type.
 template <class... Sources>
   requires(sizeof...(Sources) > 0 && (source<std::remove_cvref_t<Sources>> && ...))
 auto concat(Sources&&... sources) {
@@ -15947,14 +15997,18 @@ class mix_stage {
   std::shared_ptr<const table> table_;
 };
 
+}  // namespace detail
+
 /// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
 template <class Part>
 struct weighted_source {
-  Part part;
-  double weight;
+  Part part;      ///< the source, with its order stages
+  double weight;  ///< its share of the turns, above 0; of the sum of all weights
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
+
+namespace detail {
 
 template <class T>
 inline constexpr bool can_be_mixed = source<T>;
@@ -15979,14 +16033,15 @@ mix_part<Src> part_of(const Src& s) {
 }
 }  // namespace detail
 
-/// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings |
-/// shuffle(), 1})`: three images, then a drawing, … A source has its turns as evenly as its weight allows,
-/// whatever is prefetched, and goes through its samples in the order it has itself, another one each time it
-/// begins anew. `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
+/// Several sources interleaved by weight:
+/// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings, 1})` is
+/// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
+/// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
+/// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
 /// \throws wick::error for a weight that is not above 0, or an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
-auto mix(mix_until until, detail::weighted_source<Parts>... each) {
+auto mix(mix_until until, weighted_source<Parts>... each) {
   static_assert((detail::can_be_mixed<Parts> && ...),
                 "wick: mix() takes sources, or sources with order stages (shuffle, take, …): read(), "
                 "decode() and all else "
@@ -15997,9 +16052,9 @@ auto mix(mix_until until, detail::weighted_source<Parts>... each) {
              std::move(detail::source_of(each.part))...)) |
          std::move(order);
 }
-/// Until the first source is exhausted.
+/// The same until the first source is exhausted.
 template <class... Parts>
-auto mix(detail::weighted_source<Parts>... each) {
+auto mix(weighted_source<Parts>... each) {
   return mix(mix_until::first_exhausted, std::move(each)...);
 }
 
@@ -16348,7 +16403,8 @@ class per_worker_stage {
 
 }  // namespace detail
 
-/// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`: `make`
+/// A stage with one state a worker, for what is costly to make and not thread-safe:
+/// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`. `make`
 /// is called once on each worker, when it first needs one, and the state is kept as long as the loader. `f`
 /// takes the state and what any stage takes. It must not suspend.
 template <class Make, class F>
@@ -16960,9 +17016,9 @@ struct file_stamp;
 struct location {
   static constexpr std::uint64_t whole = ~std::uint64_t{0};
 
-  const char* path = nullptr;
-  int file = -1;
-  std::uint64_t offset = 0;
+  const char* path = nullptr;    ///< of the file, ended by NUL
+  int file = -1;                 ///< a descriptor of it, or -1
+  std::uint64_t offset = 0;      ///< of the first byte
   std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
   /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
   /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
@@ -17719,12 +17775,13 @@ struct image_folder_options {
 
 }  // namespace detail
 
-/// ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of their names, and a
-/// sample's target is the index of its class. Order, targets and extensions are those of torchvision, except
-/// that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are followed, and a folder
-/// with several names counts under each. Two links are not followed: one that leads back to a folder above
-/// it, and one to a folder that was already listed, when a link led to where it lies. Files directly in ROOT
-/// are no samples. The folders are listed once, here; 8 bytes and the path are kept for each sample.
+/// Pictures that lie as ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of
+/// their names, and a sample's target is the index of its class. Order, targets and extensions are those of
+/// torchvision, except that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are
+/// followed, and a folder with several names counts under each. Two links are not followed: one that leads
+/// back to a folder above it, and one to a folder that was already listed, when a link led to where it lies.
+/// Files directly in ROOT are no samples. The folders are listed once, here; 8 bytes and the path are kept
+/// for each sample.
 class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
@@ -19452,19 +19509,19 @@ class line_awaiter : public waiter {
 
 namespace wick {
 
-/// A number of permits. First come, first served: one who wants many is not overtaken by those who want few,
-/// so nobody starves; who wants more than there will ever be waits until it is cancelled, and those behind it
-/// with it.
+/// A number of permits that coroutines share. First come, first served: one who wants many is not overtaken
+/// by those who want few, so nobody starves; who wants more than there will ever be waits until it is
+/// cancelled, and those behind it with it.
 ///
 /// acquire, try_acquire, release: any thread. What was written before a permit was given back is visible to
 /// who gets it. It must outlive its permits, and be destroyed when nobody waits; a coroutine that was served
 /// may destroy it though release, on another thread, has not returned yet.
 ///
 ///     wick::async_semaphore connections(8);
-///     auto permit = co_await connections.acquire(c);   // c: the stage's context, a scope, or {executor,
-///     token}
+///     auto permit = co_await connections.acquire(c);   // c: the stage's context, or {executor, token}
 class async_semaphore {
  public:
+  /// So many are free at first.
   explicit async_semaphore(std::size_t permits) noexcept : free_(permits) {}
   async_semaphore(const async_semaphore&) = delete;
   async_semaphore& operator=(const async_semaphore&) = delete;
@@ -19607,7 +19664,7 @@ namespace wick {
 /// lock, try_lock: any thread. What was written under the lock is visible to the next who has it. It must
 /// outlive its guards, and be destroyed when nobody waits.
 ///
-///     auto guard = co_await mutex.lock(c);   // c: the stage's context, a scope, or {executor, token}
+///     auto guard = co_await mutex.lock(c);   // c: the stage's context, or {executor, token}
 class async_mutex {
  public:
   async_mutex() noexcept = default;
@@ -20345,14 +20402,14 @@ task<vector_of<T>> all_of(stop_source* stop, std::vector<task<T>> tasks) {
 
 }  // namespace detail
 
-/// `auto [a, b] = …` of a named result: `auto both = co_await when_all(stop, read(x), read(y));` gives a
-/// std::tuple of what they gave, std::monostate for void, values for references.
+/// Awaits several things at once: `auto both = co_await when_all(stop, f(x), g(y));` gives a std::tuple of
+/// what they gave, std::monostate for void, values for references. Take it apart in a statement of its own:
+/// `auto& [a, b] = both;`.
 ///
-/// Each awaitable is started here, one after the other, up to its first suspension; to compute on several
-/// workers, wrap them in starts_on. The caller goes on where the last one ended, when all have ended and are
-/// gone, whatever happens. Of several exceptions the first is thrown then. It also requests `stop`, so that
-/// siblings that wait with its token give up: make it a linked_stop_source of your own stop token. What the
-/// siblings wrote is visible to the caller.
+/// Each awaitable is started here, one after the other, up to its first suspension. The caller goes on where
+/// the last one ended, when all have ended and are gone, whatever happens. Of several exceptions the first is
+/// thrown then. It also requests `stop`, so that siblings that wait with its token give up. What the siblings
+/// wrote is visible to the caller.
 template <detail::awaitable... A>
 task<std::tuple<detail::awaited_t<A>...>> when_all(detail::stop_source& stop, A... awaitables) {
   return detail::all_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
@@ -20506,7 +20563,7 @@ inline constexpr int version_patch = 0;
 
 }  // namespace detail
 
-/// The same as "MAJOR.MINOR.PATCH".
+/// The version of wick, "MAJOR.MINOR.PATCH".
 inline constexpr const char* version = "0.1.0";
 
 }  // namespace wick
@@ -20734,11 +20791,11 @@ struct tensor_output {
 
 }  // namespace detail
 
-/// Batches of `size` samples: sample<Tensor, Tensor> (`batch.data`, `batch.target`) of sample<picture,
-/// label>, field by field for tuples and plain structs; [N, …] each, pictures [N, C, H, W] uint8 in
-/// channels-last memory unless the options say another layout, labels int64 [N]. The memory goes back to the
-/// loader's pool with the last tensor that uses it. With shard(), `size` counts the samples of all ranks
-/// together. \throws wick::error when size is 0
+/// Batches of `size` samples as tensors: sample<Tensor, Tensor> (`batch.data`, `batch.target`) of
+/// sample<picture, label>, field by field for tuples and plain structs; [N, …] each, pictures [N, C, H, W]
+/// uint8 in channels-last memory unless the options say another layout, labels int64 [N]. The memory goes
+/// back to the loader's pool with the last tensor that uses it. With shard(), `size` counts the samples of
+/// all ranks together. \throws wick::error when size is 0
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
   return {size, options};
@@ -21017,7 +21074,7 @@ static_assert(source<paired_tensors>);
 inline detail::labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) {
   return {data, targets};
 }
-/// The same with targets of any type and shape, [N, …].
+/// The same as tensors(), with targets of any type and shape, [N, …].
 inline detail::paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) {
   return {data, targets};
 }

@@ -78,7 +78,6 @@ TEST_CASE("malloc is counted, and so are operator new and libjpeg's") {
 TEST_CASE(
     "a JPEG by libjpeg-turbo, from its bytes to the batch's slot, takes no memory once the thread has seen "
     "the data set") {
-  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
   const std::vector<std::string> files = data_set();
   const wick::detail::decode_stage decode = wick::decode(), exact = wick::decode({.exact = true}),
                                    grey = wick::decode({.mode = wick::color::grey});
@@ -104,7 +103,6 @@ TEST_CASE(
 }
 
 TEST_CASE("a loader takes memory for what it reads, and nothing more that grows with the samples") {
-  wick::codecs().add(wick::detail::libjpeg_turbo_codec);
   const std::vector<std::string> files = data_set();
   constexpr long samples = 480, batch = 16;
   std::vector<std::int64_t> indices(samples);

@@ -51,7 +51,8 @@ TEST_CASE("zero bytes and zero pixels are errors of their own") {
 }
 
 TEST_CASE("a codec that is added is asked before the ones that were there") {
-  wick::detail::codec_list list(wick::detail::stb_codec);
+  const wick::codec* const known[] = {&wick::detail::stb_codec};
+  wick::detail::codec_list list(known);
   const std::string jpeg = encode_jpeg(photo(16, 16));
   CHECK(list.probe(span_of(jpeg)).decoder == &wick::detail::stb_codec);
   list.add(dots);

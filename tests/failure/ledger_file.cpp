@@ -72,7 +72,7 @@ wick::ledger_entry entry(std::string key) {
   return e;
 }
 
-std::string line(const std::string& key) { return to_json(entry(key)) + "\n"; }
+std::string line(const std::string& key) { return wick::detail::to_json(entry(key)) + "\n"; }
 
 /// How often each line is there; a line that is no entry of ours() counts as "".
 std::map<std::string, int> lines_of(const std::string& text) {
@@ -83,7 +83,7 @@ std::map<std::string, int> lines_of(const std::string& text) {
     const std::size_t at = one.find(before) + before.size();
     const std::string key =
         one.find(before) == std::string::npos ? "" : one.substr(at, one.find('"', at) - at);
-    ++out[to_json(entry(key)) == one ? key : ""];
+    ++out[wick::detail::to_json(entry(key)) == one ? key : ""];
   }
   if (!text.empty() && text.back() != '\n') ++out[""];
   return out;
@@ -111,12 +111,12 @@ TEST_CASE("a line is one JSON object with all that the entry has") {
   e.kind = wick::error_kind::data;
   e.action = wick::error_action::replace;
   e.substitute = "b.jpg";
-  CHECK(to_json(e) ==
+  CHECK(wick::detail::to_json(e) ==
         "{\"epoch\":3,\"position\":18446744073709551615,\"key\":\"a.jpg\",\"stage\":\"decode\",\"kind\":"
         "\"data\","
         "\"action\":\"replace\",\"tries\":1,\"substitute\":\"b.jpg\",\"text\":\"it broke\"}");
   e.substitute.clear();
-  CHECK(!contains(to_json(e), "substitute"));
+  CHECK(!contains(wick::detail::to_json(e), "substitute"));
 }
 
 TEST_CASE("any bytes at all in a key are valid JSON, and Python reads them as they were") {
@@ -163,14 +163,15 @@ TEST_CASE("a ledger file is appended to, line by line, and each line is there at
   {
     wick::detail::ledger_file first(path);
     first.add(entry("a"));
-    CHECK(read_file(path) == to_json(entry("a")) + "\n");
+    CHECK(read_file(path) == wick::detail::to_json(entry("a")) + "\n");
   }
   wick::detail::ledger_file second(path), third(path);
   second.add(entry("b"));
   third.add(entry("c"));
   second.add(entry("d"));
-  CHECK(read_file(path) == to_json(entry("a")) + "\n" + to_json(entry("b")) + "\n" + to_json(entry("c")) +
-                               "\n" + to_json(entry("d")) + "\n");
+  CHECK(read_file(path) == wick::detail::to_json(entry("a")) + "\n" + wick::detail::to_json(entry("b")) +
+                               "\n" + wick::detail::to_json(entry("c")) + "\n" +
+                               wick::detail::to_json(entry("d")) + "\n");
 }
 
 TEST_CASE("a ledger file that can't be opened is refused, and one that can't be written says so") {
@@ -243,7 +244,7 @@ TEST_CASE("what a killed writer has left of a line is taken back, what anybody e
     wick::detail::ledger_file(path).add(entry("b"));
     return read_file(path);
   };
-  const std::string whole = line("a"), torn = to_json(entry("key \"}"));
+  const std::string whole = line("a"), torn = wick::detail::to_json(entry("key \"}"));
   for (std::size_t cut = 1; cut < torn.size(); ++cut) {
     CAPTURE(cut);
     REQUIRE(then_b(whole + torn.substr(0, cut)) == whole + line("b"));

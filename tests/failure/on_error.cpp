@@ -97,7 +97,7 @@ void take(Loader& from, seen& s, std::size_t most = ~std::size_t{0}) {
 }
 template <class Loader>
 void note_ledger(const Loader& from, seen& s) {
-  for (const auto& e : from.ledger().entries()) s.ledger.push_back(to_json(e));
+  for (const auto& e : from.ledger().entries()) s.ledger.push_back(wick::detail::to_json(e));
 }
 template <class Pipeline>
 seen run(Pipeline p, wick::loader_options o, std::uint64_t epoch = 1) {
@@ -837,7 +837,7 @@ TEST_CASE(
     };
     std::vector<std::string> expected, ledger;
     take_singles(whole, expected, 1000);
-    for (const auto& e : whole.ledger().entries()) ledger.push_back(to_json(e));
+    for (const auto& e : whole.ledger().entries()) ledger.push_back(wick::detail::to_json(e));
     CHECK(expected.size() == (policy.ever(error_action::skip) ? 185 : 200));
     std::vector<std::string> got, got_ledger;
     wick::epoch_fingerprint print;
@@ -847,7 +847,7 @@ TEST_CASE(
       if (!state.empty()) l.load_state(state);
       more = take_singles(l, got, 7);
       state = l.state();
-      for (const auto& e : l.ledger().entries()) got_ledger.push_back(to_json(e));
+      for (const auto& e : l.ledger().entries()) got_ledger.push_back(wick::detail::to_json(e));
       print += l.fingerprint(0);
       if (!more) CHECK(l.ledger().of_training() == whole.ledger().of_training());
     }
@@ -865,7 +865,7 @@ TEST_CASE("the ledger's file has what the ledger has, line by line") {
   seen s;
   take(l, s);
   std::string expected;
-  for (const auto& e : l.ledger().entries()) expected += to_json(e) + "\n";
+  for (const auto& e : l.ledger().entries()) expected += wick::detail::to_json(e) + "\n";
   CHECK(read_file(path) == expected);
   CHECK(
       contains(message_of([] { return wick::loader(straight(10, 2), {.ledger_file = "/no/such/folder/x"}); }),

@@ -12,12 +12,9 @@ BLOCK = re.compile(r"^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PROGRAM = re.compile(r"^The program of this guide is \[([^\]]+)\]\(([^)]+)\)", re.MULTILINE)
 
 
-def lines_of(text: str) -> list:
-    return [line.strip() for line in text.strip("\n").splitlines()]
-
-
-def is_in(block: list, program: list) -> bool:
-    return any(program[i : i + len(block)] == block for i in range(len(program) - len(block) + 1))
+def without_blanks(text: str) -> str:
+    """A guide may break its lines where they read best."""
+    return re.sub(r"\s+", "", text)
 
 
 def main() -> int:
@@ -35,10 +32,10 @@ def main() -> int:
         if not program.is_file() or program != (root / named[1]).resolve():
             faults.append(f"{name}: {named[1]} is not there, or the link leads elsewhere")
             continue
-        code = lines_of(program.read_text(encoding="utf-8"))
+        code = without_blanks(program.read_text(encoding="utf-8"))
         for block in BLOCK.findall(text):
             blocks += 1
-            if not is_in(lines_of(block), code):
+            if without_blanks(block) not in code:
                 faults.append(f"{name}: not in {named[1]}:\n{block}")
     for fault in faults:
         print(fault)

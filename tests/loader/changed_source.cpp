@@ -123,9 +123,9 @@ TEST_CASE("nothing of the next epoch is begun once the size has changed") {
 TEST_CASE("sources that were put together are refused when one of them has changed its size") {
   const elastic a(30), b(70);
   wick::loader end_to_end(wick::concat(a, b) | wick::array_batch(10), {.workers = 1});
-  wick::loader mixed(wick::mix(wick::detail::weighted_source{a, 1}, wick::detail::weighted_source{b, 1}) |
-                         wick::array_batch(10),
-                     {.workers = 1});
+  wick::loader mixed(
+      wick::mix(wick::weighted_source{a, 1}, wick::weighted_source{b, 1}) | wick::array_batch(10),
+      {.workers = 1});
   *b.now = 71;
   CHECK(contains(message_of([&] { return end_to_end.epoch(0); }), "100 samples", "101 now"));
   CHECK(contains(message_of([&] { return mixed.epoch(0); }), "100 samples", "101 now"));

@@ -13,7 +13,7 @@
 #include <wick/order/mix.hpp>
 
 using wick::mix_until;
-using wick::detail::weighted_source;
+using wick::weighted_source;
 using wick_test::contains;
 using wick_test::message_of;
 using wick_test::numbers;

@@ -7,7 +7,7 @@
 #include "support/numbers.hpp"
 #include <wick/core.hpp>
 
-using wick::detail::weighted_source;
+using wick::weighted_source;
 using wick_test::numbers;
 using wick_test::targets_of;
 

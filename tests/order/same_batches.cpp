@@ -130,9 +130,8 @@ class drawing {
         break;
       case 1: {
         constexpr wick::mix_until ends[] = {wick::mix_until::first_exhausted, wick::mix_until::all_exhausted};
-        const auto mixed =
-            wick::mix(ends[below(2)], wick::detail::weighted_source{numbers{n} | wick::shuffle(), 3.0},
-                      wick::detail::weighted_source{numbers{m}, 1.25});
+        const auto mixed = wick::mix(ends[below(2)], wick::weighted_source{numbers{n} | wick::shuffle(), 3.0},
+                                     wick::weighted_source{numbers{m}, 1.25});
         p.source = any_source::of(mixed.origin);
         p.order.push_back(any_order::of(std::get<0>(mixed.stages)));
         p.text = "mix of " + std::to_string(n) + " and " + std::to_string(m);

@@ -43,28 +43,27 @@ TEST_CASE("every single bit of the data changes the fingerprint") {
 }
 
 TEST_CASE("parameters are told apart by their values and their order, floating ones to the last bit") {
-  using wick::fingerprint_of_parameters;
   enum class filter : std::uint8_t { near, smooth };
   const std::set<std::uint64_t> all{
-      fingerprint_of_parameters(),          fingerprint_of_parameters(1),
-      fingerprint_of_parameters(1, 0),      fingerprint_of_parameters(0, 1),
-      fingerprint_of_parameters(0.1),       fingerprint_of_parameters(0.1 + 0x1p-56),
-      fingerprint_of_parameters(-1),        fingerprint_of_parameters(filter::smooth, 2),
-      fingerprint_of_parameters(2, 1.0f),   fingerprint_of_parameters(std::array{0.5, 0.25}),
-      fingerprint_of_parameters(0.25, 0.5), fingerprint_of_parameters(true, false, true)};
+      wick::fingerprint_hash::of(),          wick::fingerprint_hash::of(1),
+      wick::fingerprint_hash::of(1, 0),      wick::fingerprint_hash::of(0, 1),
+      wick::fingerprint_hash::of(0.1),       wick::fingerprint_hash::of(0.1 + 0x1p-56),
+      wick::fingerprint_hash::of(-1),        wick::fingerprint_hash::of(filter::smooth, 2),
+      wick::fingerprint_hash::of(2, 1.0f),   wick::fingerprint_hash::of(std::array{0.5, 0.25}),
+      wick::fingerprint_hash::of(0.25, 0.5), wick::fingerprint_hash::of(true, false, true)};
   CHECK(all.size() == 12);
   // What a value is written as makes no difference, so that a stage may change the type of a member.
-  CHECK(fingerprint_of_parameters(1, 0.5f) == fingerprint_of_parameters(std::int64_t{1}, 0.5));
-  CHECK(fingerprint_of_parameters(std::array{0.5, 0.25}) == fingerprint_of_parameters(0.5, 0.25));
+  CHECK(wick::fingerprint_hash::of(1, 0.5f) == wick::fingerprint_hash::of(std::int64_t{1}, 0.5));
+  CHECK(wick::fingerprint_hash::of(std::array{0.5, 0.25}) == wick::fingerprint_hash::of(0.5, 0.25));
   // Saved states hold fingerprints: this is part of their format.
-  CHECK(fingerprint_of_parameters(224, 0.5, filter::near) == 10850354822261122480u);
+  CHECK(wick::fingerprint_hash::of(224, 0.5, filter::near) == 10850354822261122480u);
 }
 
 namespace {
 struct shift {
   int by;
   int operator()(int x) const { return x + by; }
-  std::uint64_t fingerprint() const { return wick::fingerprint_of_parameters(by); }
+  std::uint64_t fingerprint() const { return wick::fingerprint_hash::of(by); }
 };
 }  // namespace
 

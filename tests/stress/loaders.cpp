@@ -136,7 +136,7 @@ wick::loader_options draw_options(world& w, wick::executor* on, std::uint64_t se
           .prefetch = static_cast<std::size_t>(w.random.below(5)),
           .in_flight = in_flight[w.random.below(4)],
           .prefetch_next_epoch = w.random.one_in(2),
-          .on = on};
+          .executor = on};
 }
 
 /// A sample or a failure, as a consumer sees it: ids, and -1 - position for failures.

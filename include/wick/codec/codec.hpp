@@ -27,12 +27,12 @@ struct codec;
 
 /// What the header of an encoded picture says; no pixel has been decoded for it.
 struct picture_info {
-  std::string_view format;  ///< "JPEG", "PNG", …
-  std::int64_t width = 0, height = 0;
-  int channels = 3;                ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
-  int bits = 8;                    ///< a channel, as stored
-  const codec* decoder = nullptr;  ///< the one that knew the format
-  bool palette = false;            ///< stored are numbers of colors, which decode_request::indexes asks for
+  std::string_view format;             ///< "JPEG", "PNG", …
+  std::int64_t width = 0, height = 0;  ///< in pixels, as stored
+  int channels = 3;                    ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
+  int bits = 8;                        ///< a channel, as stored
+  const codec* decoder = nullptr;      ///< the one that knew the format
+  bool palette = false;  ///< stored are numbers of colors, which decode_request::indexes asks for
 };
 
 /// What a decoder is asked for.
@@ -46,21 +46,21 @@ struct decode_request {
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
 struct decoded_picture {
-  image pixels;
+  image pixels;           ///< what was decoded
   int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
   double scale = 1;       ///< delivered pixels a source pixel
 };
 
 /// A decoder of one or more formats: some functions and a name. Any thread may call them, many at a time.
 struct codec {
-  std::string_view name;
+  std::string_view name;  ///< for messages and the report
   /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
   /// the header is broken
   bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
-  /// \throws wick::error when the file breaks off. A walk over markers or chunks, without decoding; may be
-  /// null.
+  /// A walk over markers or chunks, without decoding; may be null. \throws wick::error when the file breaks
+  /// off
   void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
-  /// \throws wick::error when the data is damaged
+  /// Decodes what is asked for, or more. \throws wick::error when the data is damaged
   decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
                             const decode_request& request);
   /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of

@@ -24,6 +24,7 @@ enum class error_kind : std::uint8_t {
   quarantined,  ///< it was not tried: an earlier run put it on the quarantine list
 };
 
+/// "data", "exception", "system", ….
 constexpr std::string_view to_string(error_kind k) noexcept {
   constexpr std::string_view names[] = {"data",  "exception", "system",     "memory",
                                         "shape", "batch",     "quarantined"};
@@ -32,15 +33,15 @@ constexpr std::string_view to_string(error_kind k) noexcept {
 
 /// One failed sample. A substitute that fails too has an entry of its own, at the same position.
 struct ledger_entry {
-  std::string key;
-  std::string stage;
-  std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  ///< in the epoch, over all ranks
-  std::string text;            ///< what was found and what to do
-  error_kind kind = error_kind::exception;
-  error_action action = error_action::fail;
-  unsigned tries = 1;           ///< how often it was tried; 0 when it was quarantined
-  std::string substitute = {};  ///< replace: the key of the sample that was drawn for it
+  std::string key;                           ///< the sample's name, as its source gives it
+  std::string stage;                         ///< that failed
+  std::uint64_t epoch = 0;                   ///< in which it failed
+  std::uint64_t position = 0;                ///< in the epoch, over all ranks
+  std::string text;                          ///< what was found and what to do
+  error_kind kind = error_kind::exception;   ///< of the failure
+  error_action action = error_action::fail;  ///< what was done about it
+  unsigned tries = 1;                        ///< how often it was tried; 0 when it was quarantined
+  std::string substitute = {};               ///< replace: the key of the sample that was drawn for it
 };
 
 namespace detail {
@@ -70,6 +71,7 @@ class ledger {
   std::uint64_t of_training() const noexcept { return before_ + total_; }
   /// For the loader: what was counted before the state that it goes on from.
   void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
+  /// For the loader: one more failure.
   void add(ledger_entry e) {
     if (e.action != error_action::retry) ++total_;
     count(e);

@@ -26,6 +26,7 @@ enum class error_action : std::uint8_t {
   retry,    ///< tried again, and it went well
 };
 
+/// "fail", "skip", "replace", "retry".
 constexpr std::string_view to_string(error_action a) noexcept {
   constexpr std::string_view names[] = {"fail", "skip", "replace", "retry"};
   return names[static_cast<std::size_t>(a)];
@@ -42,7 +43,7 @@ constexpr std::string_view outcome_of(error_action a) noexcept {
 /// How often a failing sample is tried again, and what is done when that doesn't help: wick::fail,
 /// wick::skip, wick::replace, wick::retry(…), or `retry(3).then(skip)`.
 struct error_rule {
-  unsigned retries = 0;
+  unsigned retries = 0;                     ///< how often a failing sample is tried again
   std::chrono::duration<double> backoff{};  ///< before the first retry, doubled before each further one
   /// Not set: what is done about other stages, and where that says nothing either: fail.
   std::optional<error_action> action;
@@ -57,8 +58,12 @@ struct error_rule {
 
 }  // namespace detail
 
+/// The sample's batch fails: taking it throws wick::sample_error. The default.
 inline constexpr detail::error_rule fail{0, {}, error_action::fail};
+/// The sample is left out: its batch is shorter, or filled from the end of the epoch
+/// (error_options::compact).
 inline constexpr detail::error_rule skip{0, {}, error_action::skip};
+/// Another sample of the epoch takes its place; seed, epoch and position say which.
 inline constexpr detail::error_rule replace{0, {}, error_action::replace};
 
 /// Up to `times` more tries, each from the source on and with the random numbers of the first, so that a
@@ -172,8 +177,8 @@ class error_policy {
 
 }  // namespace detail
 
-/// `on_error(replace)`, `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`: for
-/// loader_options::on_error.
+/// Says what becomes of failing samples, for loader_options::on_error: `on_error(replace)`,
+/// `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`.
 /// \throws wick::error for options out of range
 inline detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {}) {
   return {for_all, options};

@@ -1,5 +1,5 @@
 /// \file
-/// Colour stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
 /// pixels, in the batch's slot.
 #pragma once
 
@@ -60,7 +60,7 @@ class color_jitter_stage {
     }
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(amount_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(amount_); }
 
  private:
   std::array<double, 4> amount_;
@@ -94,7 +94,7 @@ class grayscale_stage {
     picture.make_grey(channels_);
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(channels_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
 
  private:
   int channels_;
@@ -119,7 +119,7 @@ class random_grayscale_stage {
     if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::grey});
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;

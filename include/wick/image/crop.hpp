@@ -40,7 +40,7 @@ class center_crop_stage {
     picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(height_, width_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
   /// Half of n as torchvision rounds it: ties to even, Python's round().
@@ -62,8 +62,8 @@ namespace detail {
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
-  fill_color fill{};
-  wick::padding_mode padding_mode = wick::padding_mode::constant;
+  fill_color fill{};           ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
 };
 
 class random_crop_stage {
@@ -99,7 +99,7 @@ class random_crop_stage {
   }
   std::uint64_t fingerprint() const noexcept {
     const auto& [padding, pad_if_needed, fill, mode] = options_;
-    return fingerprint_of_parameters(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+    return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
   }
 
  private:
@@ -130,7 +130,7 @@ struct random_resized_crop_options {
   std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
   std::array<double, 2> ratio{3.0 / 4.0,
                               4.0 / 3.0};  ///< least and greatest width / height, before the resize
-  wick::interpolation interpolation = wick::interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
 class random_resized_crop_stage {
@@ -184,7 +184,7 @@ class random_resized_crop_stage {
     return {(width - w) / 2, (height - h) / 2, w, h};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.interpolation);
+    return fingerprint_hash::of(height_, width_, options_.scale, options_.ratio, options_.interpolation);
   }
 
  private:

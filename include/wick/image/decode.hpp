@@ -26,10 +26,10 @@ namespace wick {
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
 /// not blended.
 enum class color : std::uint8_t {
-  unchanged,
-  grey,
-  rgb,
-  rgba,
+  unchanged,  ///< those that are stored
+  grey,       ///< one channel
+  rgb,        ///< three channels
+  rgba,       ///< four channels; opaque where none is stored
   /// One channel of the numbers that are stored, for masks: those of a palette's colors (PNG, GIF), or a grey
   /// PNG's levels, of few bits too, as they are. They are never blended: a resize must be `nearest`.
   index,
@@ -38,7 +38,7 @@ enum class color : std::uint8_t {
 namespace detail {
 
 struct decode_options {
-  color mode = color::rgb;
+  color mode = color::rgb;  ///< the channels
   /// uint8: levels of 8 bits, and a PNG of 16 bits is an error. int32: levels as they are, 0 to 65535 of 16
   /// bits, 0 to 255 of
   /// 8. float32: levels divided by 65535 or 255. The two are written by batch(); of 16 bits they go with
@@ -102,7 +102,7 @@ class decode_stage {
   }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient, options_.type);
+    return fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
   }
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
   std::string note() const {

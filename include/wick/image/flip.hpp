@@ -49,7 +49,7 @@ class random_horizontal_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_x();
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
@@ -67,7 +67,7 @@ class random_vertical_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_y();
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;

@@ -33,7 +33,7 @@ struct pixel_numbers {
 
 }  // namespace detail
 
-/// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are
+/// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
 /// called in, the pixels are those of doing each at once: what does not commute is carried out first.
 class lazy_image {
  public:
@@ -87,7 +87,7 @@ class lazy_image {
   void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
   void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
 
-  /// Adds a colour operation. \throws wick::error after normalize
+  /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op) {
     refuse_normalized("colour operations");
     refuse_numbers("colour operations");
@@ -101,7 +101,7 @@ class lazy_image {
     if (out_channels_ >= 3) apply({detail::pixel_op::kind::grey});
     out_channels_ = channels;
   }
-  /// The picture comes out as float32, (x / 255 - mean) / deviation. Colour operations must come before.
+  /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
   /// \throws wick::error when that was said already
   void normalize(const detail::normalization& by) {
     refuse_normalized("a second normalize");
@@ -114,7 +114,7 @@ class lazy_image {
     normal_ = by;
   }
 
-  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised or of
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
   /// 16 bits: neither has a place in an image
   image pixels() const& {
     refuse_normalized("pixels as wick::image");
@@ -151,7 +151,7 @@ class lazy_image {
   /// [H, W, C].
   wick::shape extents() const { return {height(), width(), channels()}; }
   dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
-  /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for
+  /// Decodes what is needed, resizes, mirrors and colors it straight into the slot. \throws wick::error for
   /// damaged data
   void write_to(slot to) const {
     if (as_.wide) {
@@ -218,7 +218,7 @@ class lazy_image {
     }
     return {part, scale, channels_, as_.indexes};
   }
-  /// Geometry and colour, in the channels the decoder gives.
+  /// Geometry and color, in the channels the decoder gives.
   void render_to(const detail::picture_target& to) const {
     detail::phase_timer timer(detail::phase::resize);
     if (encoded_.empty()) {
@@ -313,7 +313,7 @@ class lazy_image {
     image out(width(), height(), channels_);
     render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
     if (out_channels_ == channels_) return out;
-    image changed(width(), height(), out_channels_);  // grey: every colour channel is the first one
+    image changed(width(), height(), out_channels_);  // grey: every color channel is the first one
     for (int y = 0; y < height(); ++y) {
       const std::uint8_t* in = out.row(y);
       std::uint8_t* to = changed.row(y);
@@ -344,7 +344,7 @@ class lazy_image {
   picture_info info_;
   bool exact_ = false;
   detail::pixel_numbers as_;
-  int channels_ = 0;      // while geometry and colour are worked on
+  int channels_ = 0;      // while geometry and color are worked on
   int out_channels_ = 0;  // when all is done
   detail::plan plan_;
   std::array<detail::pixel_op, 6> ops_{};

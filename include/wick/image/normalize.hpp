@@ -76,7 +76,7 @@ class normalize_stage {
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.mean, by_.deviation, by_.count);
+    return fingerprint_hash::of(by_.mean, by_.deviation, by_.count);
   }
 
  private:

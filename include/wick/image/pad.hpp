@@ -53,8 +53,9 @@ struct fill_color {
 
 }  // namespace detail
 
+/// What stands in the border that pad() makes.
 enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill colour
+  constant,   ///< the fill color
   edge,       ///< the outermost pixel again and again
   reflect,    ///< mirrored about the outermost pixel, which is not repeated
   symmetric,  ///< mirrored about the edge
@@ -63,8 +64,8 @@ enum class padding_mode : std::uint8_t {
 namespace detail {
 
 struct pad_options {
-  fill_color fill{};
-  wick::padding_mode padding_mode = wick::padding_mode::constant;
+  fill_color fill{};  ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
 };
 
 inline void require_edges(std::string_view stage, const edges& e) {
@@ -155,7 +156,7 @@ class pad_stage {
     return picture;
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.padding_mode);
+    return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
   }
 
  private:

@@ -23,7 +23,7 @@ namespace detail {
 
 struct resize_options {
   int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
-  wick::interpolation interpolation = wick::interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
 class resize_stage {
@@ -66,7 +66,7 @@ class resize_stage {
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.interpolation);
+    return fingerprint_hash::of(shorter_, height_, width_, options_.max_size, options_.interpolation);
   }
 
  private:

@@ -180,6 +180,7 @@ class loader<pipeline<Source, S...>> {
   std::uint64_t size() const noexcept { return feed_->plan().positions(); }
   /// The source, as it was given.
   const Source& source() const noexcept { return feed_->origin(); }
+  /// Where it runs: loader_options::executor, or its own.
   executor& on() noexcept { return feed_->on(); }
   /// All failures that were told so far.
   const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
@@ -321,7 +322,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::uint64_t data() const {
-    if (!data_) data_ = fingerprint_of(feed_->origin());
+    if (!data_) data_ = detail::fingerprint_of(feed_->origin());
     return *data_;
   }
   detail::pipeline_identity identity() const {

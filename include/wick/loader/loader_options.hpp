@@ -13,6 +13,7 @@ namespace wick {
 
 class executor;
 
+/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
 struct loader_options {
   /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
   std::uint64_t seed = 0;

@@ -44,7 +44,7 @@ class block_order {
   /// Where position p comes from; p < n.
   std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
 
-  /// The same for `count` positions, in place: neighbours share their window's permutation.
+  /// The same for `count` positions, in place: neighbors share their window's permutation.
   void map(std::uint64_t* positions, std::size_t count) const noexcept {
     window w;
     for (std::uint64_t* p = positions; p != positions + count; ++p) {
@@ -110,7 +110,7 @@ static_assert(order_stage<block_shuffle_stage>);
 }  // namespace detail
 
 /// A new order each epoch, for data that is fast only in runs (tar archives over a network): runs of `block`
-/// samples that are neighbours in the source come in random order, and the samples of each `window` blocks
+/// samples that are neighbors in the source come in random order, and the samples of each `window` blocks
 /// are shuffled among themselves, so that only `window` blocks are read at a time. The same seed and epoch
 /// give the same order everywhere. \throws wick::error when either is 0
 inline detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window) {

@@ -82,7 +82,8 @@ class concat_source {
 
 }  // namespace detail
 
-/// The samples of all sources: those of the first, then those of the second, … They must give the same type.
+/// Several sources as one: the samples of the first, then those of the second, … They must give the same
+/// type.
 template <class... Sources>
   requires(sizeof...(Sources) > 0 && (source<std::remove_cvref_t<Sources>> && ...))
 auto concat(Sources&&... sources) {

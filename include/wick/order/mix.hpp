@@ -237,14 +237,18 @@ class mix_stage {
   std::shared_ptr<const table> table_;
 };
 
+}  // namespace detail
+
 /// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
 template <class Part>
 struct weighted_source {
-  Part part;
-  double weight;
+  Part part;      ///< the source, with its order stages
+  double weight;  ///< its share of the turns, above 0; of the sum of all weights
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
+
+namespace detail {
 
 template <class T>
 inline constexpr bool can_be_mixed = source<T>;
@@ -269,14 +273,15 @@ mix_part<Src> part_of(const Src& s) {
 }
 }  // namespace detail
 
-/// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings |
-/// shuffle(), 1})`: three images, then a drawing, … A source has its turns as evenly as its weight allows,
-/// whatever is prefetched, and goes through its samples in the order it has itself, another one each time it
-/// begins anew. `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
+/// Several sources interleaved by weight:
+/// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings, 1})` is
+/// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
+/// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
+/// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
 /// \throws wick::error for a weight that is not above 0, or an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
-auto mix(mix_until until, detail::weighted_source<Parts>... each) {
+auto mix(mix_until until, weighted_source<Parts>... each) {
   static_assert((detail::can_be_mixed<Parts> && ...),
                 "wick: mix() takes sources, or sources with order stages (shuffle, take, …): read(), "
                 "decode() and all else "
@@ -287,9 +292,9 @@ auto mix(mix_until until, detail::weighted_source<Parts>... each) {
              std::move(detail::source_of(each.part))...)) |
          std::move(order);
 }
-/// Until the first source is exhausted.
+/// The same until the first source is exhausted.
 template <class... Parts>
-auto mix(detail::weighted_source<Parts>... each) {
+auto mix(weighted_source<Parts>... each) {
   return mix(mix_until::first_exhausted, std::move(each)...);
 }
 

@@ -77,7 +77,8 @@ class per_worker_stage {
 
 }  // namespace detail
 
-/// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`: `make`
+/// A stage with one state a worker, for what is costly to make and not thread-safe:
+/// `per_worker([] { return tokenizer(); }, [](tokenizer& t, wick::bytes text) { return t(text); })`. `make`
 /// is called once on each worker, when it first needs one, and the state is kept as long as the loader. `f`
 /// takes the state and what any stage takes. It must not suspend.
 template <class Make, class F>

@@ -59,8 +59,8 @@ struct chain {
 /// A source and what is done with its samples.
 template <source Source, stage... Stages>
 struct pipeline {
-  Source origin;
-  std::tuple<Stages...> stages;
+  Source origin;                 ///< as it was given
+  std::tuple<Stages...> stages;  ///< in their order
 };
 
 namespace detail {
@@ -76,9 +76,9 @@ inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
 
 }  // namespace detail
 
-/// `map(f)`, `map("tokenize", f)`: a callable as a stage, with a name for errors and the report. f takes the
-/// item, or the data of a sample<>, and a context& if it wants; it returns the next item, or a task of it. It
-/// is called by all workers at once: what it changes must be safe for that (see per_worker).
+/// A callable as a stage, with a name for errors and the report: `map(f)`, `map("tokenize", f)`. f takes the
+/// item, or the data of a `sample<>`, and a `context&` if it wants; it returns the next item, or a task of
+/// it. It is called by all workers at once: what it changes must be safe for that (see per_worker).
 template <class F>
 detail::map_stage<std::decay_t<F>> map(F&& f) {
   return detail::map_stage<std::decay_t<F>>(std::forward<F>(f));

@@ -22,7 +22,7 @@ struct rect {
 /// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that
 /// nothing aliases (Pillow's resize, torchvision's antialias=True).
 enum class interpolation : std::uint8_t {
-  nearest,   ///< the pixel under the centre
+  nearest,   ///< the pixel under the center
   bilinear,  ///< triangle
   bicubic,   ///< Keys' cubic with a = -0.5
 };

@@ -79,7 +79,7 @@ class image {
   static constexpr bool is_picture = true;
 
   image() noexcept = default;
-  /// Pixels are not initialised. \throws wick::error when a side is negative or channels is not 1 to 4.
+  /// Pixels are not initialized. \throws wick::error when a side is negative or channels is not 1 to 4.
   /// \throws std::bad_alloc
   image(int width, int height, int channels) : image(nullptr, width, height, channels) {
     if (width < 0 || height < 0 || channels < 1 || channels > 4) {

@@ -1,5 +1,5 @@
 /// \file
-/// Colour operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
+/// Color operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
 /// with mean and deviation taken out. The last things done to a picture before it is batched.
 #pragma once
 
@@ -16,15 +16,15 @@
 
 namespace wick::detail {
 
-/// One colour operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
+/// One color operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
 /// is.
 struct pixel_op {
   enum class kind : std::uint8_t {
     brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
     contrast,    ///< blend with the mean of the grey picture; value ≥ 0
     saturation,  ///< blend with the grey picture; value ≥ 0
-    hue,         ///< turn the colour circle; value in [-0.5, 0.5] of a turn
-    grey,        ///< all three colours become the grey picture
+    hue,         ///< turn the color circle; value in [-0.5, 0.5] of a turn
+    grey,        ///< all three colors become the grey picture
   };
   kind what = kind::brightness;
   float value = 1;

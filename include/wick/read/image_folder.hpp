@@ -34,12 +34,13 @@ struct image_folder_options {
 
 }  // namespace detail
 
-/// ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of their names, and a
-/// sample's target is the index of its class. Order, targets and extensions are those of torchvision, except
-/// that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are followed, and a folder
-/// with several names counts under each. Two links are not followed: one that leads back to a folder above
-/// it, and one to a folder that was already listed, when a link led to where it lies. Files directly in ROOT
-/// are no samples. The folders are listed once, here; 8 bytes and the path are kept for each sample.
+/// Pictures that lie as ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of
+/// their names, and a sample's target is the index of its class. Order, targets and extensions are those of
+/// torchvision, except that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are
+/// followed, and a folder with several names counts under each. Two links are not followed: one that leads
+/// back to a folder above it, and one to a folder that was already listed, when a link led to where it lies.
+/// Files directly in ROOT are no samples. The folders are listed once, here; 8 bytes and the path are kept
+/// for each sample.
 class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a

@@ -18,9 +18,9 @@ struct file_stamp;
 struct location {
   static constexpr std::uint64_t whole = ~std::uint64_t{0};
 
-  const char* path = nullptr;
-  int file = -1;
-  std::uint64_t offset = 0;
+  const char* path = nullptr;    ///< of the file, ended by NUL
+  int file = -1;                 ///< a descriptor of it, or -1
+  std::uint64_t offset = 0;      ///< of the first byte
   std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
   /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
   /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether

@@ -19,7 +19,7 @@
 
 namespace wick {
 
-/// Replaces the file at `path` by these bytes: they are written to a neighbour, brought to the disk, and take
+/// Replaces the file at `path` by these bytes: they are written to a neighbor, brought to the disk, and take
 /// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Any
 /// number of threads and processes may write the same path at once: they don't mix, and the last one wins.
 /// The new file has the old one's mode. A link at `path` is replaced, and what it led to stays. What a writer

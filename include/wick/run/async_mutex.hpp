@@ -16,7 +16,7 @@ namespace wick {
 /// lock, try_lock: any thread. What was written under the lock is visible to the next who has it. It must
 /// outlive its guards, and be destroyed when nobody waits.
 ///
-///     auto guard = co_await mutex.lock(c);   // c: the stage's context, a scope, or {executor, token}
+///     auto guard = co_await mutex.lock(c);   // c: the stage's context, or {executor, token}
 class async_mutex {
  public:
   async_mutex() noexcept = default;

@@ -31,8 +31,9 @@
 
 namespace wick {
 
+/// How many threads an executor has, and which.
 struct executor_options {
-  std::size_t workers = 0;            ///< 0: available_cpus()
+  std::size_t workers = 0;            ///< threads that run jobs; 0: as many as processors are available
   std::size_t io_threads = 0;         ///< for calls that block; 0: twice the workers, at least 4, at most 32
   std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
   std::string name = "wick";          ///< of the threads, as top shows them
@@ -40,12 +41,13 @@ struct executor_options {
       {};  ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
 };
 
-/// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a
-/// shared one, which every worker looks at between any two jobs, and now and then each looks into another's
-/// queue though its own is not empty. So a job waits for no other job to end, as long as one worker is free
-/// or comes round. Only what workers post themselves may lie there for up to 0.8 ms more, after several
-/// bursts in a row that were too short to be shared: then free workers come round now and then instead of
-/// being woken. A worker must not block: what waits suspends (see io(), sleep_for, channel).
+/// A pool of workers, the threads that run stages and other coroutines. Each has a bounded FIFO queue of its
+/// own; outside submissions and overflow go to a shared one, which every worker looks at between any two
+/// jobs, and now and then each looks into another's queue though its own is not empty. So a job waits for no
+/// other job to end, as long as one worker is free or comes round. Only what workers post themselves may lie
+/// there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then free
+/// workers come round now and then instead of being woken. A worker must not block: what waits suspends (see
+/// context::run_blocking, sleep_for).
 ///
 /// post and schedule: any thread. What was written before post is visible to the job. One worker takes the
 /// jobs from outside in their order, and its own in theirs as long as they fit in its queue; between the two,
@@ -73,8 +75,10 @@ class executor {
   executor& operator=(const executor&) = delete;
   ~executor();
 
+  /// How many there are; a helping training loop is not among them.
   std::size_t workers() const noexcept { return queues_.workers(); }
-  /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
+  /// For the loader: workers, and the places for threads that help (see helper): the number of slots a
+  /// worker_local needs.
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
   detail::io_pool& io() noexcept { return io_; }
@@ -90,17 +94,17 @@ class executor {
   /// For who is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
-  /// Whether the calling thread is one on which work of this executor waits: a worker, a thread that helps
-  /// (see helper), or an I/O thread.
+  /// For the loader: whether the calling thread is one on which work of this executor waits: a worker, a
+  /// thread that helps (see helper), or an I/O thread.
   bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
-  /// For a call that makes its thread wait for this executor. \throws std::logic_error with what to write
+  /// For who makes its thread wait for this executor. \throws std::logic_error with what to write
   /// instead, on a thread of the executor's own: nobody might be left to wait for
   void require_outside(const char* call, const char* instead) const {
     if (this_slot() != none) refuse(call, "a worker of the executor", instead);
     if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
   }
 
-  /// `co_await ex.schedule();` continues on a worker.
+  /// What schedule() gives; to be awaited, once.
   class [[nodiscard]] schedule_awaiter : detail::job {
    public:
     explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
@@ -116,19 +120,20 @@ class executor {
     executor& on_;
     std::coroutine_handle<> handle_;
   };
+  /// `co_await ex.schedule();` continues on a worker.
   schedule_awaiter schedule() noexcept { return schedule_awaiter(*this); }
 
   static constexpr std::size_t none = ~std::size_t{0};
-  /// The number of the calling thread among this executor's slots; `none` for a foreign thread. Not to be
-  /// kept over a suspension.
+  /// For the loader: the number of the calling thread among this executor's slots; `none` for a foreign
+  /// thread. Not to be kept over a suspension.
   std::size_t this_slot() const noexcept {
     const identity& me = self();
     return me.of == this ? me.slot : none;
   }
 
-  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all
-  /// are lent. Made and destroyed on the same thread, nested like scopes; who gets the slot next sees what
-  /// was done in it. What a helper posts goes to the shared queue.
+  /// For the loader: lends a slot to the calling thread, so that it may run samples while it would only wait.
+  /// False when all are lent. Made and destroyed on the same thread, nested like scopes; who gets the slot
+  /// next sees what was done in it. What a helper posts goes to the shared queue.
   class helper {
    public:
     explicit helper(executor& ex) noexcept;
@@ -144,19 +149,20 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
-  /// Whether so much is in the calling worker's own queue that others will find something for a while; false
-  /// on any other thread.
+  /// For who divides its work: whether so much is in the calling worker's own queue that others will find
+  /// something for a while; false on any other thread.
   bool queue_is_long() const noexcept {
     const identity& me = self();
     return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
   }
-  /// A hint for a long job that could make room by posting its rest: whether any job waits for a worker.
+  /// For the loader: a hint for a long job that could make room by posting its rest: whether any job waits
+  /// for a worker.
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
-  /// Whether nothing is going on here, and nothing will by itself: no job is queued or run, no blocking call
-  /// is under way, nobody sleeps for a time. Of this moment, and not exact: two looks in a row say more than
-  /// one.
+  /// For the loader: whether nothing is going on here, and nothing will by itself: no job is queued or run,
+  /// no blocking call is under way, nobody sleeps for a time. Of this moment, and not exact: two looks in a
+  /// row say more than one.
   bool at_rest() const noexcept {
     return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
            !queues_.anything() && queues_.asleep() == workers();

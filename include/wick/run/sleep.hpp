@@ -68,8 +68,10 @@ inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) no
 
 }  // namespace detail
 
-/// The same for a while from now. What is longer than a hundred years is a hundred years, less than nothing
-/// (and a duration that is not a number) is nothing.
+/// `co_await wick::sleep_for(100ms, c);` suspends for that long and continues on the executor; no worker
+/// waits meanwhile. `c` is the stage's context, or {executor, token}. What is longer than a hundred years is
+/// a hundred years, less than nothing (and a duration that is not a number) is nothing. \throws
+/// wick::cancelled promptly when a stop is requested, or the executor is being destroyed
 template <class Rep, class Period>
 detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::environment env) noexcept {
   using seconds = std::chrono::duration<double>;

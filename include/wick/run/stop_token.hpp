@@ -54,8 +54,8 @@ class stop_callback;
 
 }  // namespace detail
 
-/// Looks at a stop_source; a pointer, copied for nothing. It must not outlive its source. A default token
-/// never stops.
+/// Says whether work is asked to give up: context::stop() gives it. A pointer, copied for nothing. It must
+/// not outlive its source. A default token never stops.
 class stop_token {
  public:
   stop_token() noexcept = default;
@@ -63,6 +63,7 @@ class stop_token {
   bool stop_requested() const noexcept {
     return state_ != nullptr && state_->requested.load(std::memory_order_acquire);
   }
+  /// False for a default token.
   bool stop_possible() const noexcept { return state_ != nullptr; }
 
  private:

@@ -173,11 +173,11 @@ class task_promise<void> final : public task_promise_base, job {
 
 }  // namespace detail
 
-/// A lazy coroutine. Await it once: `auto x = co_await std::move(t);`, in a statement of its own. Parameters
-/// of the coroutine go by value; a lambda coroutine has no captures (its frame outlives them). Awaiting a
-/// task that does not suspend costs a call; a chain of any length takes a bounded stack. Dropping a task that
-/// was not started drops its frame with the parameters in it; one that was started is always awaited to its
-/// end. A default or moved-from task is empty and must not be awaited.
+/// A lazy coroutine: it starts when it is awaited. Await it once: `auto x = co_await std::move(t);`, in a
+/// statement of its own. Parameters of the coroutine go by value; a lambda coroutine has no captures (its
+/// frame outlives them). Awaiting a task that does not suspend costs a call; a chain of any length takes a
+/// bounded stack. Dropping a task that was not started drops its frame with the parameters in it; one that
+/// was started is always awaited to its end. A default or moved-from task is empty and must not be awaited.
 ///
 /// It belongs to one thread at a time, not always the same: what a child wrote is visible to its parent,
 /// wherever each of them was resumed. The locals of a child are gone when it ends, its parameters and its

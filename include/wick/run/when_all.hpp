@@ -62,14 +62,14 @@ task<vector_of<T>> all_of(stop_source* stop, std::vector<task<T>> tasks) {
 
 }  // namespace detail
 
-/// `auto [a, b] = …` of a named result: `auto both = co_await when_all(stop, read(x), read(y));` gives a
-/// std::tuple of what they gave, std::monostate for void, values for references.
+/// Awaits several things at once: `auto both = co_await when_all(stop, f(x), g(y));` gives a std::tuple of
+/// what they gave, std::monostate for void, values for references. Take it apart in a statement of its own:
+/// `auto& [a, b] = both;`.
 ///
-/// Each awaitable is started here, one after the other, up to its first suspension; to compute on several
-/// workers, wrap them in starts_on. The caller goes on where the last one ended, when all have ended and are
-/// gone, whatever happens. Of several exceptions the first is thrown then. It also requests `stop`, so that
-/// siblings that wait with its token give up: make it a linked_stop_source of your own stop token. What the
-/// siblings wrote is visible to the caller.
+/// Each awaitable is started here, one after the other, up to its first suspension. The caller goes on where
+/// the last one ended, when all have ended and are gone, whatever happens. Of several exceptions the first is
+/// thrown then. It also requests `stop`, so that siblings that wait with its token give up. What the siblings
+/// wrote is visible to the caller.
 template <detail::awaitable... A>
 task<std::tuple<detail::awaited_t<A>...>> when_all(detail::stop_source& stop, A... awaitables) {
   return detail::all_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);

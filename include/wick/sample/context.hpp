@@ -32,8 +32,9 @@ struct place {
 
 }  // namespace detail
 
-/// Handed by reference to every stage that asks for it. Lives as long as the sample is on its way; a
-/// coroutine stage may keep the reference across its suspensions.
+/// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
+/// Lives as long as the sample is on its way; a coroutine stage may keep the reference across its
+/// suspensions.
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
@@ -43,9 +44,13 @@ class context {
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
+  /// loader_options::seed.
   std::uint64_t seed() const noexcept { return where_.seed; }
+  /// The number given to loader::epoch().
   std::uint64_t epoch() const noexcept { return where_.epoch; }
+  /// Where the sample stands in the epoch, counted over all ranks.
   std::uint64_t position() const noexcept { return where_.position; }
+  /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
@@ -70,10 +75,7 @@ class context {
     return run_elsewhere(executor_, std::move(f));
   }
 
-  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
-  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
-  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
-  /// coroutines of one sample at a time.
+  /// What reserve() gives; to be awaited, once.
   class [[nodiscard]] reserve_awaiter {
    public:
     bool await_ready() noexcept { return !room_ || room_->await_ready(); }
@@ -88,6 +90,10 @@ class context {
     }
     std::optional<detail::byte_budget::account_awaiter> room_;
   };
+  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
+  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
+  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
+  /// coroutines of one sample at a time.
   reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
@@ -103,6 +109,7 @@ class context {
 
   /// For the loader: the number of the stage that is about to run.
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
+  /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
   /// For the loader: on to the next sample.
   void move_to(detail::place where) noexcept {

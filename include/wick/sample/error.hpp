@@ -44,10 +44,13 @@ class sample_error : public error {
         position_(position),
         cause_(std::move(cause)) {}
 
+  /// The sample's name, as its source gives it.
   const std::string& key() const noexcept { return key_; }
+  /// The stage that failed.
   const std::string& stage() const noexcept { return stage_; }
   std::uint64_t epoch() const noexcept { return epoch_; }
   std::uint64_t position() const noexcept { return position_; }
+  /// What the stage threw.
   const std::exception_ptr& cause() const noexcept { return cause_; }
 
  private:

@@ -40,6 +40,12 @@ class fingerprint_hash {
     return h ^ (h >> 33);
   }
 
+  /// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
+  /// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
+  /// training can go on with others.
+  template <class... T>
+  static constexpr std::uint64_t of(const T&... values) noexcept;
+
  private:
   static std::uint64_t word(const unsigned char* bytes, std::size_t size) noexcept {
     std::uint64_t value = 0;
@@ -78,11 +84,8 @@ concept has_parameters = requires(const F& f) {
 };
 }  // namespace detail
 
-/// For a stage's `fingerprint()`: of all parameters that decide what becomes of a sample. Numbers,
-/// enumerators and arrays of them; those that only decide which samples are refused stay out, so that a
-/// training can go on with others.
 template <class... T>
-constexpr std::uint64_t fingerprint_of_parameters(const T&... values) noexcept {
+constexpr std::uint64_t fingerprint_hash::of(const T&... values) noexcept {
   fingerprint_hash h;
   (detail::add_parameter(h, values), ...);
   return h.value();

@@ -19,8 +19,8 @@ template <class Data, class Target = std::int64_t>
 struct sample {
   using data_type = Data;
   using target_type = Target;
-  Data data;
-  Target target;
+  Data data;      ///< the input of the model: where a picture lies, its bytes, its pixels, a tensor
+  Target target;  ///< the answer: a class number, or what the source or a stage says
 };
 
 namespace detail {
@@ -58,6 +58,7 @@ class bytes {
   std::size_t size() const noexcept { return size_; }
   bool empty() const noexcept { return size_ == 0; }
   std::span<const std::byte> span() const noexcept { return {data_, size_}; }
+  /// The bytes as characters.
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
   /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }

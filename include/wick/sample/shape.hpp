@@ -14,6 +14,7 @@
 
 namespace wick {
 
+/// The type of a number in a sample or a batch. boolean is one byte.
 enum class dtype : std::uint8_t { uint8, int8, int16, int32, int64, float16, float32, float64, boolean };
 
 namespace detail {
@@ -36,6 +37,7 @@ constexpr std::size_t size_of(dtype t) noexcept {
 
 }  // namespace detail
 
+/// The name of an element type or of a shape, as messages show it: "uint8", "float32", ….
 constexpr std::string_view to_string(dtype t) noexcept {
   constexpr std::string_view names[] = {"uint8",   "int8",    "int16",   "int32",  "int64",
                                         "float16", "float32", "float64", "boolean"};
@@ -80,6 +82,7 @@ class shape {
     if (rank_ == max_rank + 1) throw error("a sample has at most 6 dimensions, a batch 7; join some of them");
     extents_[rank_++] = extent;
   }
+  /// How many extents there are: 3 of [3, 224, 224].
   constexpr std::size_t rank() const noexcept { return rank_; }
   constexpr std::int64_t operator[](std::size_t i) const noexcept { return extents_[i]; }
   constexpr const std::int64_t* begin() const noexcept { return extents_.data(); }
@@ -103,7 +106,7 @@ class shape {
   std::size_t rank_ = 0;
 };
 
-/// "[3, 224, 224]".
+/// The extents, outermost first: "[3, 224, 224]".
 inline std::string to_string(const shape& s) {
   std::string out = "[";
   for (std::size_t i = 0; i < s.rank(); ++i) out += (i ? ", " : "") + std::to_string(s[i]);
@@ -121,8 +124,8 @@ enum class layout : std::uint8_t {
 /// The place of one sample in a batch, given to `write_to`. A picture writes its channels as planes (C H W)
 /// when `planar`, else interleaved (H W C); other values ignore it.
 struct slot {
-  std::byte* data = nullptr;
-  bool planar = false;
+  std::byte* data = nullptr;  ///< the sample's first byte in the batch's memory
+  bool planar = false;        ///< channels of a picture as planes, C H W
 };
 
 }  // namespace wick

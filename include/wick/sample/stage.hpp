@@ -9,10 +9,14 @@
 
 namespace wick {
 
-// A stage type names its kind: `using stage_kind = wick::on_data;`. A user's callable needs none of this.
-struct on_order {};   ///< maps positions to indexes of the source; runs before anything is read
-struct on_sample {};  ///< takes the whole item: `operator()(item)` or `operator()(item, context&)`
-struct on_data {};    ///< takes the item's `data` (or the item itself, when it is no sample<>)
+/// The kind of a stage that maps positions to indexes of the source, before anything is read: see
+/// order_stage.
+struct on_order {};
+/// The kind of a stage that takes the whole item: `operator()(item)` or `operator()(item, context&)`.
+struct on_sample {};
+/// The kind of a stage that takes the item's `data` (or the item itself, when it is no `sample<>`), and
+/// leaves its `target` alone.
+struct on_data {};
 
 namespace detail {
 
@@ -20,8 +24,13 @@ struct on_sample_or_data {};  ///< the item or its data, whichever it takes: wha
 struct on_batching {};        ///< makes batches of samples
 
 }  // namespace detail
-struct on_batch {};  ///< takes a whole batch
 
+/// The kind of a stage that takes a whole batch, behind batch().
+struct on_batch {};
+
+/// What makes a type a stage: it has a name, which errors and the report show, and says its kind:
+/// `static constexpr std::string_view name = "crop"; using stage_kind = wick::on_data;`. The kind says what
+/// its call operator takes. A callable becomes a stage by itself and needs none of this.
 template <class S>
 concept stage = requires {
   typename std::remove_cvref_t<S>::stage_kind;

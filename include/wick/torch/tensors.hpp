@@ -162,7 +162,7 @@ static_assert(source<paired_tensors>);
 inline detail::labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) {
   return {data, targets};
 }
-/// The same with targets of any type and shape, [N, …].
+/// The same as tensors(), with targets of any type and shape, [N, …].
 inline detail::paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) {
   return {data, targets};
 }
