@@ -86,7 +86,7 @@ for preset in "${presets[@]}"; do
   printf '\n== %s\n' "$preset"
   prefix=()
   if [[ $preset == tsan ]] && setarch "$(uname -m)" -R true 2>/dev/null; then
-    # ThreadSanitizer before clang 18 can't live with as much address randomisation as newer kernels have.
+    # ThreadSanitizer before clang 18 can't live with as much address randomization as newer kernels have.
     prefix=(setarch "$(uname -m)" -R)
   fi
   if [[ $preset == arm64 ]] && ! wick_unpack_arm64_packages; then

@@ -263,7 +263,7 @@ class jpeg_decompressor {
     return whole < v ? whole + 1 : whole;
   }
 
-  /// CMYK (as Adobe writes it, inverted) to RGB or grey as Pillow converts it; and grey to grey and alpha.
+  /// CMYK (as Adobe writes it, inverted) to RGB or gray as Pillow converts it; and gray to gray and alpha.
   void convert_row(const std::uint8_t* in, std::uint8_t* out, int channels) const noexcept {
     for (JDIMENSION x = 0; x < info_.output_width; ++x, out += channels) {
       if (info_.out_color_components == 1) {
