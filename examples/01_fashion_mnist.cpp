@@ -48,7 +48,7 @@ int main(int argc, char** argv) try {
 
   // Two loaders on one executor: they share its workers.
   wick::executor workers(static_cast<std::size_t>(args["workers"]));
-  const auto to_pixels = wick::read() | wick::decode({.mode = wick::color::grey});
+  const auto to_pixels = wick::read() | wick::decode({.mode = wick::color::gray});
   wick::loader train(wick::tar(shards + "/train-*.tar") | wick::shuffle() |
                          wick::take(static_cast<std::uint64_t>(args["limit"])) | to_pixels |
                          wick::random_horizontal_flip() |

@@ -24,7 +24,7 @@ namespace {
 constexpr const char* help =
     R"(Usage: idx_to_tar IMAGES LABELS OUT_PREFIX [--shards N]
 
-Writes the pictures of an idx file (MNIST, Fashion-MNIST; plain or gzip-compressed) as grey PNGs into tar shards,
+Writes the pictures of an idx file (MNIST, Fashion-MNIST; plain or gzip-compressed) as gray PNGs into tar shards,
 each with its label as text: 0000042.png, 0000042.cls. The same input always gives the same bytes.
 
   IMAGES      idx file of [N, height, width] uint8
@@ -78,7 +78,7 @@ arguments parse(const std::vector<std::string_view>& given) {
   return out;
 }
 
-/// Encodes grey 8-bit pictures of one size. PNG specification, W3C, third edition.
+/// Encodes gray 8-bit pictures of one size. PNG specification, W3C, third edition.
 class png_encoder {
  public:
   png_encoder(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {
@@ -101,7 +101,7 @@ class png_encoder {
     packed_.resize(z_.total_out);
 
     out_ = "\x89PNG\r\n\x1A\n";
-    chunk("IHDR", big_endian(width_) + big_endian(height_) + std::string("\x08\0\0\0\0", 5));  // 8 bits, grey
+    chunk("IHDR", big_endian(width_) + big_endian(height_) + std::string("\x08\0\0\0\0", 5));  // 8 bits, gray
     chunk("IDAT", packed_);
     chunk("IEND", {});
     return out_;
@@ -216,7 +216,7 @@ void convert(const arguments& args) {
   if (format.type != wick::dtype::uint8 || format.extents.rank() != 2) {
     throw wick::error(wick::detail::printable(args.images) + ": rows are " + wick::to_string(format.extents) +
                       " " + std::string(wick::to_string(format.type)) +
-                      "; grey pictures are [height, width] uint8");
+                      "; gray pictures are [height, width] uint8");
   }
   if (args.shards > source.size()) {
     throw wick::error("--shards " + std::to_string(args.shards) + " is more than the " +

@@ -80,7 +80,7 @@ TEST_CASE(
     "the data set") {
   const std::vector<std::string> files = data_set();
   const wick::detail::decode_stage decode = wick::decode(), exact = wick::decode({.exact = true}),
-                                   grey = wick::decode({.mode = wick::color::grey});
+                                   gray = wick::decode({.mode = wick::color::gray});
   auto crop = wick::random_resized_crop(96);
   auto flip = wick::random_horizontal_flip();
   std::vector<std::byte> slot(96 * 96 * 3);
@@ -90,7 +90,7 @@ TEST_CASE(
       wick::bytes encoded = as_bytes(files[i]);
       wick::context context =
           context_at(i, 1, static_cast<std::uint64_t>(epoch % 2));  // the same crops every other epoch
-      const wick::detail::decode_stage& how = i % 3 == 0 ? exact : i % 3 == 1 ? grey : decode;
+      const wick::detail::decode_stage& how = i % 3 == 0 ? exact : i % 3 == 1 ? gray : decode;
       const long before = taken;
       {
         wick::lazy_image picture = how(std::move(encoded), context);

@@ -131,7 +131,7 @@ png_parts png_of(int width, int height, int color_type, int bits) {
   return out;
 }
 
-/// A GIF of one frame, of the one colour 0, whose codes stand for `pixels` of them.
+/// A GIF of one frame, of the one color 0, whose codes stand for `pixels` of them.
 std::string gif_of(int width, int height, std::uint64_t pixels, const std::string& before_the_frame = {}) {
   const auto little16 = [](int v) {
     return std::string{static_cast<char>(v & 255), static_cast<char>(v >> 8)};

@@ -37,7 +37,7 @@ struct stored_gif {
     if (fx < 0 || fy < 0 || fx >= frame_width || fy >= frame_height) return std::max(transparent, 0);
     return numbers[static_cast<std::size_t>(fy * frame_width + fx)];
   }
-  /// Of numbers that are not, releases of Pillow make other colors: black, or their own grey.
+  /// Of numbers that are not, releases of Pillow make other colors: black, or their own gray.
   bool is_in_palette(int x, int y) const {
     const std::string& palette = local.empty() ? global : local;
     return palette.empty() || static_cast<std::size_t>(3 * number(x, y)) < palette.size();
@@ -215,7 +215,7 @@ TEST_CASE("every GIF's first frame is as Pillow reads it") {
     const auto& [g, file] = all[i];
     CAPTURE(i);
     for (const auto& [mode, name] :
-         {std::pair{color::rgb, "RGB"}, {color::rgba, "RGBA"}, {color::grey, "L"}}) {
+         {std::pair{color::rgb, "RGB"}, {color::rgba, "RGBA"}, {color::gray, "L"}}) {
       CAPTURE(name);
       const image got = decoded(file, mode);
       const image theirs =

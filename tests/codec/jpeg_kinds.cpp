@@ -34,7 +34,7 @@ std::vector<named_kind> all_kinds() {
   const auto add = [&](const char* name, int channels, const jpeg_kind& kind, bool stb = true) {
     out.push_back({name, channels, kind, stb});
   };
-  add("grey", 1, {});
+  add("gray", 1, {});
   add("4:4:4", 3, {.across = {1, 1, 1}, .down = {1, 1, 1}});
   add("4:2:2", 3, {.across = {2, 1, 1}, .down = {1, 1, 1}});
   add("4:4:0", 3, {.across = {1, 1, 1}, .down = {2, 1, 1}});
@@ -305,7 +305,7 @@ TEST_CASE("a resized crop of every kind is Pillow's: exactly on request, nearly 
       const image exact = resized(wick::detail::libjpeg_turbo_codec, true);
       CHECK(compare(exact, expected).greatest <= 2);
       CHECK(compare(exact, expected).mean <= 0.6);
-      // Fewer pixels to begin with, and still fewer colours where they are not halved both ways.
+      // Fewer pixels to begin with, and still fewer colors where they are not halved both ways.
       const difference scaled = compare(resized(wick::detail::libjpeg_turbo_codec, false), expected);
       CHECK(scaled.mean <= (k.kind.across == k.kind.down || k.channels == 1 ? 2 : 7));
       if (!k.stb) continue;
@@ -468,7 +468,7 @@ TEST_CASE("a JPEG is turned as its EXIF orientation says, as Pillow turns it, be
   }
 }
 
-TEST_CASE("a colour profile is not applied") {
+TEST_CASE("a color profile is not applied") {
   const std::string plain = encode_jpeg(photo(40, 30));
   const std::string profiled =
       with_jpeg_segment(plain, 0xE2, std::string("ICC_PROFILE\0\x01\x01", 14) + std::string(3000, 'x'));

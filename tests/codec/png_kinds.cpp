@@ -41,7 +41,7 @@ struct stored_png {
     return samples[static_cast<std::size_t>((y * width + x) * channels() + c)];
   }
   std::uint32_t most() const { return (1u << bits) - 1; }
-  /// Of numbers that are not, releases of Pillow make other colors: black, or their own grey.
+  /// Of numbers that are not, releases of Pillow make other colors: black, or their own gray.
   bool is_in_palette(int x, int y) const { return kind != 3 || 3 * at(x, y, 0) < palette.size(); }
 
   /// Red, green, blue, alpha at 16 bits for a PNG of 16, else at 8.
@@ -221,7 +221,7 @@ std::vector<Number> numbers(const lazy_image& picture, bool planar = false) {
   picture.write_to({reinterpret_cast<std::byte*>(out.data()), planar});
   return out;
 }
-constexpr std::pair<color, int> modes[] = {{color::grey, 1}, {color::rgb, 3}, {color::rgba, 4}};
+constexpr std::pair<color, int> modes[] = {{color::gray, 1}, {color::rgb, 3}, {color::rgba, 4}};
 
 }  // namespace
 
@@ -238,7 +238,7 @@ TEST_CASE(
           for (int c = 0; c < n; ++c) {
             std::uint32_t expected = p.level(x, y, n, c);
             if (p.bits == 16) {
-              // Reduced first: the grey of colors is that of the reduced ones.
+              // Reduced first: the gray of colors is that of the reduced ones.
               const auto v = p.rgba(x, y);
               const bool mixed = n == 1 && (p.kind == 2 || p.kind == 6);
               expected =
@@ -315,7 +315,7 @@ TEST_CASE("every kind of PNG is as Pillow reads it") {
     CAPTURE(p.interlaced);
     CAPTURE(p.keyed);
     for (const auto& [mode, name] :
-         {std::pair{color::rgb, "RGB"}, {color::rgba, "RGBA"}, {color::grey, "L"}}) {
+         {std::pair{color::rgb, "RGB"}, {color::rgba, "RGBA"}, {color::gray, "L"}}) {
       if (mode == color::rgba && p.keyed && p.bits != 8) continue;  // of other depths Pillow misses the key
       const image got = decoded(file, {.mode = mode, .reduce_16_bits = p.bits == 16}).pixels();
       const image theirs = with.pixels("png" + std::to_string(i) + name, p.width, p.height, got.channels());
@@ -349,12 +349,12 @@ TEST_CASE("what would lose bits or mean something else is an error that says wha
                  "leave one of them out"));
 
   const std::string wide = file(0, 16), mask = file(3, 8);
-  lazy_image depth = decoded(wide, {.mode = color::grey, .type = dtype::int32});
+  lazy_image depth = decoded(wide, {.mode = color::gray, .type = dtype::int32});
   CHECK(contains(message_of([&] { return depth.pixels(); }), "16 bits a channel", "reduce_16_bits"));
   CHECK(contains(message_of([&] {
                    return depth.apply({wick::detail::pixel_op::kind::brightness, 0.5f}), 0;
                  }),
-                 "colour operations", "16 bits"));
+                 "color operations", "16 bits"));
   CHECK(contains(message_of([&] { return depth.normalize({{0.5f}, {0.5f}, 1}), 0; }), "int32", "float32"));
   lazy_image classes = decoded(mask, {.mode = color::index});
   CHECK(contains(message_of([&] { return classes.resize(4, 4), 0; }), "blend", "nearest"));
@@ -377,7 +377,7 @@ TEST_CASE(
       mask = deep;
       mask.bits = 8;
       const auto some = [&](int n) { return static_cast<int>(random.below(static_cast<std::uint64_t>(n))); };
-      lazy_image a = decoded(encode(deep, random), {.mode = color::grey, .type = dtype::int32});
+      lazy_image a = decoded(encode(deep, random), {.mode = color::gray, .type = dtype::int32});
       lazy_image b = decoded(encode(mask, random), {.mode = color::index});
       lazy_image c = decoded(encode(mask, random), {.mode = color::index, .type = dtype::int32});
       for (int step = 0; step < 4; ++step) {

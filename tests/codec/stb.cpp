@@ -132,7 +132,7 @@ TEST_CASE("the header tells format, size and channels before any pixel is decode
   CHECK(info(encode_jpeg(photo(37, 23))).format == "JPEG");
   CHECK(info(encode_jpeg(photo(37, 23))).width == 37);
   CHECK(info(encode_jpeg(photo(37, 23))).height == 23);
-  CHECK(info(encode_jpeg(photo(37, 23, 1))).channels == 3);  // stb writes grey as colour
+  CHECK(info(encode_jpeg(photo(37, 23, 1))).channels == 3);  // stb writes gray as color
   for (int channels = 1; channels <= 4; ++channels)
     CHECK(info(encode_png(photo(9, 7, channels))).channels == channels);
   CHECK(info(encode_bmp(photo(37, 23))).height == 23);
@@ -229,13 +229,13 @@ TEST_CASE("16-bit PNGs keep their high byte, where a decoder is asked for 8") {
   CHECK(std::memcmp(p.data(), expected, 6) == 0);
   parts = {.width = 3, .height = 1, .bits = 16, .color_type = 0};
   parts.rows = {0x00, 0x80, 0x80, 0x7F, 0xFF, 0x00};
-  const image grey = decoded(make_png(parts), 1);
-  CHECK(grey.data()[0] == 0x00);
-  CHECK(grey.data()[1] == 0x80);
-  CHECK(grey.data()[2] == 0xFF);
+  const image gray = decoded(make_png(parts), 1);
+  CHECK(gray.data()[0] == 0x00);
+  CHECK(gray.data()[1] == 0x80);
+  CHECK(gray.data()[2] == 0xFF);
 }
 
-TEST_CASE("palettes of 1, 2, 4 and 8 bits are looked up, and transparency does not touch the colours") {
+TEST_CASE("palettes of 1, 2, 4 and 8 bits are looked up, and transparency does not touch the colors") {
   for (const int bits : {1, 2, 4, 8}) {
     png_parts parts{.width = 3, .height = 2, .bits = bits, .color_type = 3};
     parts.palette = {10, 20, 30, 200, 100, 50};
@@ -256,18 +256,18 @@ TEST_CASE("palettes of 1, 2, 4 and 8 bits are looked up, and transparency does n
   }
 }
 
-TEST_CASE("grey is Pillow's convert(\"L\"), alpha is dropped and not blended") {
+TEST_CASE("gray is Pillow's convert(\"L\"), alpha is dropped and not blended") {
   const image p = photo(20, 10, 4);
   const std::string file = encode_png(p);
-  const image grey = decoded(file, 1), rgb = decoded(file, 3);
+  const image gray = decoded(file, 1), rgb = decoded(file, 3);
   for (int i = 0; i < 200; ++i) {
     const std::uint8_t* v = p.data() + i * 4;
-    CHECK(grey.data()[i] == (v[0] * 19595 + v[1] * 38470 + v[2] * 7471 + 32768) / 65536);
+    CHECK(gray.data()[i] == (v[0] * 19595 + v[1] * 38470 + v[2] * 7471 + 32768) / 65536);
     CHECK(std::memcmp(rgb.data() + i * 3, v, 3) == 0);
   }
-  const image from_grey = decoded(encode_png(photo(20, 10, 2)), 3);
-  CHECK(from_grey.data()[0] == photo(20, 10, 2).data()[0]);
-  CHECK(from_grey.data()[2] == photo(20, 10, 2).data()[0]);
+  const image from_gray = decoded(encode_png(photo(20, 10, 2)), 3);
+  CHECK(from_gray.data()[0] == photo(20, 10, 2).data()[0]);
+  CHECK(from_gray.data()[2] == photo(20, 10, 2).data()[0]);
 }
 
 TEST_CASE("a JPEG cut anywhere is an error that says so") {

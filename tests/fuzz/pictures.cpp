@@ -1,5 +1,5 @@
 /// \file
-/// Any bytes as a picture, through decode(), any geometry and colour, into a batch's slot: pixels or a
+/// Any bytes as a picture, through decode(), any geometry and color, into a batch's slot: pixels or a
 /// wick::error come out, never anything else, the same ones each time, and every byte of the slot is written.
 /// Whether wick or libjpeg reads a JPEG's Huffman codes makes no difference.
 ///
@@ -80,7 +80,7 @@ void take_step(wick::lazy_image& picture, unsigned what, int a, int b) {
     case 5:
       return picture.apply({static_cast<wick::detail::pixel_op::kind>(a % 5), static_cast<float>(b) / 128});
     case 6:
-      return picture.make_grey(a % 2 != 0 ? 1 : 3);
+      return picture.make_gray(a % 2 != 0 ? 1 : 3);
     default:
       return;
   }

@@ -43,7 +43,7 @@ TEST_CASE("decode gives the channels asked for, whatever the file has") {
   for (int channels = 1; channels <= 4; ++channels) {
     const std::string file = encode_png(photo(19, 11, channels));
     CHECK(run(wick::decode(), file).extents() == wick::shape{11, 19, 3});
-    CHECK(run(wick::decode({.mode = color::grey}), file).extents() == wick::shape{11, 19, 1});
+    CHECK(run(wick::decode({.mode = color::gray}), file).extents() == wick::shape{11, 19, 1});
     CHECK(run(wick::decode({.mode = color::rgba}), file).pixels().channels() == 4);
     CHECK(run(wick::decode({.mode = color::unchanged}), file).pixels() == photo(19, 11, channels));
   }
@@ -138,13 +138,13 @@ TEST_CASE(
                         {.workers = 1});
     return loader.next()->data;
   };
-  const auto numbers = batch_of(depth, {.mode = wick::color::grey, .type = wick::dtype::int32});
+  const auto numbers = batch_of(depth, {.mode = wick::color::gray, .type = wick::dtype::int32});
   CHECK(numbers.type() == wick::dtype::int32);
   CHECK(numbers.extents() == wick::shape{2, 1, 2, 2});
   const std::int32_t expected[] = {2 * 31 * 256 + 2, 1 * 31 * 256 + 1, 6 * 31 * 256 + 6, 5 * 31 * 256 + 5};
   CHECK(std::memcmp(numbers.data(), expected, sizeof expected) == 0);
   CHECK(std::memcmp(numbers.data() + sizeof expected, expected, sizeof expected) == 0);
-  const auto scaled = batch_of(depth, {.mode = wick::color::grey, .type = wick::dtype::float32});
+  const auto scaled = batch_of(depth, {.mode = wick::color::gray, .type = wick::dtype::float32});
   CHECK(scaled.type() == wick::dtype::float32);
   float first = 0;
   std::memcpy(&first, scaled.data(), sizeof first);

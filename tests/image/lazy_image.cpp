@@ -27,16 +27,16 @@ lazy_image encoded(const std::string& file, int channels) {
 
 /// One step of a pipeline, chosen by chance.
 struct step {
-  enum { crop, resize, flip_x, flip_y, colour, grey } what;
+  enum { crop, resize, flip_x, flip_y, color, gray } what;
   wick::detail::rect part{};
   int width = 0, height = 0;
   interpolation filter = interpolation::bilinear;
   pixel_op op{};
 };
 
-step random_step(wick::random_stream& random, int width, int height, bool colour) {
+step random_step(wick::random_stream& random, int width, int height, bool color) {
   step s{};
-  const std::uint64_t choice = random.below(colour ? 10 : 7);
+  const std::uint64_t choice = random.below(color ? 10 : 7);
   if (choice < 2) {
     s.what = step::crop;
     s.part.width = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(width)));
@@ -55,11 +55,11 @@ step random_step(wick::random_stream& random, int width, int height, bool colour
     s.width = width;
     s.height = height;
   } else if (choice < 9) {
-    s.what = step::colour;
+    s.what = step::color;
     s.op = {static_cast<kind>(random.below(5)), static_cast<float>(random.uniform(0.5, 1.5))};
     if (s.op.what == kind::hue) s.op.value -= 1;
   } else {
-    s.what = step::grey;
+    s.what = step::gray;
     s.width = random.bernoulli(0.5) ? 1 : 3;
   }
   return s;
@@ -79,11 +79,11 @@ void take(lazy_image& picture, const step& s) {
     case step::flip_y:
       picture.mirror_y();
       break;
-    case step::colour:
+    case step::color:
       picture.apply(s.op);
       break;
     default:
-      picture.make_grey(s.width);
+      picture.make_gray(s.width);
       break;
   }
 }
@@ -100,14 +100,14 @@ std::vector<std::uint8_t> slot_of(const lazy_image& picture, bool planar) {
 TEST_CASE("any sequence of steps gives the pixels of doing each at once, to the bit") {
   wick::random_stream random(11, 0, 0, 0);
   for (int round = 0; round < 400; ++round) {
-    const bool colour = round % 2 != 0;
+    const bool color = round % 2 != 0;
     const int channels = 1 + round % 4;
     const image start = photo(64, 48, channels, static_cast<std::uint64_t>(round));
     lazy_image lazy = round % 3 == 0 ? encoded(encode_png(start), channels) : lazy_image(start);
     image eager = start;
     const std::uint64_t steps = 1 + random.below(9);
     for (std::uint64_t i = 0; i < steps; ++i) {
-      const step s = random_step(random, eager.width(), eager.height(), colour);
+      const step s = random_step(random, eager.width(), eager.height(), color);
       take(lazy, s);
       lazy_image one(eager);
       take(one, s);
@@ -245,7 +245,7 @@ TEST_CASE("pixels that nobody touched are handed over, not copied") {
   CHECK(back.data() == data);
 }
 
-TEST_CASE("a normalised picture is float32 and takes no more colour") {
+TEST_CASE("a normalized picture is float32 and takes no more color") {
   lazy_image lazy(photo(10, 8));
   lazy.normalize({{0.5f}, {0.25f}, 1});
   CHECK(lazy.type() == wick::dtype::float32);

@@ -33,7 +33,7 @@ TEST_CASE("resize to a height and width gives just that") {
   CHECK(wick::resize(20, 30).size_for(7, 9) == size{30, 20});
   const auto nearest = wick::resize(24, 32, {.interpolation = wick::interpolation::nearest});
   const wick::image p = nearest(wick::lazy_image(photo(64, 48)), ctx).pixels();
-  CHECK(p.row(0)[0] == photo(64, 48).row(1)[3]);  // the pixel under the centre
+  CHECK(p.row(0)[0] == photo(64, 48).row(1)[3]);  // the pixel under the center
 }
 
 TEST_CASE("sizes that leave no picture are refused when the stage is made") {

@@ -105,7 +105,7 @@ TEST_CASE("each parameter that changes pixels changes its stage's fingerprint") 
                    wick::color_jitter(0, 0, 0.1), wick::color_jitter(0, 0, 0, 0.1)));
   CHECK(all_differ(wick::grayscale(), wick::grayscale(3)));
   CHECK(all_differ(wick::random_grayscale(), wick::random_grayscale(0.2)));
-  CHECK(all_differ(wick::decode(), wick::decode({.mode = color::grey}), wick::decode({.exact = true}),
+  CHECK(all_differ(wick::decode(), wick::decode({.mode = color::gray}), wick::decode({.exact = true}),
                    wick::decode({.orient = true}), wick::decode({.type = wick::dtype::int32}),
                    wick::decode({.mode = color::index})));
   CHECK(wick::random_resized_crop(4).fingerprint() == wick::random_resized_crop(4, 4).fingerprint());

@@ -82,8 +82,8 @@ TEST_CASE("what a JPEG looks like does not depend on the one before") {
 }
 
 TEST_CASE("a decompressor that has given memory back, or failed, goes on with the next picture") {
-  // The first picture of a thread, which has a colour converter, needs more than the first block, which is
-  // given back with the others. libjpeg-turbo 2.1.5 looks at a colour converter of the picture before when
+  // The first picture of a thread, which has a color converter, needs more than the first block, which is
+  // given back with the others. libjpeg-turbo 2.1.5 looks at a color converter of the picture before when
   // rows are skipped while it upsamples and converts at once, which it is told not to; under valgrind
   // (jpeg/libjpeg_turbo_valgrind) a look at freed memory fails this.
   std::thread([] {

@@ -40,7 +40,7 @@ void check_possible(const wick::report& r, double wall) {
     busy += s.busy;
   }
   CHECK(busy <= 1.001 * (r.seconds * static_cast<double>(r.workers) + r.helped));
-  CHECK(r.utilisation() <= 1);
+  CHECK(r.utilization() <= 1);
   CHECK(r.worked >= 0);
   CHECK(r.others >= 0);
   CHECK(r.wait_mean <= 1);

@@ -121,7 +121,7 @@ TEST_CASE("over many epochs each position gets each sample equally often") {
   }
 }
 
-TEST_CASE("over many epochs each ordered pair of samples is equally often neighbours") {
+TEST_CASE("over many epochs each ordered pair of samples is equally often neighbors") {
   for (const std::uint64_t n : {2, 3, 5, 8, 10, 16, 17, 32, 33, 50}) {
     CAPTURE(n);
     std::vector<std::uint64_t> first, last;
@@ -152,7 +152,7 @@ TEST_CASE("every order of five samples is equally likely") {
   CHECK(uniform(counts));
 }
 
-TEST_CASE("in a large shuffle neighbours are far apart, as often as chance has it") {
+TEST_CASE("in a large shuffle neighbors are far apart, as often as chance has it") {
   for (const std::uint64_t n : {4096, 60'000, 65'536, 100'003}) {
     CAPTURE(n);
     std::vector<std::uint64_t> distance(64), low_bits(64);

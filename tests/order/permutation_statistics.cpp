@@ -83,7 +83,7 @@ void looks_like_chance(std::uint64_t n, Make make) {
 
 }  // namespace
 
-TEST_CASE("over a hundred thousand epochs positions are uniform, neighbours and epochs uncorrelated") {
+TEST_CASE("over a hundred thousand epochs positions are uniform, neighbors and epochs uncorrelated") {
   for (const std::uint64_t n : sizes()) {
     looks_like_chance(n, [n](std::uint64_t epoch) { return wick::detail::permutation(n, 2, epoch, 0); });
   }

@@ -27,12 +27,12 @@ bool nearly(int a, int b) { return std::abs(a - b) <= 1; }
 
 TEST_CASE("brightness, contrast and saturation follow torchvision's formulas") {
   const image p = photo(40, 30);
-  std::vector<double> grey;
+  std::vector<double> gray;
   double mean = 0;
   for (std::size_t i = 0; i < 1200; ++i) {
     const std::uint8_t* v = p.data() + i * 3;
-    grey.push_back(std::floor(0.2989 * v[0] + 0.587 * v[1] + 0.114 * v[2]));
-    mean += grey.back() / 1200;
+    gray.push_back(std::floor(0.2989 * v[0] + 0.587 * v[1] + 0.114 * v[2]));
+    mean += gray.back() / 1200;
   }
   for (const double f : {0.0, 0.4, 1.3, 2.0}) {
     const auto value = static_cast<float>(f);
@@ -42,7 +42,7 @@ TEST_CASE("brightness, contrast and saturation follow torchvision's formulas") {
       const double v = p.data()[i];
       CHECK(nearly(bright.data()[i], cut(f * v)));
       CHECK(nearly(contrast.data()[i], cut(f * v + (1 - f) * mean)));
-      CHECK(nearly(saturated.data()[i], cut(f * v + (1 - f) * grey[i / 3])));
+      CHECK(nearly(saturated.data()[i], cut(f * v + (1 - f) * gray[i / 3])));
     }
   }
 }
@@ -54,10 +54,10 @@ TEST_CASE("a factor of one and a hue of nothing change nothing") {
   CHECK(d.greatest <= 1);
 }
 
-TEST_CASE("a third of the colour circle turns red into green and green into blue") {
+TEST_CASE("a third of the color circle turns red into green and green into blue") {
   image p(3, 1, 3);
-  const std::uint8_t colours[] = {200, 20, 20, 20, 200, 20, 90, 90, 90};
-  std::memcpy(p.data(), colours, 9);
+  const std::uint8_t colors[] = {200, 20, 20, 20, 200, 20, 90, 90, 90};
+  std::memcpy(p.data(), colors, 9);
   const image turned = done(kind::hue, 1.0f / 3, p);
   const std::uint8_t expected[] = {20, 200, 20, 20, 20, 200, 90, 90, 90};
   for (int i = 0; i < 9; ++i) CHECK(std::abs(turned.data()[i] - expected[i]) <= 1);
@@ -67,10 +67,10 @@ TEST_CASE("a third of the colour circle turns red into green and green into blue
   CHECK(compare(done(kind::hue, 0.5f, photo(30, 20)), done(kind::hue, -0.5f, photo(30, 20))).greatest <= 1);
 }
 
-TEST_CASE("grey pictures keep saturation and hue, alpha stays as it is, planes give what pixels give") {
+TEST_CASE("gray pictures keep saturation and hue, alpha stays as it is, planes give what pixels give") {
   CHECK(done(kind::saturation, 0.2f, photo(9, 9, 1)) == photo(9, 9, 1));
   CHECK(done(kind::hue, 0.2f, photo(9, 9, 2)) == photo(9, 9, 2));
-  for (const kind k : {kind::brightness, kind::contrast, kind::saturation, kind::hue, kind::grey}) {
+  for (const kind k : {kind::brightness, kind::contrast, kind::saturation, kind::hue, kind::gray}) {
     const image p = photo(31, 17, 4), q = done(k, 0.4f, p);
     image planes(31, 17, 4);
     const auto planar = wick::detail::picture_target::planar(planes.data(), 31, 17, 4);
@@ -83,7 +83,7 @@ TEST_CASE("grey pictures keep saturation and hue, alpha stays as it is, planes g
   }
 }
 
-TEST_CASE("normalisation is float arithmetic, per channel, in either layout") {
+TEST_CASE("normalization is float arithmetic, per channel, in either layout") {
   const image p = photo(7, 5);
   const wick::detail::normalization by{{0.485f, 0.456f, 0.406f, 0}, {0.229f, 0.224f, 0.225f, 0}, 3};
   std::vector<float> interleaved(105), planar(105);

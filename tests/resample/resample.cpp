@@ -24,15 +24,15 @@ double filter_at(double x, interpolation f) {
 
 /// The weights of output i by the textbook, all source pixels considered.
 std::vector<double> weights_of(int i, int in, int out, interpolation f) {
-  const double scale = static_cast<double>(in) / out, centre = (i + 0.5) * scale;
+  const double scale = static_cast<double>(in) / out, center = (i + 0.5) * scale;
   std::vector<double> w(static_cast<std::size_t>(in), 0);
   if (f == interpolation::nearest) {
-    w[static_cast<std::size_t>(centre)] = 1;
+    w[static_cast<std::size_t>(center)] = 1;
     return w;
   }
   double sum = 0;
   for (int k = 0; k < in; ++k) {
-    w[static_cast<std::size_t>(k)] = filter_at((k + 0.5 - centre) / std::max(1.0, scale), f);
+    w[static_cast<std::size_t>(k)] = filter_at((k + 0.5 - center) / std::max(1.0, scale), f);
     sum += w[static_cast<std::size_t>(k)];
   }
   for (double& v : w) v /= sum;

@@ -616,8 +616,8 @@ TEST_CASE("executors come and go without a trace") {
     ++expected;
   }
   CHECK(ran == expected);
-  // A thread that was joined may be on its way out still.
-  CHECK(wick_test::eventually([&] { return threads() == before; }));
+  // A thread that was joined may be on its way out still, now or when they were first counted.
+  CHECK(wick_test::eventually([&] { return threads() <= before; }));
 }
 
 TEST_CASE("schedule continues on a worker") {

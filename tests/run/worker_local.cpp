@@ -67,7 +67,7 @@ TEST_CASE("an object is made when a worker first asks, and only then") {
   CHECK(made.load() == 3);
 }
 
-TEST_CASE("without a maker the object is value-initialised") {
+TEST_CASE("without a maker the object is value-initialized") {
   executor ex(1);
   worker_local<int> own(ex);
   int seen = -1;
@@ -144,7 +144,7 @@ TEST_CASE("the objects live as long as the worker_local, whatever runs in betwee
   CHECK(alive.load() == 0);
 }
 
-TEST_CASE("neighbours share no cache line") {
+TEST_CASE("neighbors share no cache line") {
   executor ex(4);
   worker_local<char> own(ex);
   std::vector<std::uintptr_t> lines;

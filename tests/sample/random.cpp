@@ -81,7 +81,7 @@ TEST_CASE("streams that differ in one coordinate by one are uncorrelated") {
   }
 }
 
-TEST_CASE("the first number of neighbouring positions, epochs, stages and seeds is uniform") {
+TEST_CASE("the first number of neighboring positions, epochs, stages and seeds is uniform") {
   // What a stage of one draw a sample sees: not the stream, but the first of each.
   std::vector<std::uint64_t> positions(64), epochs(64), stages(64), seeds(64), next(256);
   std::uint64_t before = 0;

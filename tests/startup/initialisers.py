@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails when an object file has code that runs before main, and names it.
 
-initialisers.py NM OBJDUMP OBJECT
+initializers.py NM OBJDUMP OBJECT
 """
 
 import re

@@ -23,14 +23,14 @@ wick::image flat(int width, int height, int channels, int level);
 std::string encode_jpeg(const wick::image& picture, int quality = 92);
 std::string encode_png(const wick::image& picture);
 std::string encode_bmp(const wick::image& picture);
-/// Grey levels as a GIF of one frame.
-std::string encode_gif(const wick::image& grey);
+/// Gray levels as a GIF of one frame.
+std::string encode_gif(const wick::image& gray);
 
 /// What goes into a PNG by hand. `rows` holds the scanlines without their filter bytes.
 struct png_parts {
   std::uint32_t width = 0, height = 0;
   int bits = 8;
-  int color_type = 2;  // 0 grey, 2 RGB, 3 palette, 4 grey and alpha, 6 RGBA
+  int color_type = 2;  // 0 gray, 2 RGB, 3 palette, 4 gray and alpha, 6 RGBA
   std::vector<std::uint8_t> rows = {};
   std::vector<std::uint8_t> palette = {};
   std::vector<std::uint8_t> transparency = {};

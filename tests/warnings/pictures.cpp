@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
                      {.seed = 42, .on_error = wick::on_error(wick::skip)});
   for (auto& batch : train.epoch(0)) std::printf("%zu fields\n", sizeof batch);
 
-  wick::loader padded(wick::image_folder(argv[1]) | wick::read() | wick::decode({.mode = wick::color::grey}) |
+  wick::loader padded(wick::image_folder(argv[1]) | wick::read() | wick::decode({.mode = wick::color::gray}) |
                       wick::resize(256) | wick::pad(4) | wick::random_crop(224, {.padding = 4}) |
                       wick::center_crop(200) | wick::grayscale(3) | wick::array_batch(32));
   for (auto& batch : padded.epoch(0)) std::printf("%zu fields\n", sizeof batch);

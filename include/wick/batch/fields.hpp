@@ -17,7 +17,7 @@
 namespace wick::detail {
 
 /// How a value says its shape and writes itself into its slot: by members of these names, unless this is
-/// specialised for a type that can't have them.
+/// specialized for a type that can't have them.
 template <class T>
 struct field_access {
   static decltype(auto) extents(const T& v)
@@ -89,7 +89,7 @@ inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
 template <class T, std::size_t N>
 inline constexpr bool is_tuple_like<std::array<T, N>> = N > 0 && !leaf<std::array<T, N>>;
 
-// The number of fields of an aggregate: the most initialisers that its braces take. Empty braces count a C
+// The number of fields of an aggregate: the most initializers that its braces take. Empty braces count a C
 // array as one; only where a field has no default, whole values are tried.
 inline constexpr std::size_t max_fields = 8;
 struct anything {

@@ -29,7 +29,7 @@ struct codec;
 struct picture_info {
   std::string_view format;             ///< "JPEG", "PNG", …
   std::int64_t width = 0, height = 0;  ///< in pixels, as stored
-  int channels = 3;                    ///< as stored: 1 grey, 2 grey and alpha, 3 RGB (a palette too), 4 RGBA
+  int channels = 3;                    ///< as stored: 1 gray, 2 gray and alpha, 3 RGB (a palette too), 4 RGBA
   int bits = 8;                        ///< a channel, as stored
   const codec* decoder = nullptr;      ///< the one that knew the format
   bool palette = false;  ///< stored are numbers of colors, which decode_request::indexes asks for
@@ -39,9 +39,9 @@ struct picture_info {
 struct decode_request {
   detail::rect wanted;  ///< the part that is needed, in pixels of the encoded picture
   double scale = 1;     ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
-  int channels = 3;     ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
+  int channels = 3;     ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
   bool indexes =
-      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of grey
+      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of gray
 };
 
 /// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.

@@ -39,8 +39,7 @@ class color_jitter_stage {
       }
     }
     if (!(hue >= 0 && hue <= 0.5)) {
-      throw error("color_jitter: hue " + std::to_string(hue) +
-                  "; give a part of the colour circle, 0 to 0.5");
+      throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the color circle, 0 to 0.5");
     }
   }
   lazy_image operator()(lazy_image picture, context& ctx) const {
@@ -90,7 +89,7 @@ class grayscale_stage {
     }
   }
   lazy_image operator()(lazy_image picture, context&) const {
-    picture.make_grey(channels_);
+    picture.make_gray(channels_);
     return picture;
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
@@ -101,7 +100,7 @@ class grayscale_stage {
 
 }  // namespace detail
 
-/// Grey, as one channel or as three equal ones. torchvision.transforms.Grayscale.
+/// Gray, as one channel or as three equal ones. torchvision.transforms.Grayscale.
 inline detail::grayscale_stage grayscale(int channels = 1) { return detail::grayscale_stage(channels); }
 
 namespace detail {
@@ -114,7 +113,7 @@ class random_grayscale_stage {
 
   explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
   lazy_image operator()(lazy_image picture, context& ctx) const {
-    if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::grey});
+    if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
     return picture;
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
@@ -125,7 +124,7 @@ class random_grayscale_stage {
 
 }  // namespace detail
 
-/// Grey with probability p; the number of channels stays. torchvision.transforms.RandomGrayscale.
+/// Gray with probability p; the number of channels stays. torchvision.transforms.RandomGrayscale.
 inline detail::random_grayscale_stage random_grayscale(double p = 0.1) {
   return detail::random_grayscale_stage(p);
 }

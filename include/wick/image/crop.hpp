@@ -87,6 +87,7 @@ class random_crop_stage {
       if (down > 0) around.top += down, around.bottom += down;
     }
     if (!around.empty())
+      // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
       picture.replace_pixels(
           pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
     rect part{0, 0, width_, height_};

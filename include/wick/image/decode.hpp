@@ -27,10 +27,10 @@ namespace wick {
 /// not blended.
 enum class color : std::uint8_t {
   unchanged,  ///< those that are stored
-  grey,       ///< one channel
+  gray,       ///< one channel
   rgb,        ///< three channels
   rgba,       ///< four channels; opaque where none is stored
-  /// One channel of the numbers that are stored, for masks: those of a palette's colors (PNG, GIF), or a grey
+  /// One channel of the numbers that are stored, for masks: those of a palette's colors (PNG, GIF), or a gray
   /// PNG's levels, of few bits too, as they are. They are never blended: a resize must be `nearest`.
   index,
 };
@@ -49,7 +49,7 @@ struct decode_options {
       178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit. Decoding takes
                     ///< up to 16 bytes a pixel while it lasts (24 for a 16-bit PNG), whatever the file holds
   bool allow_truncated =
-      false;           ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+      false;           ///< take JPEGs that break off; what is missing is gray. Other formats stay errors.
   bool exact = false;  ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
   bool orient =
       false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
@@ -129,6 +129,7 @@ class decode_stage {
   }
   /// What is stored turned as EXIF numbers it, turned back.
   static lazy_image upright(lazy_image picture, int turn) {
+    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
     if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
     if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
     if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
@@ -139,9 +140,9 @@ class decode_stage {
     const bool indexes = options_.mode == color::index;
     const std::string what(info.format);
     if (indexes && !info.palette && (info.channels > 2 || info.format == "JPEG")) {
-      throw error(what + " of " + (info.channels <= 2 ? "grey levels" : "colors") +
+      throw error(what + " of " + (info.channels <= 2 ? "gray levels" : "colors") +
                   ", which stores no numbers of classes: color::index is for PNGs and GIFs with a palette "
-                  "and for grey PNGs; "
+                  "and for gray PNGs; "
                   "convert the masks to such PNGs");
     }
     const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
@@ -156,7 +157,7 @@ class decode_stage {
   }
   int channels(const picture_info& info) const noexcept {
     switch (options_.mode) {
-      case color::grey:
+      case color::gray:
       case color::index:
         return 1;
       case color::rgb:

@@ -89,16 +89,16 @@ class lazy_image {
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op) {
-    refuse_normalized("colour operations");
-    refuse_numbers("colour operations");
+    refuse_normalized("color operations");
+    refuse_numbers("color operations");
     if (op_count_ == ops_.size() || out_channels_ != channels_) materialise();
     ops_[op_count_++] = op;
     pointwise_ = pointwise_ && op.pointwise();
   }
-  /// Grey, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
-  void make_grey(int channels) {
+  /// Gray, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
+  void make_gray(int channels) {
     refuse_numbers("grayscale");
-    if (out_channels_ >= 3) apply({detail::pixel_op::kind::grey});
+    if (out_channels_ >= 3) apply({detail::pixel_op::kind::gray});
     out_channels_ = channels;
   }
   /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
@@ -308,12 +308,12 @@ class lazy_image {
     timer.next(detail::phase::resize);
     return detail::resample_wide(got, scratch);
   }
-  /// All of it but the normalisation.
+  /// All of it but the normalization.
   image render() const {
     image out(width(), height(), channels_);
     render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
     if (out_channels_ == channels_) return out;
-    image changed(width(), height(), out_channels_);  // grey: every color channel is the first one
+    image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
     for (int y = 0; y < height(); ++y) {
       const std::uint8_t* in = out.row(y);
       std::uint8_t* to = changed.row(y);

@@ -150,6 +150,7 @@ class pad_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
+    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
     picture.replace_pixels(
         pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
     return picture;

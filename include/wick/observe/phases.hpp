@@ -1,5 +1,5 @@
 /// \file
-/// What happens inside a slot: a picture is decoded, resized and coloured in one pass, and each part has its
+/// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
 /// own clock.
 #pragma once
 

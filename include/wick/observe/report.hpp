@@ -66,7 +66,7 @@ struct report {
     return sum;
   }
   /// Share of the workers' time in which they worked for this loader, 0 … 1.
-  double utilisation() const noexcept { return share(worked, workers); }
+  double utilization() const noexcept { return share(worked, workers); }
   /// `some` of the time that `threads` had while an epoch was being taken, 0 … 1.
   double share(double some, std::size_t threads) const noexcept {
     if (taking <= 0 || threads == 0) return 0;
@@ -134,7 +134,7 @@ inline std::string report::to_string() const {
                 static_cast<unsigned long long>(samples), detail::format_duration(taking).c_str(),
                 taking > 0 ? static_cast<double>(samples) / taking : 0.0,
                 static_cast<unsigned long long>(batches), workers, workers == 1 ? "" : "s",
-                detail::format_percent(utilisation()).c_str());
+                detail::format_percent(utilization()).c_str());
   out += line;
   if (share(others, workers) > 0.005) {
     out += ", with other loaders " + detail::format_percent(share(others, workers));

@@ -35,6 +35,7 @@ class per_worker_stage {
   per_worker_stage(const per_worker_stage& other)
     requires(std::copy_constructible<Make> && std::copy_constructible<F>)
       : label_(other.label_), make_(other.make_), f_(other.f_) {}
+  // NOLINTNEXTLINE(performance-noexcept-move-constructor): as Make and F are
   per_worker_stage(per_worker_stage&&) = default;
   std::string_view label() const noexcept { return label_; }
   std::uint64_t fingerprint() const {

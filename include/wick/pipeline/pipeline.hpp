@@ -198,6 +198,7 @@ auto as_stages(T&& t) {
 
 template <class Src, class... Before, class Stage>
 constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
+  // NOLINTNEXTLINE(bugprone-branch-clone): check_fit is of no misfit
   if constexpr (std::is_same_v<Src, misfit_source>) {
     return misfit_pipeline{};
   } else if constexpr (check_fit<typename items_after<source_item<Src>, Before...>::type, Stage,

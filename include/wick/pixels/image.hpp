@@ -72,7 +72,7 @@ inline void copy_pixels(const picture_view& from, const picture_target& to) noex
 
 }  // namespace detail
 
-/// A decoded picture, H W C, one byte a channel: 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
+/// A decoded picture, H W C, one byte a channel: 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA. Batches as [H, W,
 /// C] or, in a planar slot, [C, H, W].
 class image {
  public:

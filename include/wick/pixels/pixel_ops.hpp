@@ -1,5 +1,5 @@
 /// \file
-/// Color operations on finished pixels, in place: brightness, contrast, saturation, hue, grey; and float32
+/// Color operations on finished pixels, in place: brightness, contrast, saturation, hue, gray; and float32
 /// with mean and deviation taken out. The last things done to a picture before it is batched.
 #pragma once
 
@@ -21,10 +21,10 @@ namespace wick::detail {
 struct pixel_op {
   enum class kind : std::uint8_t {
     brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
-    contrast,    ///< blend with the mean of the grey picture; value ≥ 0
-    saturation,  ///< blend with the grey picture; value ≥ 0
+    contrast,    ///< blend with the mean of the gray picture; value ≥ 0
+    saturation,  ///< blend with the gray picture; value ≥ 0
     hue,         ///< turn the color circle; value in [-0.5, 0.5] of a turn
-    grey,        ///< all three colors become the grey picture
+    gray,        ///< all three colors become the gray picture
   };
   kind what = kind::brightness;
   float value = 1;
@@ -122,7 +122,7 @@ inline void apply(const pixel_op& op, const picture_target& p) {
       level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
     return detail::map_levels(p, level);
   }
-  if (p.channels < 3) return;  // grey has neither saturation nor hue
+  if (p.channels < 3) return;  // gray has neither saturation nor hue
   if (op.what == kind::hue) {
     detail::for_each_pixel(p, [&](std::uint8_t* v) {
       const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
@@ -132,10 +132,10 @@ inline void apply(const pixel_op& op, const picture_target& p) {
     });
   } else if (op.what == kind::saturation) {
     detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const float grey = detail::luma(v[0], v[plane], v[2 * plane]);
-      v[0] = detail::blend(value, v[0], grey);
-      v[plane] = detail::blend(value, v[plane], grey);
-      v[2 * plane] = detail::blend(value, v[2 * plane], grey);
+      const float gray = detail::luma(v[0], v[plane], v[2 * plane]);
+      v[0] = detail::blend(value, v[0], gray);
+      v[plane] = detail::blend(value, v[plane], gray);
+      v[2 * plane] = detail::blend(value, v[2 * plane], gray);
     });
   } else {
     detail::for_each_pixel(p, [&](std::uint8_t* v) {
@@ -145,7 +145,7 @@ inline void apply(const pixel_op& op, const picture_target& p) {
 }
 
 /// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
-/// normalisation.
+/// normalization.
 struct normalization {
   std::array<float, 4> mean{}, deviation{};
   int count = 0;

@@ -80,7 +80,7 @@ class idx {
       for (std::int64_t& label : out) {
         T value;
         std::memcpy(&value, from, sizeof(T));
-        label = value;
+        label = value;  // NOLINT(bugprone-signed-char-misuse): int8 has a sign
         from += sizeof(T);
       }
     };

@@ -80,7 +80,7 @@ class [[nodiscard]] future {
     std::unique_lock lock(state_->mutex);
     while (!ready()) {
       const auto left = end - std::chrono::steady_clock::now();
-      if (left <= left.zero()) return false;
+      if (left <= std::chrono::nanoseconds::zero()) return false;
       state_->changed.wait_for(lock, left);
     }
     return true;

@@ -95,6 +95,7 @@ namespace detail {
 
 /// `t`, from its beginning on a worker of `ex`; it must outlive the task.
 template <class T>
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the lambda is the coroutine
 task<T> starts_on(executor& ex, task<T> t) {
   return [](executor* on, task<T> inner) -> task<T> {
     co_await on->schedule();

@@ -53,7 +53,7 @@ inline std::size_t tightest_quota(const std::string& mount, std::string_view gro
     if (quota != 0 && (least == 0 || quota < least)) least = quota;
     if (group.empty()) return least;
     const std::size_t parent = group.rfind('/');
-    group = group.substr(0, parent == group.npos ? 0 : parent);
+    group = group.substr(0, parent == std::string::npos ? 0 : parent);
   }
 }
 
@@ -70,8 +70,8 @@ inline std::size_t cgroup_cpus(std::string_view groups, const std::string& mount
     const std::string_view row = groups.substr(0, groups.find('\n'));
     groups.remove_prefix(std::min(row.size() + 1, groups.size()));
     const std::size_t first = row.find(':');
-    const std::size_t second = first == row.npos ? first : row.find(':', first + 1);
-    if (second == row.npos) continue;
+    const std::size_t second = first == std::string_view::npos ? first : row.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
     const std::string_view controllers = row.substr(first + 1, second - first - 1),
                            path = row.substr(second + 1);
     if (controllers.empty()) {

@@ -70,7 +70,7 @@ class slab {
   explicit operator bool() const noexcept { return block_ != nullptr; }
   inline void reset() noexcept;
   /// For owners that keep a pointer and a function, as tensors do: `free(context)` does what dropping does.
-  /// Where the memory recycles its blocks the context is the memory's own, by which it can recognise the
+  /// Where the memory recycles its blocks the context is the memory's own, by which it can recognize the
   /// block.
   inline memory_block detach() noexcept;
 

@@ -16,7 +16,7 @@ struct gif_frame {
   int left = 0, top = 0, width = 0, height = 0;
   bool interlaced = false;
   int transparent = -1;     // a number that no color stands for
-  std::size_t palette = 0;  // where it starts; 0: levels of grey
+  std::size_t palette = 0;  // where it starts; 0: levels of gray
   std::size_t colors = 0;   // in the palette
   std::size_t codes = 0;    // where the length of the first codes is said
 };

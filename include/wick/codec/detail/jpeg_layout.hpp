@@ -21,7 +21,7 @@
 namespace wick::detail {
 
 /// What the components of a JPEG are. CMYK's are stored inverted, as Adobe does it.
-enum class jpeg_color_model : std::uint8_t { grey, ycc, rgb, cmyk, ycck };
+enum class jpeg_color_model : std::uint8_t { gray, ycc, rgb, cmyk, ycck };
 
 /// The tables and scans of a JPEG that stb_image is to read: whether it would find all that the scans name.
 class jpeg_layout {
@@ -176,7 +176,7 @@ class jpeg_layout {
 
   /// libjpeg's default_decompress_parms (jdapimin.c).
   jpeg_color_model choose_colors() const noexcept {
-    if (components_ == 1) return jpeg_color_model::grey;
+    if (components_ == 1) return jpeg_color_model::gray;
     if (components_ == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;
     if (jfif_) return jpeg_color_model::ycc;
     if (adobe_) return transform_ == 0 ? jpeg_color_model::rgb : jpeg_color_model::ycc;

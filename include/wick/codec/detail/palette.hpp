@@ -1,5 +1,5 @@
 /// \file
-/// Numbers that stand for colors: what a palette, or a scale of grey of few bits, gives for each.
+/// Numbers that stand for colors: what a palette, or a scale of gray of few bits, gives for each.
 #pragma once
 
 #include <array>
@@ -32,13 +32,13 @@ class picked_levels {
   picked_levels(const palette_table& colors, int channels, bool indexes) noexcept : channels_(channels) {
     for (std::size_t i = 0; i < 256; ++i) {
       const auto& [r, g, b, a] = colors.rgba[i];
-      const auto grey = static_cast<std::uint8_t>(rounded_luma(r, g, b));
+      const auto gray = static_cast<std::uint8_t>(rounded_luma(r, g, b));
       if (indexes)
         levels_[i] = {static_cast<std::uint8_t>(i), 0, 0, 0};
       else if (channels >= 3)
         levels_[i] = {r, g, b, a};
       else
-        levels_[i] = {grey, a, 0, 0};
+        levels_[i] = {gray, a, 0, 0};
     }
   }
 

@@ -63,11 +63,11 @@ inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
   info.width = big32(encoded, 16);
   info.height = big32(encoded, 20);
   info.bits = static_cast<int>(byte_at(encoded, 24));
-  const std::uint32_t colour = byte_at(encoded, 25);
-  info.channels = colour == 0 ? 1 : colour == 4 ? 2 : colour == 6 ? 4 : 3;
-  info.palette = colour == 3;
+  const std::uint32_t color = byte_at(encoded, 25);
+  info.channels = color == 0 ? 1 : color == 4 ? 2 : color == 6 ? 4 : 3;
+  info.palette = color == 3;
   if (info.channels == 2 || info.channels == 4) return true;
-  // A tRNS chunk before the pixels makes one colour, or palette entries, transparent.
+  // A tRNS chunk before the pixels makes one color, or palette entries, transparent.
   for (std::uint64_t at = 33; at + 8 <= encoded.size();) {
     const std::uint32_t type = big32(encoded, static_cast<std::size_t>(at) + 4);
     if (type == chunk_type("tRNS")) ++info.channels;

@@ -29,7 +29,7 @@ namespace wick::detail {
 
 /// What stands before the pixels.
 struct png_head {
-  enum kind : std::uint32_t { grey = 0, rgb = 2, palette = 3, grey_alpha = 4, rgba = 6 };
+  enum kind : std::uint32_t { gray = 0, rgb = 2, palette = 3, gray_alpha = 4, rgba = 6 };
 
   /// \throws wick::error for what no PNG has
   explicit png_head(std::span<const std::byte> encoded) {
@@ -38,11 +38,11 @@ struct png_head {
     bits = static_cast<int>(byte_at(encoded, 24));
     color = byte_at(encoded, 25);
     interlaced = byte_at(encoded, 28) == 1;
-    samples = color == rgb ? 3 : color == grey_alpha ? 2 : color == rgba ? 4 : 1;
+    samples = color == rgb ? 3 : color == gray_alpha ? 2 : color == rgba ? 4 : 1;
     const bool few = bits == 1 || bits == 2 || bits == 4;
-    const bool known = color == grey      ? few || bits == 8 || bits == 16
+    const bool known = color == gray      ? few || bits == 8 || bits == 16
                        : color == palette ? few || bits == 8
-                                          : (color == rgb || color == grey_alpha || color == rgba) &&
+                                          : (color == rgb || color == gray_alpha || color == rgba) &&
                                                 (bits == 8 || bits == 16);
     if (!known)
       throw_damaged_png("no picture has color type " + std::to_string(color) + " with " +
@@ -63,7 +63,7 @@ struct png_head {
     }
     if (color == palette && colors.empty())
       throw_damaged_png("it has a color's number for each pixel, and no palette");
-    keyed = (color == grey && transparent.size() >= 2) || (color == rgb && transparent.size() >= 6);
+    keyed = (color == gray && transparent.size() >= 2) || (color == rgb && transparent.size() >= 6);
     // Of a color that shall be transparent only the bits of a sample count.
     for (int c = 0; keyed && c < samples; ++c) {
       key[static_cast<std::size_t>(c)] =
@@ -78,7 +78,7 @@ struct png_head {
   }
 
   int width = 0, height = 0, bits = 0, samples = 0;
-  std::uint32_t color = grey;
+  std::uint32_t color = gray;
   bool interlaced = false;
   std::size_t first_data = 0;
   std::span<const std::byte> colors, transparent;
@@ -185,7 +185,7 @@ class png_pixels {
         out.set(i, level(0), level(1), level(2),
                 i < head.transparent.size() ? static_cast<int>(byte_at(head.transparent, i)) : 255);
       }
-    } else if (head.color == png_head::grey && head.bits <= 8) {
+    } else if (head.color == png_head::gray && head.bits <= 8) {
       const int most = (1 << head.bits) - 1;
       for (int i = 0; i <= most; ++i) {
         const int level = i * (255 / most);

@@ -134,7 +134,7 @@ inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_in
     with_header = bmp_with_whole_palette(encoded, palette);
     encoded = with_header.span();
   }
-  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of grey are not
+  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of gray are not
   // Pillow's.
   const int stored = info.channels;
   int width = 0, height = 0;

@@ -84,7 +84,7 @@ inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std:
   const auto ycc = [&](std::uint8_t* to, int step) {
     from.YCbCr_to_RGB_kernel(to, in[0], in[1], in[2], width, step);
   };
-  if (colors == jpeg_color_model::grey || (colors == jpeg_color_model::ycc && channels <= 2)) {
+  if (colors == jpeg_color_model::gray || (colors == jpeg_color_model::ycc && channels <= 2)) {
     if (channels == 1) {
       std::memcpy(out, in[0], static_cast<std::size_t>(width));
       return;
@@ -123,7 +123,7 @@ inline std::uint8_t* stb_jpeg_pixels(stbi__jpeg& from, jpeg_color_model colors, 
   };
   if (!stbi__decode_jpeg_image(&from)) return failed(stbi__g_failure_reason);
   const int components = from.s->img_n;
-  const int wanted = colors == jpeg_color_model::grey                                     ? 1
+  const int wanted = colors == jpeg_color_model::gray                                     ? 1
                      : colors == jpeg_color_model::ycc || colors == jpeg_color_model::rgb ? 3
                                                                                           : 4;
   if (components != wanted) return failed("two frame headers");

@@ -189,7 +189,7 @@ class jpeg_decompressor {
     }
     // The sizes that have SIMD code; those between are often slower than the next larger one.
     scale_ = 8;
-    while (scale_ > 1 && scale_ / 2 >= request.scale * 8 && keeps_colors(scale_ / 2)) scale_ /= 2;
+    while (scale_ > 1 && scale_ >= request.scale * 16 && keeps_colors(scale_ / 2)) scale_ /= 2;
     info_.scale_num = static_cast<unsigned>(scale_);
     info_.scale_denom = 8;
     info_.dct_method = JDCT_ISLOW;
@@ -263,7 +263,7 @@ class jpeg_decompressor {
     return whole < v ? whole + 1 : whole;
   }
 
-  /// CMYK (as Adobe writes it, inverted) to RGB or grey as Pillow converts it; and grey to grey and alpha.
+  /// CMYK (as Adobe writes it, inverted) to RGB or gray as Pillow converts it; and gray to gray and alpha.
   void convert_row(const std::uint8_t* in, std::uint8_t* out, int channels) const noexcept {
     for (JDIMENSION x = 0; x < info_.output_width; ++x, out += channels) {
       if (info_.out_color_components == 1) {

@@ -112,7 +112,7 @@ struct jpeg_memory {
   }
   static jvirt_sarray_ptr refuse_samples(j_common_ptr info, int, boolean, JDIMENSION, JDIMENSION,
                                          JDIMENSION) {
-    fail(info, JERR_NOT_COMPILED);  // only for colour palettes
+    fail(info, JERR_NOT_COMPILED);  // only for color palettes
   }
   static jvirt_barray_ptr request_blocks(j_common_ptr info, int pool, boolean zeroed, JDIMENSION blocks,
                                          JDIMENSION count, JDIMENSION) {

@@ -8,13 +8,13 @@
 
 namespace wick::detail {
 
-/// Baseline and progressive JPEG of 8 bits: grey, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
+/// Baseline and progressive JPEG of 8 bits: gray, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
 /// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is
-/// libjpeg's smooth one, pixels are those of Pillow; grey is the JPEG's own, as Pillow's draft("L") gives it.
-/// Colour profiles (ICC) are not applied, nor are they by Pillow or torchvision.
+/// libjpeg's smooth one, pixels are those of Pillow; gray is the JPEG's own, as Pillow's draft("L") gives it.
+/// Color profiles (ICC) are not applied, nor are they by Pillow or torchvision.
 ///
 /// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
-/// grey; a file that breaks off is an error (see decode_options::allow_truncated).
+/// gray; a file that breaks off is an error (see decode_options::allow_truncated).
 ///
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
 /// more. Defined in jpeg/detail/libjpeg_turbo_implementation.hpp, which is compiled once, by CMake or in the

@@ -122,19 +122,19 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   const int reflected = wanted.size - 1 - out;
   const bool symmetric = low == 0 && left + length == wanted.high;
   const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
-  const double centre = low + ((reverse ? reflected : out) + 0.5) * scale;
+  const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
   const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
   // A cast rounds towards 0, not down: the same where it counts, from 0 on.
-  int begin = std::max(0, static_cast<int>(centre - reach + 0.5));
-  int end = std::min(length, static_cast<int>(centre + reach + 0.5));
+  int begin = std::max(0, static_cast<int>(center - reach + 0.5));
+  int end = std::min(length, static_cast<int>(center + reach + 0.5));
   begin = std::min(begin, length - 1);
   end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
   if (middle) begin = std::max(begin, length - end), end = length - begin;
 
   double sum = 0;
   for (int k = begin; k < end; ++k) {
-    const double w = weight_at((k - centre + 0.5) * narrowed, wanted.filter);
+    const double w = weight_at((k - center + 0.5) * narrowed, wanted.filter);
     exact_[static_cast<std::size_t>(k - begin)] = w;
     sum += w;
   }
@@ -146,9 +146,9 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   int given = 0;
   for (int k = 0; k < computed; ++k) {
     running += exact_[static_cast<std::size_t>(k)];
-    const int upto = !middle && k + 1 == taps ? weight_one : fixed(running * share);
-    weights[k] = static_cast<std::int16_t>(upto - given);
-    given = upto;
+    const int up_to = !middle && k + 1 == taps ? weight_one : fixed(running * share);
+    weights[k] = static_cast<std::int16_t>(up_to - given);
+    given = up_to;
   }
   if (middle) {
     for (int k = 0; k < computed; ++k) weights[taps - 1 - k] = weights[k];

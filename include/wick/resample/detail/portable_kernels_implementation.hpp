@@ -45,15 +45,16 @@ inline void blend_rows_portable(const std::uint8_t* const* rows, const std::int1
 template <int Channels>
 inline void blend_columns_of(const std::int16_t* row, const column_table& t, std::uint8_t* quads) noexcept {
   for (int x = 0; x < t.count; ++x) {
-    const std::int16_t* in = row + t.first[x];
-    const std::int16_t* w = t.weights + std::ptrdiff_t{x / 2} * t.pairs * 16 + (x % 2) * 8;
-    std::int32_t sum[Channels];
-    for (std::int32_t& s : sum) s = column_start;
-    for (int j = 0; j < t.pairs; ++j, in += 2 * Channels, w += 16) {
-      for (int c = 0; c < Channels; ++c) sum[c] += in[c] * w[0] + in[Channels + c] * w[1];
-    }
+    const std::int16_t* const first = row + t.first[x];
+    const std::int16_t* const weights = t.weights + std::ptrdiff_t{x / 2} * t.pairs * 16 + (x % 2) * 8;
+    // Channel by channel: of four sums side by side g++ 12 loses some at -O3 for ARM.
     for (int c = 0; c < Channels; ++c) {
-      quads[4 * x + c] = static_cast<std::uint8_t>(std::clamp(sum[c] >> column_shift, 0, 255));
+      const std::int16_t *in = first + c, *w = weights;
+      std::int32_t sum = column_start;
+      for (int j = 0; j < t.pairs; ++j, in += 2 * Channels, w += 16) {
+        sum += in[0] * w[0] + in[Channels] * w[1];
+      }
+      quads[4 * x + c] = static_cast<std::uint8_t>(std::clamp(sum >> column_shift, 0, 255));
     }
   }
 }

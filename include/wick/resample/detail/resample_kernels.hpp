@@ -55,7 +55,7 @@ struct resample_kernels {
 };
 
 // Defined in resample/detail/resample_kernels_implementation.hpp, which is compiled once, with stb_image:
-// optimised whatever the program's build type, for all instruction sets at once.
+// optimized whatever the program's build type, for all instruction sets at once.
 
 /// As blend_rows, for any number of rows: exact sums, rounded once.
 void blend_many_rows(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,

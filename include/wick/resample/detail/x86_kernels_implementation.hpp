@@ -17,7 +17,7 @@ namespace wick::detail {
 #define WICK_SSSE3 __attribute__((target("ssse3")))
 #define WICK_AVX2 __attribute__((target("avx2")))
 
-/// Puts the channels of two neighbouring pixels, 16 bits each, beside each other: r r g g b b.
+/// Puts the channels of two neighboring pixels, 16 bits each, beside each other: r r g g b b.
 alignas(16) inline constexpr std::int8_t pair_shuffle[5][16] = {
     {},
     {0, 1, 2, 3, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},

@@ -35,16 +35,16 @@ namespace wick::detail {
               std::generic_category().message(fault) + "; " + advice);
 }
 
-/// The file that becomes the new one: a neighbour of the old one, under a name that nobody else has, until it
+/// The file that becomes the new one: a neighbor of the old one, under a name that nobody else has, until it
 /// takes the old one's. It is gone with its scope if it never does.
 ///
 /// As long as its writer lives, the file is locked. So one whose lock can be had was left behind by a process
 /// that was killed, and whoever writes into the folder next removes it. Where a lock may be known to one
 /// machine only (NFS and its like), it must be an hour old as well, and a day where there are no locks.
-class neighbour_file {
+class neighbor_file {
  public:
   /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
-  neighbour_file(int folder, ::mode_t mode) noexcept : folder_(folder) {
+  neighbor_file(int folder, ::mode_t mode) noexcept : folder_(folder) {
     for (int tries = 0; tries < 100; ++tries) {
       choose_name();
       do {
@@ -65,9 +65,9 @@ class neighbour_file {
       fault_ = ENOENT;
     }
   }
-  neighbour_file(const neighbour_file&) = delete;
-  neighbour_file& operator=(const neighbour_file&) = delete;
-  ~neighbour_file() { discard(); }
+  neighbor_file(const neighbor_file&) = delete;
+  neighbor_file& operator=(const neighbor_file&) = delete;
+  ~neighbor_file() { discard(); }
 
   int get() const noexcept { return file_.get(); }
   /// errno, when it could not be made.
@@ -192,8 +192,8 @@ inline void replace_file(const std::filesystem::path& path, std::span<const std:
   }
   const bool keeps_mode = is_there && S_ISREG(old.st_mode);
 
-  neighbour_file::tidy_up(folder.get());
-  neighbour_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
+  neighbor_file::tidy_up(folder.get());
+  neighbor_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
   const auto failed = [&](const char* what) { state_file_error(what, path, errno, advice, kind); };
   if (next.fault() != 0) {
     errno = next.fault();

@@ -16,7 +16,7 @@ struct resume_node {
 };
 
 /// The resumptions of one thread. Symmetric transfer would need none of this, but gcc makes it a tail call
-/// only when it optimises and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
+/// only when it optimizes and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
 struct resume_stack {
   static constexpr unsigned max_depth = 48;
   unsigned depth = 0;
