@@ -80,6 +80,9 @@ class array {
 
 namespace detail {
 
+template <>
+inline constexpr bool is_column<array> = true;
+
 struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };

@@ -172,6 +172,11 @@ class decode_stage {
 };
 static_assert(stage_of<decode_stage, on_data>);
 
+template <>
+struct once_decoded<bytes> {
+  using type = lazy_image;
+};
+
 }  // namespace detail
 
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,

@@ -1,0 +1,11 @@
+// Places on disk are batched: read() is missing.
+#include <wick/core.hpp>
+
+// expect: wick: batch() can't put a place on disk into a tensor; write read() before it
+// expect: wick::sample<wick::location
+void step(wick::array, wick::array) {}
+
+int main() {
+  wick::loader train(wick::image_folder("photos") | wick::shuffle() | wick::array_batch(32));
+  for (auto& batch : train.epoch(0)) step(batch.data, batch.target);
+}
