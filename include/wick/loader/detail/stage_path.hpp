@@ -198,7 +198,7 @@ class stage_path<pipeline<Source, S...>> {
     using inner_type = decltype(inner);
     timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
                                          static_cast<std::uint32_t>(stage), begun);
-    if constexpr (std::is_void_v<awaited_t<typename how::raw>>) {
+    if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       timed.settle();
