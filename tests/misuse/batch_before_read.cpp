@@ -1,7 +1,8 @@
 // Places on disk are batched: read() is missing.
 #include <wick/core.hpp>
 
-// expect: wick: batch() can't put a place on disk into a tensor; write read() before it
+// expect: wick: batch() makes tensors, and what came only says where bytes lie
+// expect: write read() before it
 // expect: wick::sample<wick::location
 void step(wick::array, wick::array) {}
 

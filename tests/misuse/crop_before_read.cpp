@@ -1,9 +1,9 @@
 // Pictures are cropped where only their places on disk are known: read() and decode() are missing.
 #include <wick/core.hpp>
 
-// expect: wick: this stage does not take what the stage before it gives
-// expect: A picture must be read() and decode()d
-// expect: wick::detail::random_resized_crop_stage
+// expect: wick: this stage takes a picture, and what came says only where its bytes lie
+// expect: write read() | decode() before it
+// expect: random_resized_crop_stage
 // expect: wick::sample<wick::location
 void step(wick::array, wick::array) {}
 

@@ -3,17 +3,15 @@
 
 #include <wick/core.hpp>
 
-// expect: lenght
+// expect first: lenght
 struct text {
   std::vector<int> words;
 };
 
 int main() {
-  wick::loader train(std::vector<wick::sample<text>>(10) | wick::shuffle() |
-                     [](auto item) {
-                       auto& words = item.data.words;
-                       return wick::sample<float>{static_cast<float>(words.lenght()), item.target};
-                     } |
-                     wick::array_batch(4));
+  wick::loader train(std::vector<wick::sample<text>>(10) | wick::shuffle() | [](auto item) {
+    auto& words = item.data.words;
+    return wick::sample<float>{static_cast<float>(words.lenght()), item.target};
+  } | wick::array_batch(4));
   for (auto& batch : train.epoch(0)) static_cast<void>(batch);
 }

@@ -3,7 +3,7 @@
 
 #include <wick/core.hpp>
 
-// expect: lenght
+// expect first: lenght
 struct text {
   std::vector<int> words;
 };

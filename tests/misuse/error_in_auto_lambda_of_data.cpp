@@ -3,7 +3,7 @@
 
 #include <wick/core.hpp>
 
-// expect: words
+// expect first: words
 struct text {
   std::vector<int> words;
 };

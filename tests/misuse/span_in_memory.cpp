@@ -4,7 +4,8 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: in_memory() takes a std::vector over
+// expect: wick: in_memory() takes a std::vector over, and a std::span or another range was found
+// expect: write in_memory(std::vector(r.begin(), r.end()))
 int main() {
   std::vector<float> numbers(100);
   std::span<const float> view(numbers);

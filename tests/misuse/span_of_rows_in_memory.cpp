@@ -5,7 +5,8 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: in_memory() takes a std::vector over
+// expect: wick: in_memory() takes a std::vector of numbers over
+// expect: write in_memory(r.data(), row, targets)
 int main() {
   std::vector<float> numbers(100);
   std::span<const float> view(numbers);

@@ -3,7 +3,8 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: this stage takes a batch, and what came is a single sample; write batch(n) before it
+// expect: wick: this stage takes tensors or arrays, and what came is a single sample without any
+// expect: write batch(n) before it
 int main() {
   wick::loader train(wick::image_folder("photos") | wick::read() | wick::decode() |
                      wick::random_resized_crop(224) |

@@ -77,7 +77,10 @@ inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
 
 /// `map(f)`, `map("tokenize", f)`: a callable as a stage, with a name for errors and the report. f takes the
 /// item, or the data of a sample<>, and a context& if it wants; it returns the next item, or a task of it. It
-/// is called by all workers at once: what it changes must be safe for that (see per_worker).
+/// is called by all workers at once: what it changes must be safe for that (see per_worker). It lives in the
+/// loader, and may outlive the function that wrote it: capture by value what it needs, or by reference only
+/// what outlives the loader. No compiler and no test of wick's sees a reference to a local that is gone. A
+/// lambda of `auto` is given the whole item, not the data of a sample.
 template <class F>
 detail::map_stage<std::decay_t<F>> map(F&& f) {
   return detail::map_stage<std::decay_t<F>>(std::forward<F>(f));
