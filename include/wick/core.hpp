@@ -2,6 +2,11 @@
 /// wick without Torch: the engine, the data flow, the sources and the pictures. Batches are wick::array.
 #pragma once
 
+// First: where the compiler says what does not fit behind what, it names each file on the way to it.
+// clang-format off
+#include <wick/pipeline/pipeline.hpp>
+// clang-format on
+
 #include <wick/batch/batch.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
@@ -11,7 +16,6 @@
 #include <wick/order/order.hpp>
 #include <wick/order/weighted.hpp>
 #include <wick/pipeline/per_worker.hpp>
-#include <wick/pipeline/pipeline.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>

@@ -4,7 +4,7 @@
 #include <wick/core.hpp>
 
 // expect: wick: batch() can't put what came into a tensor
-// expect: or write group(n)
+// expect: write group(n)
 // expect: wick::sample<std::vector<int
 int main() {
   wick::loader train(std::vector<wick::sample<std::vector<int>>>(10) | wick::shuffle() |

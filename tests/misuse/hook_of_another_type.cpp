@@ -5,8 +5,9 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: stage_hooks of this stage lists hook::fingerprint, and there is no `std::uint64_t
-// fingerprint() const` expect: scaled
+// expect: wick: stage_hooks of this stage lists hook::fingerprint, and there is no
+// expect: `std::uint64_t fingerprint() const`
+// expect: scaled
 struct scaled {
   using stage_kind = wick::on_data;
   using stage_hooks = wick::hooks<wick::hook::fingerprint>;

@@ -3,7 +3,7 @@
 
 // expect: wick: an order stage (shuffle, shard, take, …) works on positions
 // expect: write it directly behind the source
-// expect: wick::detail::shuffle_stage
+// expect: shuffle_stage
 void step(wick::array, wick::array) {}
 
 int main() {

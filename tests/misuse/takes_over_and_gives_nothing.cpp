@@ -4,8 +4,8 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: this stage does not take what the stage before it gives
-// expect: what gives nothing back must take its item by reference or as a copy
+// expect: wick: this stage takes its item over and gives nothing back
+// expect: return the item, or take it by reference
 struct text {
   std::string words;
 };

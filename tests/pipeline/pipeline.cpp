@@ -120,6 +120,45 @@ TEST_CASE("every form may ask for a context, and gets the sample's") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("a lambda of `auto` is a stage in every form that has types") {
+  CHECK(run(plain() | wick::take(10) | [](auto x) { return 2 * x; }) == tens(2));
+  CHECK(run(plain() | wick::take(10) | [](const auto& x) { return 2 * x; }) == tens(2));
+  CHECK(run(plain() | wick::take(10) | [](auto&& x) { return 2 * x; }) == tens(2));
+  CHECK(run(plain() | wick::take(10) | [](auto& x) { x *= 2; }) == tens(2));
+  CHECK(run(plain() | wick::take(10) | [](auto&& x) { x *= 2; }) == tens(2));
+  CHECK(run(plain() | wick::take(10) | [](const auto&) {}) == tens(1));
+  CHECK(run(plain() | wick::take(10) | [](auto x, wick::context&) { return 2 * x; }) == tens(2));
+  CHECK(run(plain() | wick::take(10) |
+            [](auto& x, auto& context) { x = 2 * static_cast<int>(context.index()); }) == tens(2));
+  CHECK(run(plain() | wick::take(10) | [factor = 2](auto x) mutable { return factor * x; }) == tens(2));
+}
+
+TEST_CASE("a stage with several call operators, or one that suits some types only, is asked for what comes") {
+  struct several {
+    int operator()(int x) const { return 2 * x; }
+    int operator()(const std::string&) const { return 0; }
+  };
+  struct changing {
+    int operator()(int x) { return factor * x; }
+    int operator()(std::string) { return 0; }
+    int factor = 2;
+  };
+  CHECK(run(plain() | wick::take(10) | several()) == tens(2));
+  CHECK(run(plain() | wick::take(10) | changing()) == tens(2));
+  const auto sampled = plain() | wick::take(10) | [](int x) { return wick::sample<int>{x, 7}; };
+  std::vector<int> got;
+  for (const auto& s : run(sampled | [](std::integral auto x) { return 2 * x; })) got.push_back(s.data);
+  CHECK(got == tens(2));
+  got.clear();
+  for (const auto& s : run(sampled | []<class T>(wick::sample<T> s) {
+         s.data *= 2;
+         return s;
+       })) {
+    got.push_back(s.data);
+  }
+  CHECK(got == tens(2));
+}
+
 TEST_CASE("a stage may take only the data of a sample: the target is carried along") {
   using octet = std::array<std::uint8_t, 8>;
   const auto all = run(

@@ -66,8 +66,10 @@ class array {
   template <class T>
   T* as() const {
     if (detail::dtype_of<T>() != type_) {
-      throw error("array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " +
-                  std::string(to_string(type_)));
+      throw error(
+          "array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " +
+          std::string(to_string(type_)) +
+          (type_ == dtype::uint8 ? "; pictures are bytes, write normalize() before batch for floats" : ""));
     }
     return reinterpret_cast<T*>(data());
   }
@@ -79,6 +81,9 @@ class array {
 };
 
 namespace detail {
+
+template <>
+inline constexpr bool is_column<array> = true;
 
 struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
@@ -108,14 +113,24 @@ class batch_stage {
 
   template <class Item>
   static consteval bool check() {
-    static_assert(
-        detail::can_batch<Item>::value,
-        "wick: batch() can't put what came into a tensor (see 'Item'): wanted are numbers, std::array of "
-        "them, std::string, pictures, anything with extents(), type() and write_to(slot), or sample<>, "
-        "tuples and plain structs of up to 8 fields of these. What has no fixed shape (std::vector) needs a "
-        "stage before "
-        "batch() that gives it one; or write group(n), which makes a std::vector of the samples");
-    return detail::can_batch<Item>::value;
+    if constexpr (!can_batch<Item>::value) {
+      constexpr bool is_read = !has_unread<Item>::value;
+      constexpr bool is_decoded = !is_read || !has_bytes<Item>::value;
+      constexpr bool has_a_shape = !is_read || !is_decoded;
+      static_assert(
+          is_read,
+          "wick: batch() makes tensors, and what came only says where bytes lie (see 'Item'); write "
+          "read() before it, and for pictures read() | decode()");
+      static_assert(is_decoded,
+                    "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
+                    "write decode() before it for pictures, else a stage that makes numbers of them");
+      static_assert(has_a_shape,
+                    "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
+                    "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
+                    "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
+                    "stage before batch() that gives it one");
+    }
+    return can_batch<Item>::value;
   }
 
  private:

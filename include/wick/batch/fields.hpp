@@ -217,4 +217,15 @@ struct can_batch<T> {
   }(std::type_identity<typename field_types<T>::type>{});
 };
 
+/// Whether it is, or has as a field, what read() is to read; or bytes, with which a batch does nothing. For
+/// messages.
+template <class T>
+struct has_unread : std::bool_constant<!std::is_void_v<typename once_read<T>::type>> {};
+template <class T>
+struct has_bytes : std::is_same<T, bytes> {};
+template <class D, class T>
+struct has_unread<sample<D, T>> : std::disjunction<has_unread<D>, has_unread<T>> {};
+template <class D, class T>
+struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {};
+
 }  // namespace wick::detail

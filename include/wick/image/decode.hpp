@@ -172,6 +172,11 @@ class decode_stage {
   mutable detail::decoders_seen seen_;
 };
 
+template <>
+struct once_decoded<bytes> {
+  using type = lazy_image;
+};
+
 }  // namespace detail
 
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,

@@ -49,15 +49,15 @@ class per_worker_stage {
   void attach(executor& on) { states_ = std::make_unique<worker_local<state>>(on); }
 
   template <class X>
-    requires std::is_invocable_v<F&, state&, X, context&>
+    requires accepts<F, state&, X, context&>
   decltype(auto) operator()(X&& x, context& c) {
-    refuse_waiting<std::invoke_result_t<F&, state&, X, context&>>();
+    refuse_waiting<result_of_call<F, state&, X, context&>>();
     return f_(states_->get(make_), std::forward<X>(x), c);
   }
   template <class X>
-    requires std::is_invocable_v<F&, state&, X>
+    requires accepts<F, state&, X>
   decltype(auto) operator()(X&& x) {
-    refuse_waiting<std::invoke_result_t<F&, state&, X>>();
+    refuse_waiting<result_of_call<F, state&, X>>();
     return f_(states_->get(make_), std::forward<X>(x));
   }
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <wick/pipeline/detail/apply.hpp>
+#include <wick/pipeline/detail/why_not.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/source.hpp>
 #include <wick/sample/stage.hpp>
@@ -30,11 +31,9 @@ class map_stage {
   static constexpr std::string_view name = "map";
   explicit map_stage(F f, std::string label = "map") : f_(std::move(f)), label_(std::move(label)) {}
   std::string_view label() const noexcept { return label_; }
-  template <class... Args>
-    requires std::is_invocable_v<F&, Args...>
-  decltype(auto) operator()(Args&&... args) {
-    return f_(std::forward<Args>(args)...);
-  }
+  /// What is called in this one's place.
+  using callable_type = F;
+  F& callable() noexcept { return f_; }
   /// A callable that has parameters may have a fingerprint of them, as any stage.
   std::uint64_t fingerprint() const {
     if constexpr (detail::has_parameters<F>)
@@ -78,7 +77,10 @@ inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
 
 /// A callable as a stage, with a name for errors and the report: `map(f)`, `map("tokenize", f)`. f takes the
 /// item, or the data of a `sample<>`, and a `context&` if it wants; it returns the next item, or a task of
-/// it. It is called by all workers at once: what it changes must be safe for that (see per_worker).
+/// it. It is called by all workers at once: what it changes must be safe for that (see per_worker). It lives
+/// in the loader, and may outlive the function that wrote it: capture by value what it needs, or by reference
+/// only what outlives the loader; no compiler and no test of wick's sees a reference to a local that is gone.
+/// A lambda of `auto` is given the whole item, not the data of a sample.
 template <class F>
 detail::map_stage<std::decay_t<F>> map(F&& f) {
   return detail::map_stage<std::decay_t<F>>(std::forward<F>(f));
@@ -142,58 +144,97 @@ struct misfit_pipeline_for {
 template <class... S>
 using misfit_pipeline_of = typename misfit_pipeline_for<S...>::type;
 
+enum class fit { yes, no, broken };
+
 template <class Came, class Stage, class... Before>
-consteval bool check_fit() {
+consteval fit check_fit() {
   if constexpr (!check_hooks<Stage>()) {
-    return false;
-  } else if constexpr (stage_of<Stage, on_order>) {
+    return fit::no;
+  } else if constexpr (stage_of<Stage, on_order> && !only_order_stages<Before...>) {
     static_assert(
         only_order_stages<Before...>,
         "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
         "it came after a stage that works on samples; write it directly behind the source");
-    if constexpr (!only_order_stages<Before...>) {
-      return false;
-    } else if constexpr (has_hook<Stage, hook::check>) {
-      return Stage::template check<Came, Before...>();
-    } else {
-      return true;
-    }
-  } else if constexpr (stage_of<Stage, on_batching>) {
+    return fit::no;
+  } else if constexpr (stage_of<Stage, on_batching> && has_batching<Before...>) {
     static_assert(!has_batching<Before...>,
                   "wick: this pipeline is batched already; a second batch() was found; write one of the two");
-    if constexpr (has_batching<Before...>)
-      return false;
-    else
-      return Stage::template check<Came>();
+    return fit::no;
   } else if constexpr (stage_of<Stage, on_batch> && !has_batching<Before...>) {
     static_assert(
         has_batching<Before...>,
         "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
-    return false;
+    return fit::no;
+  } else if constexpr (stage_of<Stage, on_batching>) {
+    return Stage::template check<Came>() ? fit::yes : fit::no;
   } else if constexpr (has_hook<Stage, hook::check>) {
-    return Stage::template check<Came, Before...>();
+    return Stage::template check<Came, Before...>() ? fit::yes : fit::no;
+  } else if constexpr (stage_of<Stage, on_order>) {
+    return fit::yes;
   } else {
-    constexpr bool fits = way_of<Stage, Came>() != way::none;
-    static_assert(
-        fits,
-        "wick: this stage does not take what the stage before it gives. See 'Came' and 'Stage' in the "
-        "compiler's note: wanted is a callable with Came, or with the data of it, and perhaps a "
-        "wick::context&; what gives nothing back must take its item by reference or as a copy. A picture "
-        "must be read() and decode()d before it is cropped or resized; "
-        "else write a stage of your own between the two that converts, | [](Came item) { return …; }");
-    return fits;
+    constexpr way by = way_of<Stage, Came>();
+    if constexpr (by == way::none) {
+      constexpr reason why = why_not<Stage, Came, has_batching<Before...>>();
+      constexpr bool is_read = why != reason::not_read, is_decoded = why != reason::not_decoded;
+      constexpr bool is_read_and_decoded = why != reason::not_read_and_decoded;
+      constexpr bool is_batched = why != reason::not_batched, is_single = why != reason::batched;
+      constexpr bool gives_something = why != reason::gives_nothing,
+                     can_be_called = why != reason::no_callable;
+      constexpr bool takes_it = why != reason::another_type;
+      static_assert(is_read,
+                    "wick: this stage takes bytes, and what came says only where they lie; write read() "
+                    "before it");
+      static_assert(is_read_and_decoded,
+                    "wick: this stage takes a picture, and what came says only where its bytes lie; write "
+                    "read() | decode() before it");
+      static_assert(is_decoded,
+                    "wick: this stage takes a picture, and what came are bytes as they were read; write "
+                    "decode() before it");
+      static_assert(is_single,
+                    "wick: this stage takes a single picture, and what came is a batch; write it before "
+                    "batch(n)");
+      static_assert(is_batched,
+                    "wick: this stage takes tensors or arrays, and what came is a single sample without any; "
+                    "write batch(n) before it");
+      static_assert(gives_something,
+                    "wick: this stage takes its item over and gives nothing back, so that nothing goes on; "
+                    "return the item, or take it by reference");
+      static_assert(can_be_called,
+                    "wick: what stands behind | is neither a stage nor can it be called; write a stage, or a "
+                    "callable that takes what came ('Came')");
+      static_assert(
+          takes_it,
+          "wick: this stage does not take what the stage before it gives ('Stage' and 'Came' above); "
+          "write a stage between the two that converts: | [](Came item) { return …; }");
+      return fit::no;
+    } else {
+      using argument = typename argument_by<Came, by>::type;
+      return form_of<typename callee<Stage>::type, argument>() == form::broken ? fit::broken : fit::yes;
+    }
   }
 }
 
+/// The compiler has said why the stage does not compile, or it says so here.
+template <class Stage, class Came>
+void say_broken() {
+  using callable = typename callee<Stage>::type;
+  using argument = typename argument_by<Came, way_of<Stage, Came>()>::type;
+  static_cast<void>(&call_broken<callable, argument>);
+}
+
+template <class T>
+auto as_stage(T&& t) {
+  if constexpr (stage<T>)
+    return std::remove_cvref_t<T>(std::forward<T>(t));
+  else
+    return map_stage<std::decay_t<T>>(std::forward<T>(t));
+}
 template <class T>
 auto as_stages(T&& t) {
-  using type = std::remove_cvref_t<T>;
-  if constexpr (is_chain<type>)
+  if constexpr (is_chain<std::remove_cvref_t<T>>)
     return std::forward<T>(t).stages;
-  else if constexpr (stage<type>)
-    return std::tuple<type>(std::forward<T>(t));
   else
-    return std::tuple<map_stage<std::decay_t<T>>>(map_stage<std::decay_t<T>>(std::forward<T>(t)));
+    return std::tuple<decltype(as_stage(std::forward<T>(t)))>(as_stage(std::forward<T>(t)));
 }
 
 template <class Src, class... Before, class Stage>
@@ -201,12 +242,17 @@ constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
   // NOLINTNEXTLINE(bugprone-branch-clone): check_fit is of no misfit
   if constexpr (std::is_same_v<Src, misfit_source>) {
     return misfit_pipeline{};
-  } else if constexpr (check_fit<typename items_after<source_item<Src>, Before...>::type, Stage,
-                                 Before...>()) {
-    return pipeline<Src, Before..., Stage>{
-        std::move(p.origin), std::tuple_cat(std::move(p.stages), std::tuple<Stage>(std::forward<Stage>(s)))};
   } else {
-    return misfit_pipeline{};
+    using came = typename items_after<source_item<Src>, Before...>::type;
+    constexpr fit found = check_fit<came, Stage, Before...>();
+    if constexpr (found == fit::yes) {
+      return pipeline<Src, Before..., Stage>{
+          std::move(p.origin),
+          std::tuple_cat(std::move(p.stages), std::tuple<Stage>(std::forward<Stage>(s)))};
+    } else {
+      if constexpr (found == fit::broken) say_broken<Stage, came>();
+      return misfit_pipeline{};
+    }
   }
 }
 
@@ -246,7 +292,10 @@ constexpr auto operator|(L&& left, R&& right) {
       else
         return pipeline<left_type>{std::forward<L>(left), {}};
     }();
-    return append<0>(std::move(start), as_stages(std::forward<R>(right)));
+    if constexpr (is_chain<std::remove_cvref_t<R>>)
+      return append<0>(std::move(start), std::remove_cvref_t<R>(std::forward<R>(right)).stages);
+    else
+      return append_one(std::move(start), as_stage(std::forward<R>(right)));
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include <wick/sample/sample.hpp>
+
 namespace wick {
 
 namespace detail {
@@ -27,5 +29,14 @@ struct location {
   /// it may block.
   const detail::file_stamp* indexed = nullptr;
 };
+
+namespace detail {
+
+template <>
+struct once_read<location> {
+  using type = bytes;
+};
+
+}  // namespace detail
 
 }  // namespace wick

@@ -123,6 +123,18 @@ detail::memory_items<T> in_memory(std::vector<T> items) {
   return detail::memory_items<T>(std::move(items));
 }
 
+/// Of what only refers to its items (std::span), or is another range, there is none: say so.
+template <class Range>
+  requires requires(const Range& r) { r.begin() != r.end(); }
+auto in_memory(const Range& items) {
+  using item = std::remove_cvref_t<decltype(*items.begin())>;
+  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
+  static_assert(is_vector,
+                "wick: in_memory() takes a std::vector over, and a std::span or another range was found (see "
+                "'Range'); write in_memory(std::vector(r.begin(), r.end())), which copies the items");
+  return detail::memory_items<item>(std::vector<item>());
+}
+
 /// A source of the rows of a contiguous array [targets.size(), row…] of any arithmetic type, which it takes
 /// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
 /// wick::error when sizes disagree, or there is no row
@@ -148,6 +160,19 @@ detail::memory_rows in_memory(const T* values, const shape& row, std::vector<std
   if (values == nullptr) throw error("in_memory: the pointer to the values is null");
   return detail::memory_rows(nullptr, reinterpret_cast<const std::byte*>(values),
                              detail::row_format(row, detail::dtype_of<T>()), std::move(targets));
+}
+
+/// Neither of what only refers to its numbers.
+template <class Range>
+  requires requires(const Range& r) { r.begin() != r.end(); }
+detail::memory_rows in_memory(const Range&, const shape& row, std::vector<std::int64_t> targets) {
+  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
+  static_assert(
+      is_vector,
+      "wick: in_memory() takes a std::vector of numbers over, and a std::span or another range was "
+      "found (see 'Range'); write in_memory(r.data(), row, targets) when what it refers to lives as "
+      "long as the loader, else in_memory(std::vector(r.begin(), r.end()), row, targets)");
+  return in_memory(std::vector<float>(), row, std::move(targets));
 }
 
 }  // namespace wick

@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include <wick/read/location.hpp>
 #include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
 
 namespace wick {
 
@@ -126,6 +128,11 @@ class record {
 };
 
 namespace detail {
+
+template <>
+struct once_read<record<location>> {
+  using type = record<bytes>;
+};
 
 template <class T>
 inline constexpr bool is_record = false;

@@ -30,6 +30,20 @@ inline constexpr bool is_sample = false;
 template <class D, class T>
 inline constexpr bool is_sample<sample<D, T>> = true;
 
+/// What data becomes by the stage that is forgotten most easily, for messages: by read() where it only says
+/// where bytes lie, by decode() where it is bytes; void where there is no such stage.
+template <class T>
+struct once_read {
+  using type = void;
+};
+template <class T>
+struct once_decoded {
+  using type = void;
+};
+/// Whether it is what batches are made of: a tensor or an array.
+template <class T>
+inline constexpr bool is_column = false;
+
 }  // namespace detail
 
 /// Encoded bytes of one sample (a JPEG, a text, …), owned and not initialized on creation.

@@ -18,6 +18,7 @@
 #include <wick/batch/fields.hpp>
 #include <wick/read/memory_view.hpp>
 #include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
 
 namespace wick::detail {
@@ -101,6 +102,8 @@ struct field_access<at::Tensor> {
     }
   }
 };
+template <>
+inline constexpr bool is_column<at::Tensor> = true;
 
 template <class T>
 concept range_of_values = requires(T& t) {

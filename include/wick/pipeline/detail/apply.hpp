@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <wick/pipeline/detail/calling.hpp>
 #include <wick/run/awaitable.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
@@ -15,61 +16,23 @@
 
 namespace wick::detail {
 
-// ---- awaiting ----
-
-template <class A>
-struct awaited {
-  using type = A;
-};
-template <awaitable A>
-struct awaited<A> {
-  using type = await_result_t<A>;
-};
-/// What `co_await` gives of an awaitable; the type itself for anything else.
-template <class R>
-using value_once_awaited_t = typename awaited<R>::type;
-
 // ---- calling ----
 
-template <class S, class X>
-concept applied_by_adl = requires(S& s, X&& x, context& c) { apply_stage(s, std::forward<X>(x), c); };
-
-template <class R>
-concept gives_nothing = std::is_void_v<value_once_awaited_t<R>>;
-
-/// The stage can be given an X for good: by value, const reference or rvalue. What gives nothing back must
-/// take it by reference or as a copy too, since the item goes on afterwards.
-template <class S, class X, class... Context>
-concept takes_over =
-    std::is_invocable_v<S&, X, Context...> &&
-    (!gives_nothing<std::invoke_result_t<S&, X, Context...>> || std::is_invocable_v<S&, X&, Context...>);
-
-/// The stage can be called with an X, as above or (to change it in place) by reference.
-template <class S, class X>
-concept takes = applied_by_adl<S, X> || takes_over<S, X, context&> || takes_over<S, X> ||
-                std::is_invocable_v<S&, X&, context&> || std::is_invocable_v<S&, X&>;
-
-/// Calls it. What returns nothing (or a task of nothing) is called with the item itself, which goes on
-/// afterwards.
+/// What is called in the end: the callable of a stage that only carries one.
+template <class S>
+struct callee {
+  using type = S;
+  static S& of(S& s) noexcept { return s; }
+};
+template <class S>
+  requires requires { typename S::callable_type; }
+struct callee<S> {
+  using type = typename S::callable_type;
+  static type& of(S& s) noexcept { return s.callable(); }
+};
 template <class S, class X>
 decltype(auto) call(S& s, X& x, context& c) {
-  if constexpr (applied_by_adl<S, X>) {
-    return apply_stage(s, std::move(x), c);
-  } else if constexpr (takes_over<S, X, context&>) {
-    if constexpr (gives_nothing<std::invoke_result_t<S&, X, context&>>)
-      return s(x, c);
-    else
-      return s(std::move(x), c);
-  } else if constexpr (takes_over<S, X>) {
-    if constexpr (gives_nothing<std::invoke_result_t<S&, X>>)
-      return s(x);
-    else
-      return s(std::move(x));
-  } else if constexpr (std::is_invocable_v<S&, X&, context&>) {
-    return s(x, c);
-  } else {
-    return s(x);
-  }
+  return call_with(callee<S>::of(s), x, c);
 }
 template <class S, class X>
 using raw_result = decltype(call(std::declval<S&>(), std::declval<X&>(), std::declval<context&>()));
@@ -118,22 +81,42 @@ struct data_of<sample<D, T>> {
   using type = D;
 };
 
+/// A stage is not asked for what it is not meant for: none takes void.
 template <class S, class Item>
 consteval way way_of() {
-  using data = typename data_of<Item>::type;
+  using callable = typename callee<S>::type;
   constexpr bool on_whole = !stage_of<S, on_data> || !is_sample<Item>;
-  if constexpr (on_whole && takes<S, Item>)
+  using whole = std::conditional_t<on_whole, Item, void>;
+  using data = std::conditional_t<!stage_of<S, on_sample>, typename data_of<Item>::type, void>;
+  if constexpr (form_of<callable, whole>() != form::none)
     return way::whole;
-  else if constexpr (is_sample<Item> && !stage_of<S, on_sample> && takes<S, data>)
+  else if constexpr (form_of<callable, data>() != form::none)
     return way::data;
-  else if constexpr (on_whole && takes<S, materialized_t<Item>>)
+  else if constexpr (form_of<callable, materialized_t<whole>>() != form::none)
     return way::materialized_whole;
-  else if constexpr (is_sample<Item> && !stage_of<S, on_sample> && takes<S, materialized_t<data>>) {
+  else if constexpr (form_of<callable, materialized_t<data>>() != form::none)
     return way::materialized_data;
-  } else {
+  else
     return way::none;
-  }
 }
+
+/// What a stage is called with, by each way.
+template <class Item, way W>
+struct argument_by {
+  using type = Item;
+};
+template <class Item>
+struct argument_by<Item, way::data> {
+  using type = typename data_of<Item>::type;
+};
+template <class Item>
+struct argument_by<Item, way::materialized_whole> {
+  using type = materialized_t<Item>;
+};
+template <class Item>
+struct argument_by<Item, way::materialized_data> {
+  using type = materialized_t<typename data_of<Item>::type>;
+};
 
 template <class R, class Item>
 using or_item = std::conditional_t<std::is_void_v<R>, Item, std::remove_cvref_t<R>>;
