@@ -5,6 +5,7 @@
 // First: where the compiler says what does not fit behind what, it names each file on the way to it.
 // clang-format off
 #include <wick/pipeline/pipeline.hpp>
+#include <wick/order/order.hpp>
 // clang-format on
 
 #include <wick/batch/batch.hpp>
@@ -13,7 +14,6 @@
 #include <wick/order/block_shuffle.hpp>
 #include <wick/order/concat.hpp>
 #include <wick/order/mix.hpp>
-#include <wick/order/order.hpp>
 #include <wick/order/weighted.hpp>
 #include <wick/pipeline/per_worker.hpp>
 #include <wick/read/files.hpp>

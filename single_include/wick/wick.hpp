@@ -4408,6 +4408,486 @@ auto from(S&& s) {
 
 }  // namespace wick
 
+// ==== wick/order/order.hpp
+/// \file
+/// Order stages: which sample stands at which position. They compute positions before anything is read.
+
+#include <charconv>
+#include <system_error>
+
+// ==== wick/order/detail/permutation.hpp
+/// \file
+/// A shuffle that is computed, not stored: a keyed bijection of 0 … n-1 at which any position can be asked at
+/// once.
+
+// ==== wick/order/detail/grid_rounds.hpp
+/// \file
+/// The rounds of a permutation for many places at once.
+
+namespace wick::detail {
+
+/// A place is a row and a column of a grid of 2^column_bits columns. Each pair of rounds moves the row by a
+/// function of the column, then changes the column by a function of the row. See wick::permutation.
+struct grid_rounds {
+  static constexpr std::uint32_t max_rounds = 12;
+
+  std::uint64_t rows = 1;
+  std::uint32_t column_bits = 1, rounds = 2;
+  std::array<std::uint64_t, max_rounds> factor{}, offset{};  ///< below 2^32 where Word is 32 bits
+
+  /// `Word`: std::uint32_t for up to 2^16 rows and columns, std::uint64_t for up to 2^32.
+  template <class Word>
+  constexpr std::uint64_t one(std::uint64_t place) const noexcept {
+    constexpr std::uint32_t bits = 8 * sizeof(Word);
+    auto row = static_cast<Word>(place >> column_bits);
+    auto column = static_cast<Word>(place & ((std::uint64_t{1} << column_bits) - 1));
+    const auto count = static_cast<Word>(rows);
+    for (std::uint32_t r = 0; r < rounds; r += 2) {
+      const auto by = static_cast<Word>(column * static_cast<Word>(factor[r]) + static_cast<Word>(offset[r]));
+      const auto moved = static_cast<Word>(row + (((std::uint64_t{by} >> (bits - 32)) * count) >> 32));
+      row = moved < count ? moved : static_cast<Word>(moved - count);
+      column ^=
+          static_cast<Word>(row * static_cast<Word>(factor[r + 1]) + static_cast<Word>(offset[r + 1])) >>
+          (bits - column_bits);
+    }
+    return (std::uint64_t{row} << column_bits) | column;
+  }
+
+  static constexpr int lanes = 32;
+  /// one<std::uint32_t> of `lanes` places, in place: the rounds of one place wait for each other, those of
+  /// many don't. By whatever the processor has.
+  void many(std::uint64_t* places) const noexcept;
+  void many_portable(std::uint64_t* places) const noexcept {
+    std::uint32_t row[lanes], column[lanes];
+    for (int k = 0; k < lanes; ++k) {
+      const auto place = static_cast<std::uint32_t>(places[k]);
+      row[k] = place >> column_bits;
+      column[k] = place & ((1u << column_bits) - 1);
+    }
+    const auto count = static_cast<std::uint32_t>(rows);
+    for (std::uint32_t r = 0; r < rounds; r += 2) {
+      const auto f = static_cast<std::uint32_t>(factor[r]), c = static_cast<std::uint32_t>(offset[r]);
+      for (int k = 0; k < lanes; ++k) {
+        const std::uint32_t moved =
+            row[k] + static_cast<std::uint32_t>((std::uint64_t{column[k] * f + c} * count) >> 32);
+        row[k] = moved < count ? moved : moved - count;
+      }
+      const auto g = static_cast<std::uint32_t>(factor[r + 1]), d = static_cast<std::uint32_t>(offset[r + 1]);
+      for (int k = 0; k < lanes; ++k) column[k] ^= (row[k] * g + d) >> (32 - column_bits);
+    }
+    for (int k = 0; k < lanes; ++k) places[k] = (std::uint64_t{row[k]} << column_bits) | column[k];
+  }
+
+#if defined(__x86_64__)
+  __attribute__((target("avx2"))) void many_avx2(std::uint64_t* places) const noexcept;
+  __attribute__((target("avx512f"))) void many_avx512(std::uint64_t* places) const noexcept;
+#endif
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// A Feistel network over the smallest grid of 2^b columns and as many rows as it takes, about as many of
+/// each, walked until it lands below n (cycle walking). Black, Rogaway: "Ciphers with arbitrary finite
+/// domains", CT-RSA 2002. The grid has less than one row too many, so that walking is rare whatever n is. The
+/// round functions are affine with random coefficients, and the upper part of the result is what counts.
+/// Dietzfelbinger: "Universal hashing and k-wise independent random variables via integer arithmetic without
+/// primes", STACS 1996. About 9 ns a position, 4 when asked for many, in 224 bytes whatever n is.
+class permutation {
+ public:
+  /// The identity of nothing.
+  constexpr permutation() noexcept = default;
+  /// A permutation of n ≥ 1 positions for this (seed, epoch, stage). Another epoch is another permutation.
+  constexpr permutation(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                        std::uint32_t stage) noexcept
+      : n_(n) {
+    random_stream stream(seed, epoch, 0, stage);
+    if (n <= max_listed) {
+      list(stream);
+      return;
+    }
+    const auto bits = static_cast<std::uint32_t>(std::bit_width(n - 1));
+    grid_.column_bits = bits / 2;
+    grid_.rows = ((n - 1) >> grid_.column_bits) + 1;
+    // Few rows and columns have few round functions to choose from: they need more rounds to look random.
+    grid_.rounds = bits < 12 ? detail::grid_rounds::max_rounds : 8u;
+    const auto draw = [&]() -> std::uint64_t {
+      const std::uint64_t low = stream();
+      return narrow() ? low : (std::uint64_t{stream()} << 32) | low;
+    };
+    for (std::uint32_t r = 0; r < grid_.rounds; ++r) {
+      grid_.factor[r] = draw() | 1u;
+      grid_.offset[r] = draw();
+    }
+  }
+
+  constexpr std::uint64_t size() const noexcept { return n_; }
+
+  /// Where position p of the epoch comes from; p < n.
+  constexpr std::uint64_t operator()(std::uint64_t p) const noexcept {
+    if (n_ <= max_listed) return (listed_ >> (4 * p)) & 15u;
+    do {
+      p = narrow() ? grid_.one<std::uint32_t>(p) : grid_.one<std::uint64_t>(p);
+    } while (p >= n_);
+    return p;
+  }
+
+  /// The same for `count` positions, in place, in less time.
+  void map(std::uint64_t* positions, std::size_t count) const noexcept {
+    std::uint64_t* const end = positions + count;
+    if (n_ > max_listed && narrow()) {
+      for (; end - positions >= detail::grid_rounds::lanes; positions += detail::grid_rounds::lanes) {
+        grid_.many(positions);
+        for (std::uint64_t* p = positions; p != positions + detail::grid_rounds::lanes; ++p) {
+          if (*p >= n_) *p = (*this)(*p);
+        }
+      }
+    }
+    for (; positions != end; ++positions) *positions = (*this)(*positions);
+  }
+
+ private:
+  static constexpr std::uint64_t max_listed = 16;
+
+  constexpr bool narrow() const noexcept { return n_ <= std::uint64_t{1} << 32; }
+
+  /// So few positions are written down, four bits each: halves of one bit never look random, whatever the
+  /// rounds. Fisher and Yates, as Durstenfeld has it ("Algorithm 235", 1964).
+  constexpr void list(random_stream& stream) noexcept {
+    listed_ = 0xFEDCBA9876543210u;
+    for (std::uint64_t i = n_; i-- > 1;) {
+      const std::uint64_t j = stream.below(i + 1);
+      const std::uint64_t differ = ((listed_ >> (4 * i)) ^ (listed_ >> (4 * j))) & 15u;
+      listed_ ^= (differ << (4 * i)) | (differ << (4 * j));
+    }
+  }
+
+  std::uint64_t n_ = 0;
+  std::uint64_t listed_ = 0;
+  detail::grid_rounds grid_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/sample/error.hpp
+/// \file
+/// What goes wrong, in words that say where, what was found and what to do.
+
+namespace wick {
+
+/// Base of all that wick throws. The text says what was found and what to do about it.
+class error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+
+/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
+/// Messages name the stage that it belongs to.
+class late_error : public error {
+ public:
+  late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
+  const std::string& stage() const noexcept { return stage_; }
+
+ private:
+  std::string stage_;
+};
+
+}  // namespace detail
+
+/// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own
+/// exception is at cause().
+class sample_error : public error {
+ public:
+  sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
+               const std::string& text, std::exception_ptr cause)
+      : error(key + ": " + stage + ": " + text),
+        key_(std::move(key)),
+        stage_(std::move(stage)),
+        epoch_(epoch),
+        position_(position),
+        cause_(std::move(cause)) {}
+
+  /// The sample's name, as its source gives it.
+  const std::string& key() const noexcept { return key_; }
+  /// The stage that failed.
+  const std::string& stage() const noexcept { return stage_; }
+  std::uint64_t epoch() const noexcept { return epoch_; }
+  std::uint64_t position() const noexcept { return position_; }
+  /// What the stage threw.
+  const std::exception_ptr& cause() const noexcept { return cause_; }
+
+ private:
+  std::string key_, stage_;
+  std::uint64_t epoch_, position_;
+  std::exception_ptr cause_;
+};
+
+namespace detail {
+
+/// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
+inline std::string printable(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u < 0x20 || u == 0x7F) {
+      out += {'\\', 'x', digits[u >> 4], digits[u & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+/// How a message about a bad sample ends, behind what else can be done.
+inline constexpr const char* or_leave_it_out =
+    ", or set .on_error = wick::on_error(wick::skip) to leave it out";
+
+}  // namespace detail
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+/// Where in the source position p of prepared order stages is; the stage nearest to the source has the last
+/// word.
+template <std::size_t N, class... Prepared>
+std::uint64_t index_behind_first(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
+  if constexpr (N == 0)
+    return p;
+  else
+    return index_behind_first<N - 1>(order, std::get<N - 1>(order)(p));
+}
+template <class... Prepared>
+std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
+  return index_behind_first<sizeof...(Prepared)>(order, p);
+}
+
+/// The size of an order that never ends: as many positions as the random streams tell apart.
+inline constexpr std::uint64_t endless = std::uint64_t{1} << 48;
+
+struct shuffle_stage {
+  using stage_kind = on_order;
+  static constexpr std::string_view name = "shuffle";
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                      std::uint32_t stage) const noexcept {
+    return permutation(n, seed, epoch, stage);
+  }
+};
+
+}  // namespace detail
+
+/// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a
+/// billion samples takes no memory. The same seed and epoch give the same order everywhere.
+inline detail::shuffle_stage shuffle() noexcept { return {}; }
+
+namespace detail {
+
+struct shuffle_once_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "shuffle_once";
+  std::uint64_t seed;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return permutation(n, seed, 0, 0);
+  }
+  std::uint64_t fingerprint() const noexcept { return seed; }
+};
+
+}  // namespace detail
+
+/// One order for all epochs, by a seed of its own: for a split that stays the same.
+/// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) |
+/// take(1000)`.
+inline detail::shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
+
+namespace detail {
+
+/// Maps each position to itself.
+struct identity_order {
+  std::uint64_t operator()(std::uint64_t p) const noexcept { return p; }
+};
+
+struct shard_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::check>;
+  static constexpr std::string_view name = "shard";
+  std::uint64_t rank = 0, world = 1;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {};
+  }
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = !(std::is_same_v<Before, shard_stage> || ...);
+    static_assert(first,
+                  "wick: this pipeline is sharded already; a second shard() was found; write one of the two");
+    return first;
+  }
+};
+
+}  // namespace detail
+
+/// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch.
+/// The size given to batch() is that of the global batch. \throws wick::error when rank is not below world
+inline detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
+  if (world == 0 || rank >= world) {
+    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
+                " ranks; ranks count from 0 to world size - 1");
+  }
+  return {rank, world};
+}
+
+namespace detail {
+inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  std::uint64_t n = 0;
+  const char* const end = text + std::string_view(text).size();
+  const auto [stopped, fault] = std::from_chars(text, end, n);
+  if (fault != std::errc() || stopped != end) {
+    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) +
+                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write "
+                "shard(rank, world)");
+  }
+  return n;
+}
+}  // namespace detail
+
+/// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not
+/// set.
+inline detail::shard_stage shard() {
+  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
+}
+
+namespace detail {
+
+struct take_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "take";
+  std::uint64_t count;
+  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {};
+  }
+  std::uint64_t fingerprint() const noexcept { return count; }
+};
+
+}  // namespace detail
+
+/// The first `count` positions: after shuffle() a random subset, another each epoch; before it always the
+/// same.
+inline detail::take_stage take(std::uint64_t count) noexcept { return {count}; }
+
+namespace detail {
+
+struct skip_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "skip_first";
+  std::uint64_t count;
+  struct shifted {
+    std::uint64_t by;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return p + by; }
+  };
+  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? 0 : n - count; }
+  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {count};
+  }
+  std::uint64_t fingerprint() const noexcept { return count; }
+};
+
+}  // namespace detail
+
+/// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src |
+/// skip_first(900)`.
+inline detail::skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
+
+namespace detail {
+
+class subset_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "subset";
+  explicit subset_stage(std::vector<std::uint64_t> indices)
+      : indices_(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))) {
+    for (const std::uint64_t i : *indices_) highest_ = i > highest_ ? i : highest_;
+  }
+  struct listed {
+    std::shared_ptr<const std::vector<std::uint64_t>> indices;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return (*indices)[p]; }
+  };
+  /// \throws wick::error when an index is not below n
+  std::uint64_t size(std::uint64_t n) const {
+    if (!indices_->empty() && highest_ >= n) {
+      throw error("subset: index " + std::to_string(highest_) + " of " + std::to_string(n) +
+                  " samples; indices count from 0 to the number of samples before subset() - 1");
+    }
+    return indices_->size();
+  }
+  listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {indices_};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
+  }
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
+  std::uint64_t highest_ = 0;
+};
+
+}  // namespace detail
+
+/// These positions only, in this order; one may come several times. 8 bytes an index.
+inline detail::subset_stage subset(std::vector<std::uint64_t> indices) {
+  return detail::subset_stage(std::move(indices));
+}
+
+namespace detail {
+
+struct repeat_stage {
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "repeat";
+  std::uint64_t times;  // 0: without end
+  struct wrapped {
+    std::uint64_t n;
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return p < n ? p : p % n; }
+  };
+  std::uint64_t size(std::uint64_t n) const noexcept {
+    if (n == 0) return 0;
+    return times == 0 || times > endless / n ? endless : n * times;
+  }
+  wrapped prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {n}; }
+  std::uint64_t fingerprint() const noexcept { return times; }
+};
+
+}  // namespace detail
+
+/// Each epoch goes over the positions `times` times. Each time is a position of its own, with random numbers
+/// of its own. Before shuffle() the times are mixed; behind it each time has the same order. \throws
+/// wick::error when times is 0
+inline detail::repeat_stage repeat(std::uint64_t times) {
+  if (times == 0)
+    throw error("repeat(0): an epoch would have no sample; write repeat() for one that never ends");
+  return {times};
+}
+/// An epoch without end (2^48 positions).
+inline detail::repeat_stage repeat() noexcept { return {0}; }
+
+}  // namespace wick
+
 // clang-format on
 
 // ==== wick/batch/batch.hpp
@@ -4825,87 +5305,6 @@ inline slab_pool::~slab_pool() {
 /// Shapes and element types: what a value says of itself so that batch() can give it a slot.
 
 #include <initializer_list>
-
-// ==== wick/sample/error.hpp
-/// \file
-/// What goes wrong, in words that say where, what was found and what to do.
-
-namespace wick {
-
-/// Base of all that wick throws. The text says what was found and what to do about it.
-class error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-namespace detail {
-
-/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
-/// Messages name the stage that it belongs to.
-class late_error : public error {
- public:
-  late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
-  const std::string& stage() const noexcept { return stage_; }
-
- private:
-  std::string stage_;
-};
-
-}  // namespace detail
-
-/// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own
-/// exception is at cause().
-class sample_error : public error {
- public:
-  sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
-               const std::string& text, std::exception_ptr cause)
-      : error(key + ": " + stage + ": " + text),
-        key_(std::move(key)),
-        stage_(std::move(stage)),
-        epoch_(epoch),
-        position_(position),
-        cause_(std::move(cause)) {}
-
-  /// The sample's name, as its source gives it.
-  const std::string& key() const noexcept { return key_; }
-  /// The stage that failed.
-  const std::string& stage() const noexcept { return stage_; }
-  std::uint64_t epoch() const noexcept { return epoch_; }
-  std::uint64_t position() const noexcept { return position_; }
-  /// What the stage threw.
-  const std::exception_ptr& cause() const noexcept { return cause_; }
-
- private:
-  std::string key_, stage_;
-  std::uint64_t epoch_, position_;
-  std::exception_ptr cause_;
-};
-
-namespace detail {
-
-/// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
-inline std::string printable(std::string_view text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u < 0x20 || u == 0x7F) {
-      out += {'\\', 'x', digits[u >> 4], digits[u & 15]};
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-/// How a message about a bad sample ends, behind what else can be done.
-inline constexpr const char* or_leave_it_out =
-    ", or set .on_error = wick::on_error(wick::skip) to leave it out";
-
-}  // namespace detail
-
-}  // namespace wick
 
 namespace wick {
 
@@ -5763,10 +6162,11 @@ class array {
   template <class T>
   T* as() const {
     if (detail::dtype_of<T>() != type_) {
-      throw error(
-          "array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " +
-          std::string(to_string(type_)) +
-          (type_ == dtype::uint8 ? "; pictures are bytes, write normalize() before batch for floats" : ""));
+      throw error("array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " +
+                  std::string(to_string(type_)) +
+                  (type_ == dtype::uint8
+                       ? "; pictures are bytes, write normalize() before array_batch() for floats"
+                       : ""));
     }
     return reinterpret_cast<T*>(data());
   }
@@ -9775,7 +10175,6 @@ inline detail::resize_stage resize(int shorter_edge, const detail::resize_option
 /// and what shall be quarantined.
 
 #include <map>
-#include <system_error>
 
 // ==== wick/failure/detail/failed_sample.hpp
 /// \file
@@ -10460,7 +10859,6 @@ class ledger_file {
 /// Samples that are known to be bad: a file that one run writes and a later one loads, so as not to try them
 /// again.
 
-#include <charconv>
 #include <fstream>
 
 // ==== wick/resume/state.hpp
@@ -13082,402 +13480,6 @@ struct pipeline_types {
 };
 
 }  // namespace wick::detail
-
-// ==== wick/order/order.hpp
-/// \file
-/// Order stages: which sample stands at which position. They compute positions before anything is read.
-
-// ==== wick/order/detail/permutation.hpp
-/// \file
-/// A shuffle that is computed, not stored: a keyed bijection of 0 … n-1 at which any position can be asked at
-/// once.
-
-// ==== wick/order/detail/grid_rounds.hpp
-/// \file
-/// The rounds of a permutation for many places at once.
-
-namespace wick::detail {
-
-/// A place is a row and a column of a grid of 2^column_bits columns. Each pair of rounds moves the row by a
-/// function of the column, then changes the column by a function of the row. See wick::permutation.
-struct grid_rounds {
-  static constexpr std::uint32_t max_rounds = 12;
-
-  std::uint64_t rows = 1;
-  std::uint32_t column_bits = 1, rounds = 2;
-  std::array<std::uint64_t, max_rounds> factor{}, offset{};  ///< below 2^32 where Word is 32 bits
-
-  /// `Word`: std::uint32_t for up to 2^16 rows and columns, std::uint64_t for up to 2^32.
-  template <class Word>
-  constexpr std::uint64_t one(std::uint64_t place) const noexcept {
-    constexpr std::uint32_t bits = 8 * sizeof(Word);
-    auto row = static_cast<Word>(place >> column_bits);
-    auto column = static_cast<Word>(place & ((std::uint64_t{1} << column_bits) - 1));
-    const auto count = static_cast<Word>(rows);
-    for (std::uint32_t r = 0; r < rounds; r += 2) {
-      const auto by = static_cast<Word>(column * static_cast<Word>(factor[r]) + static_cast<Word>(offset[r]));
-      const auto moved = static_cast<Word>(row + (((std::uint64_t{by} >> (bits - 32)) * count) >> 32));
-      row = moved < count ? moved : static_cast<Word>(moved - count);
-      column ^=
-          static_cast<Word>(row * static_cast<Word>(factor[r + 1]) + static_cast<Word>(offset[r + 1])) >>
-          (bits - column_bits);
-    }
-    return (std::uint64_t{row} << column_bits) | column;
-  }
-
-  static constexpr int lanes = 32;
-  /// one<std::uint32_t> of `lanes` places, in place: the rounds of one place wait for each other, those of
-  /// many don't. By whatever the processor has.
-  void many(std::uint64_t* places) const noexcept;
-  void many_portable(std::uint64_t* places) const noexcept {
-    std::uint32_t row[lanes], column[lanes];
-    for (int k = 0; k < lanes; ++k) {
-      const auto place = static_cast<std::uint32_t>(places[k]);
-      row[k] = place >> column_bits;
-      column[k] = place & ((1u << column_bits) - 1);
-    }
-    const auto count = static_cast<std::uint32_t>(rows);
-    for (std::uint32_t r = 0; r < rounds; r += 2) {
-      const auto f = static_cast<std::uint32_t>(factor[r]), c = static_cast<std::uint32_t>(offset[r]);
-      for (int k = 0; k < lanes; ++k) {
-        const std::uint32_t moved =
-            row[k] + static_cast<std::uint32_t>((std::uint64_t{column[k] * f + c} * count) >> 32);
-        row[k] = moved < count ? moved : moved - count;
-      }
-      const auto g = static_cast<std::uint32_t>(factor[r + 1]), d = static_cast<std::uint32_t>(offset[r + 1]);
-      for (int k = 0; k < lanes; ++k) column[k] ^= (row[k] * g + d) >> (32 - column_bits);
-    }
-    for (int k = 0; k < lanes; ++k) places[k] = (std::uint64_t{row[k]} << column_bits) | column[k];
-  }
-
-#if defined(__x86_64__)
-  __attribute__((target("avx2"))) void many_avx2(std::uint64_t* places) const noexcept;
-  __attribute__((target("avx512f"))) void many_avx512(std::uint64_t* places) const noexcept;
-#endif
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// A Feistel network over the smallest grid of 2^b columns and as many rows as it takes, about as many of
-/// each, walked until it lands below n (cycle walking). Black, Rogaway: "Ciphers with arbitrary finite
-/// domains", CT-RSA 2002. The grid has less than one row too many, so that walking is rare whatever n is. The
-/// round functions are affine with random coefficients, and the upper part of the result is what counts.
-/// Dietzfelbinger: "Universal hashing and k-wise independent random variables via integer arithmetic without
-/// primes", STACS 1996. About 9 ns a position, 4 when asked for many, in 224 bytes whatever n is.
-class permutation {
- public:
-  /// The identity of nothing.
-  constexpr permutation() noexcept = default;
-  /// A permutation of n ≥ 1 positions for this (seed, epoch, stage). Another epoch is another permutation.
-  constexpr permutation(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
-                        std::uint32_t stage) noexcept
-      : n_(n) {
-    random_stream stream(seed, epoch, 0, stage);
-    if (n <= max_listed) {
-      list(stream);
-      return;
-    }
-    const auto bits = static_cast<std::uint32_t>(std::bit_width(n - 1));
-    grid_.column_bits = bits / 2;
-    grid_.rows = ((n - 1) >> grid_.column_bits) + 1;
-    // Few rows and columns have few round functions to choose from: they need more rounds to look random.
-    grid_.rounds = bits < 12 ? detail::grid_rounds::max_rounds : 8u;
-    const auto draw = [&]() -> std::uint64_t {
-      const std::uint64_t low = stream();
-      return narrow() ? low : (std::uint64_t{stream()} << 32) | low;
-    };
-    for (std::uint32_t r = 0; r < grid_.rounds; ++r) {
-      grid_.factor[r] = draw() | 1u;
-      grid_.offset[r] = draw();
-    }
-  }
-
-  constexpr std::uint64_t size() const noexcept { return n_; }
-
-  /// Where position p of the epoch comes from; p < n.
-  constexpr std::uint64_t operator()(std::uint64_t p) const noexcept {
-    if (n_ <= max_listed) return (listed_ >> (4 * p)) & 15u;
-    do {
-      p = narrow() ? grid_.one<std::uint32_t>(p) : grid_.one<std::uint64_t>(p);
-    } while (p >= n_);
-    return p;
-  }
-
-  /// The same for `count` positions, in place, in less time.
-  void map(std::uint64_t* positions, std::size_t count) const noexcept {
-    std::uint64_t* const end = positions + count;
-    if (n_ > max_listed && narrow()) {
-      for (; end - positions >= detail::grid_rounds::lanes; positions += detail::grid_rounds::lanes) {
-        grid_.many(positions);
-        for (std::uint64_t* p = positions; p != positions + detail::grid_rounds::lanes; ++p) {
-          if (*p >= n_) *p = (*this)(*p);
-        }
-      }
-    }
-    for (; positions != end; ++positions) *positions = (*this)(*positions);
-  }
-
- private:
-  static constexpr std::uint64_t max_listed = 16;
-
-  constexpr bool narrow() const noexcept { return n_ <= std::uint64_t{1} << 32; }
-
-  /// So few positions are written down, four bits each: halves of one bit never look random, whatever the
-  /// rounds. Fisher and Yates, as Durstenfeld has it ("Algorithm 235", 1964).
-  constexpr void list(random_stream& stream) noexcept {
-    listed_ = 0xFEDCBA9876543210u;
-    for (std::uint64_t i = n_; i-- > 1;) {
-      const std::uint64_t j = stream.below(i + 1);
-      const std::uint64_t differ = ((listed_ >> (4 * i)) ^ (listed_ >> (4 * j))) & 15u;
-      listed_ ^= (differ << (4 * i)) | (differ << (4 * j));
-    }
-  }
-
-  std::uint64_t n_ = 0;
-  std::uint64_t listed_ = 0;
-  detail::grid_rounds grid_;
-};
-
-}  // namespace wick::detail
-
-namespace wick {
-
-namespace detail {
-/// Where in the source position p of prepared order stages is; the stage nearest to the source has the last
-/// word.
-template <std::size_t N, class... Prepared>
-std::uint64_t index_behind_first(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
-  if constexpr (N == 0)
-    return p;
-  else
-    return index_behind_first<N - 1>(order, std::get<N - 1>(order)(p));
-}
-template <class... Prepared>
-std::uint64_t index_behind(const std::tuple<Prepared...>& order, std::uint64_t p) noexcept {
-  return index_behind_first<sizeof...(Prepared)>(order, p);
-}
-
-/// The size of an order that never ends: as many positions as the random streams tell apart.
-inline constexpr std::uint64_t endless = std::uint64_t{1} << 48;
-
-struct shuffle_stage {
-  using stage_kind = on_order;
-  static constexpr std::string_view name = "shuffle";
-  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
-                      std::uint32_t stage) const noexcept {
-    return permutation(n, seed, epoch, stage);
-  }
-};
-
-}  // namespace detail
-
-/// A new order each epoch: a permutation of all positions, computed and not stored, so that a shuffle of a
-/// billion samples takes no memory. The same seed and epoch give the same order everywhere.
-inline detail::shuffle_stage shuffle() noexcept { return {}; }
-
-namespace detail {
-
-struct shuffle_once_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "shuffle_once";
-  std::uint64_t seed;
-  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return permutation(n, seed, 0, 0);
-  }
-  std::uint64_t fingerprint() const noexcept { return seed; }
-};
-
-}  // namespace detail
-
-/// One order for all epochs, by a seed of its own: for a split that stays the same.
-/// `train = src | shuffle_once(7) | skip_first(1000) | shuffle()`, `val = src | shuffle_once(7) |
-/// take(1000)`.
-inline detail::shuffle_once_stage shuffle_once(std::uint64_t seed) noexcept { return {seed}; }
-
-namespace detail {
-
-/// Maps each position to itself.
-struct identity_order {
-  std::uint64_t operator()(std::uint64_t p) const noexcept { return p; }
-};
-
-struct shard_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::check>;
-  static constexpr std::string_view name = "shard";
-  std::uint64_t rank = 0, world = 1;
-  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {};
-  }
-
-  template <class, class... Before>
-  static consteval bool check() {
-    constexpr bool first = !(std::is_same_v<Before, shard_stage> || ...);
-    static_assert(first,
-                  "wick: this pipeline is sharded already; a second shard() was found; write one of the two");
-    return first;
-  }
-};
-
-}  // namespace detail
-
-/// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch.
-/// The size given to batch() is that of the global batch. \throws wick::error when rank is not below world
-inline detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
-  if (world == 0 || rank >= world) {
-    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
-                " ranks; ranks count from 0 to world size - 1");
-  }
-  return {rank, world};
-}
-
-namespace detail {
-inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return otherwise;
-  std::uint64_t n = 0;
-  const char* const end = text + std::string_view(text).size();
-  const auto [stopped, fault] = std::from_chars(text, end, n);
-  if (fault != std::errc() || stopped != end) {
-    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) +
-                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write "
-                "shard(rank, world)");
-  }
-  return n;
-}
-}  // namespace detail
-
-/// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not
-/// set.
-inline detail::shard_stage shard() {
-  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
-}
-
-namespace detail {
-
-struct take_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "take";
-  std::uint64_t count;
-  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
-  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {};
-  }
-  std::uint64_t fingerprint() const noexcept { return count; }
-};
-
-}  // namespace detail
-
-/// The first `count` positions: after shuffle() a random subset, another each epoch; before it always the
-/// same.
-inline detail::take_stage take(std::uint64_t count) noexcept { return {count}; }
-
-namespace detail {
-
-struct skip_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "skip_first";
-  std::uint64_t count;
-  struct shifted {
-    std::uint64_t by;
-    std::uint64_t operator()(std::uint64_t p) const noexcept { return p + by; }
-  };
-  std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? 0 : n - count; }
-  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {count};
-  }
-  std::uint64_t fingerprint() const noexcept { return count; }
-};
-
-}  // namespace detail
-
-/// All but the first `count` positions; with take, a split into two parts: `src | take(900)`, `src |
-/// skip_first(900)`.
-inline detail::skip_stage skip_first(std::uint64_t count) noexcept { return {count}; }
-
-namespace detail {
-
-class subset_stage {
- public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "subset";
-  explicit subset_stage(std::vector<std::uint64_t> indices)
-      : indices_(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))) {
-    for (const std::uint64_t i : *indices_) highest_ = i > highest_ ? i : highest_;
-  }
-  struct listed {
-    std::shared_ptr<const std::vector<std::uint64_t>> indices;
-    std::uint64_t operator()(std::uint64_t p) const noexcept { return (*indices)[p]; }
-  };
-  /// \throws wick::error when an index is not below n
-  std::uint64_t size(std::uint64_t n) const {
-    if (!indices_->empty() && highest_ >= n) {
-      throw error("subset: index " + std::to_string(highest_) + " of " + std::to_string(n) +
-                  " samples; indices count from 0 to the number of samples before subset() - 1");
-    }
-    return indices_->size();
-  }
-  listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {indices_};
-  }
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
-  }
-
- private:
-  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
-  std::uint64_t highest_ = 0;
-};
-
-}  // namespace detail
-
-/// These positions only, in this order; one may come several times. 8 bytes an index.
-inline detail::subset_stage subset(std::vector<std::uint64_t> indices) {
-  return detail::subset_stage(std::move(indices));
-}
-
-namespace detail {
-
-struct repeat_stage {
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "repeat";
-  std::uint64_t times;  // 0: without end
-  struct wrapped {
-    std::uint64_t n;
-    std::uint64_t operator()(std::uint64_t p) const noexcept { return p < n ? p : p % n; }
-  };
-  std::uint64_t size(std::uint64_t n) const noexcept {
-    if (n == 0) return 0;
-    return times == 0 || times > endless / n ? endless : n * times;
-  }
-  wrapped prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {n}; }
-  std::uint64_t fingerprint() const noexcept { return times; }
-};
-
-}  // namespace detail
-
-/// Each epoch goes over the positions `times` times. Each time is a position of its own, with random numbers
-/// of its own. Before shuffle() the times are mixed; behind it each time has the same order. \throws
-/// wick::error when times is 0
-inline detail::repeat_stage repeat(std::uint64_t times) {
-  if (times == 0)
-    throw error("repeat(0): an epoch would have no sample; write repeat() for one that never ends");
-  return {times};
-}
-/// An epoch without end (2^48 positions).
-inline detail::repeat_stage repeat() noexcept { return {0}; }
-
-}  // namespace wick
 
 // ==== wick/pipeline/detail/timed_await.hpp
 /// \file
@@ -16595,21 +16597,24 @@ class per_worker_stage {
   template <class X>
     requires accepts<F, state&, X, context&>
   decltype(auto) operator()(X&& x, context& c) {
-    refuse_waiting<result_of_call<F, state&, X, context&>>();
+    refuse_waiting<X, context&>();
     return f_(states_->get(make_), std::forward<X>(x), c);
   }
   template <class X>
     requires accepts<F, state&, X>
   decltype(auto) operator()(X&& x) {
-    refuse_waiting<result_of_call<F, state&, X>>();
+    refuse_waiting<X>();
     return f_(states_->get(make_), std::forward<X>(x));
   }
 
  private:
-  template <class R>
+  template <class... Args>
   static consteval void refuse_waiting() {
+    constexpr bool waits = requires(F& f, state& s) {
+      { f(s, std::declval<Args>()...) } -> awaitable;
+    };
     static_assert(
-        !awaitable<R>,
+        !waits,
         "wick: a per_worker stage can't suspend: it may wake up on another worker, whose state is another; "
         "do what needs the state in a plain callable, and the waiting in a stage of its own");
   }

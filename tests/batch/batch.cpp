@@ -53,6 +53,18 @@ struct unmade {
 
 }  // namespace
 
+TEST_CASE("an array taken as another type says which it is; of bytes it says what makes floats of them") {
+  wick::loader l(wick::from(std::vector<std::uint8_t>{1, 2, 3}) | wick::array_batch(3), {.workers = 1});
+  const wick::array bytes = l.next().value();
+  CHECK(bytes.as<std::uint8_t>()[2] == 3);
+  CHECK(message_of([&] { return bytes.as<float>(); }) ==
+        "array: as<float32> of an array of uint8; pictures are bytes, write normalize() before array_batch() "
+        "for floats");
+  wick::loader f(wick::from(std::vector<float>{1, 2, 3}) | wick::array_batch(3), {.workers = 1});
+  const wick::array floats = f.next().value();
+  CHECK(message_of([&] { return floats.as<double>(); }) == "array: as<float64> of an array of float32");
+}
+
 TEST_CASE("a batch has its size of samples, the last what is left, none when it would be empty") {
   for (const std::uint64_t n : {1, 7, 8, 9, 16, 17}) {
     wick::loader l(numbers{n} | wick::array_batch(8), {.workers = 2});

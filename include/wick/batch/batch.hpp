@@ -66,10 +66,11 @@ class array {
   template <class T>
   T* as() const {
     if (detail::dtype_of<T>() != type_) {
-      throw error(
-          "array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " +
-          std::string(to_string(type_)) +
-          (type_ == dtype::uint8 ? "; pictures are bytes, write normalize() before batch for floats" : ""));
+      throw error("array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " +
+                  std::string(to_string(type_)) +
+                  (type_ == dtype::uint8
+                       ? "; pictures are bytes, write normalize() before array_batch() for floats"
+                       : ""));
     }
     return reinterpret_cast<T*>(data());
   }

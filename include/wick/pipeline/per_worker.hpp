@@ -51,21 +51,24 @@ class per_worker_stage {
   template <class X>
     requires accepts<F, state&, X, context&>
   decltype(auto) operator()(X&& x, context& c) {
-    refuse_waiting<result_of_call<F, state&, X, context&>>();
+    refuse_waiting<X, context&>();
     return f_(states_->get(make_), std::forward<X>(x), c);
   }
   template <class X>
     requires accepts<F, state&, X>
   decltype(auto) operator()(X&& x) {
-    refuse_waiting<result_of_call<F, state&, X>>();
+    refuse_waiting<X>();
     return f_(states_->get(make_), std::forward<X>(x));
   }
 
  private:
-  template <class R>
+  template <class... Args>
   static consteval void refuse_waiting() {
+    constexpr bool waits = requires(F& f, state& s) {
+      { f(s, std::declval<Args>()...) } -> awaitable;
+    };
     static_assert(
-        !awaitable<R>,
+        !waits,
         "wick: a per_worker stage can't suspend: it may wake up on another worker, whose state is another; "
         "do what needs the state in a plain callable, and the waiting in a stage of its own");
   }
