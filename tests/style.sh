@@ -6,7 +6,7 @@
 #   format    clang-format changes nothing (.clang-format)
 #   spelling  codespell finds no misspelling, and American spelling only
 #   tidy      clang-tidy finds nothing in the headers, as programs that use them see them, and in the tools (.clang-tidy);
-#             about a minute
+#             about a minute of one core
 #   --fix     formats, and corrects what has one correction; look at what became of names
 #
 # Without a name all three. tests/run.sh does it first (with --quick without tidy).
@@ -32,8 +32,7 @@ done
 ((${#checks[@]})) || checks=(format spelling tidy)
 wick_require "${checks[@]}"
 
-# What git tracks and what it does not know yet. single_include/ is generated; what is in bench/images/peers is spelled as
-# those libraries are.
+# What git tracks, and what is new and not ignored. The single header is generated.
 mapfile -t files < <(git ls-files --cached --others --exclude-standard -- . ':!single_include/wick' | while read -r file; do
   [[ -f $file ]] && printf '%s\n' "$file"
 done)
@@ -48,9 +47,10 @@ check_format() {
   fi
 }
 
-# Both spellings are American: cancelled. The others are names: Paeth's filter of PNG, numbers of inputs, what a loop goes up to.
+# `cancelled` is as American as `canceled`. The others are names: a filter of PNG, a count of inputs, a picture's file.
 check_spelling() {
-  local options=(--builtin clear,rare,en-GB_to_en-US --ignore-words-list cancelled,paeth,nin)
+  local options=(--builtin clear,rare,en-GB_to_en-US --ignore-words-list cancelled,paeth,nin
+    --ignore-regex 'FallenLeaf Grey Kite')
   ((${#fix[@]})) && options+=(--write-changes)
   codespell "${options[@]}" "${files[@]}"
 }
@@ -83,4 +83,4 @@ for check in "${checks[@]}"; do
     failed+=("$check")
   fi
 done
-((${#failed[@]} == 0)) || wick_die "style: ${failed[*]} failed; what can be corrected by itself: bash tests/style.sh --fix ${failed[*]}"
+((${#failed[@]} == 0)) || wick_die "style: failed: ${failed[*]}; bash tests/style.sh --fix format spelling corrects what it can"

@@ -23,7 +23,7 @@ DEBIAN = {
     ],
     "plasma-workspace-wallpapers": [
         f"usr/share/wallpapers/{name}/contents/images"
-        for name in "BytheWater ColdRipple ColorfulCups EveningGlow FallenLeaf Gray Kite OneStandsOut Path Volna summer_1am".split()
+        for name in "BytheWater ColdRipple ColorfulCups EveningGlow FallenLeaf Grey Kite OneStandsOut Path Volna summer_1am".split()
     ],
 }
 

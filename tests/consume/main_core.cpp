@@ -15,7 +15,7 @@
 // average does not differ from the middle", and "no other frequency".
 std::string gray_jpeg() {
   std::string out("\xFF\xD8\xFF\xDB\x00\x43\x00", 7);
-  out.append(64, '\x01');                                                  // quantisation
+  out.append(64, '\x01');                                                  // quantization
   out.append("\xFF\xC0\x00\x0B\x08\x00\x08\x00\x08\x01\x01\x11\x00", 13);  // frame
   for (const char table : {'\x00', '\x10'}) {
     out.append("\xFF\xC4\x00\x14", 4);

@@ -68,7 +68,7 @@ TEST_CASE("what a JPEG looks like does not depend on the one before") {
   for (const bool progressive : {false, true}) {
     const std::string file =
         encode_jpeg(photo(64, 48, 3, 2), jpeg_kind{.quality = 90, .progressive = progressive});
-    for (const unsigned char tables : {0xDB, 0xC4}) {  // quantisation, Huffman
+    for (const unsigned char tables : {0xDB, 0xC4}) {  // quantization, Huffman
       const std::string bare = without(file, tables);
       REQUIRE(bare.size() < file.size());
       const auto alone = outcome_on_a_new_thread(bare, all);

@@ -46,7 +46,7 @@ constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
   return at::kByte;
 }
 
-/// \throws wick::error for a type that batches can't have (complex, quantised, bfloat16, …)
+/// \throws wick::error for a type that batches can't have (complex, quantized, bfloat16, …)
 inline dtype dtype_of(at::ScalarType t) {
   switch (t) {
     case at::kByte:
