@@ -7935,7 +7935,7 @@ class lazy_image {
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const detail::rect& part) {
-    if (!pointwise_) materialise();
+    if (!pointwise_) carry_out();
     detail::compose_crop(plan_, part);
   }
   /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
@@ -7946,9 +7946,9 @@ class lazy_image {
           "a resize that blends would make numbers of classes which the mask does not have; give it "
           ".interpolation = wick::interpolation::nearest");
     }
-    if (op_count_ != 0 && (width != this->width() || height != this->height())) materialise();
+    if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
     if (detail::compose_resize(plan_, width, height, filter)) return;
-    materialise();
+    carry_out();
     detail::compose_resize(plan_, width, height, filter);
   }
   void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
@@ -7958,7 +7958,7 @@ class lazy_image {
   void apply(const detail::pixel_op& op) {
     refuse_normalized("color operations");
     refuse_numbers("color operations");
-    if (op_count_ == ops_.size() || out_channels_ != channels_) materialise();
+    if (op_count_ == ops_.size() || out_channels_ != channels_) carry_out();
     ops_[op_count_++] = op;
     pointwise_ = pointwise_ && op.pointwise();
   }
@@ -8190,7 +8190,7 @@ class lazy_image {
     }
     return changed;
   }
-  void materialise() {
+  void carry_out() {
     if (as_.wide) {
       wide_ = render_wide();
       encoded_ = {};
@@ -20851,7 +20851,7 @@ constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
   return at::kByte;
 }
 
-/// \throws wick::error for a type that batches can't have (complex, quantised, bfloat16, …)
+/// \throws wick::error for a type that batches can't have (complex, quantized, bfloat16, …)
 inline dtype dtype_of(at::ScalarType t) {
   switch (t) {
     case at::kByte:

@@ -68,7 +68,7 @@ class lazy_image {
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
   void crop(const detail::rect& part) {
-    if (!pointwise_) materialize();
+    if (!pointwise_) carry_out();
     detail::compose_crop(plan_, part);
   }
   /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
@@ -79,9 +79,9 @@ class lazy_image {
           "a resize that blends would make numbers of classes which the mask does not have; give it "
           ".interpolation = wick::interpolation::nearest");
     }
-    if (op_count_ != 0 && (width != this->width() || height != this->height())) materialize();
+    if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
     if (detail::compose_resize(plan_, width, height, filter)) return;
-    materialize();
+    carry_out();
     detail::compose_resize(plan_, width, height, filter);
   }
   void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
@@ -91,7 +91,7 @@ class lazy_image {
   void apply(const detail::pixel_op& op) {
     refuse_normalized("color operations");
     refuse_numbers("color operations");
-    if (op_count_ == ops_.size() || out_channels_ != channels_) materialize();
+    if (op_count_ == ops_.size() || out_channels_ != channels_) carry_out();
     ops_[op_count_++] = op;
     pointwise_ = pointwise_ && op.pointwise();
   }
@@ -323,7 +323,7 @@ class lazy_image {
     }
     return changed;
   }
-  void materialize() {
+  void carry_out() {
     if (as_.wide) {
       wide_ = render_wide();
       encoded_ = {};
