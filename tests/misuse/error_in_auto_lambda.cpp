@@ -3,7 +3,7 @@
 
 #include <wick/core.hpp>
 
-// expect first: lenght
+// expect first: width_of_text
 struct text {
   std::vector<int> words;
 };
@@ -11,7 +11,7 @@ struct text {
 int main() {
   wick::loader train(std::vector<wick::sample<text>>(10) | wick::shuffle() | [](auto item) {
     auto& words = item.data.words;
-    return wick::sample<float>{static_cast<float>(words.lenght()), item.target};
+    return wick::sample<float>{static_cast<float>(words.width_of_text()), item.target};
   } | wick::array_batch(4));
   for (auto& batch : train.epoch(0)) static_cast<void>(batch);
 }
