@@ -3,8 +3,6 @@
 /// again.
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
@@ -15,12 +13,11 @@
 #include <string>
 #include <string_view>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include <wick/failure/detail/ledger_file.hpp>
+#include <wick/resume/detail/replace_file.hpp>
 #include <wick/resume/state.hpp>
-#include <wick/resume/state_file.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/source.hpp>
 #include <wick/system/detail/plain_file.hpp>
@@ -37,58 +34,26 @@ class quarantine {
 
   quarantine() = default;
   /// Of several entries for one index the first counts.
-  explicit quarantine(std::vector<entry> entries, std::vector<std::string> stages = {})
-      : entries_(std::move(entries)), stages_(std::move(stages)) {
-    std::stable_sort(entries_.begin(), entries_.end(),
-                     [](const entry& a, const entry& b) { return a.index < b.index; });
-    entries_.erase(std::unique(entries_.begin(), entries_.end(),
-                               [](const entry& a, const entry& b) { return a.index == b.index; }),
-                   entries_.end());
-    if (entries_.empty()) return;
-    places_.assign(std::bit_ceil(2 * entries_.size() + 1), nobody);
-    for (const entry& e : entries_) {
-      std::size_t p = first_place(e.index);
-      while (places_[p] != nobody) p = (p + 1) & (places_.size() - 1);
-      places_[p] = e.index;
-    }
-  }
+  explicit quarantine(std::vector<entry> entries, std::vector<std::string> stages = {});
 
   bool empty() const noexcept { return entries_.empty(); }
   std::size_t size() const noexcept { return entries_.size(); }
   /// By rising index.
   const std::vector<entry>& entries() const noexcept { return entries_; }
-  bool has(std::uint64_t index) const noexcept {
-    if (places_.empty()) return false;
-    for (std::size_t p = first_place(index);; p = (p + 1) & (places_.size() - 1)) {
-      if (places_[p] == index) return true;
-      if (places_[p] == nobody) return false;
-    }
-  }
+  bool has(std::uint64_t index) const noexcept;
   /// In which stage it failed; empty when that is not known.
-  std::string stage_of(std::uint64_t index) const {
-    const auto at = std::lower_bound(entries_.begin(), entries_.end(), index,
-                                     [](const entry& e, std::uint64_t i) { return e.index < i; });
-    return at != entries_.end() && at->index == index && at->stage < stages_.size() ? stages_[at->stage]
-                                                                                    : std::string();
-  }
+  std::string stage_of(std::uint64_t index) const;
 
  private:
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
-  std::size_t first_place(std::uint64_t index) const noexcept {
-    return static_cast<std::size_t>((index * 0x9E3779B97F4A7C15u) >> 32) & (places_.size() - 1);
-  }
+  std::size_t first_place(std::uint64_t index) const noexcept;
   std::vector<entry> entries_;
   std::vector<std::string> stages_;
   std::vector<std::uint64_t> places_;
 };
 
-inline std::string quarantine_head(std::uint64_t samples, std::uint64_t data) {
-  return "{\"wick_quarantine\":1,\"samples\":" + std::to_string(samples) + ",\"data\":\"" + hex(data) + "\"}";
-}
-inline std::string quarantine_line(std::uint64_t index, std::string_view key, std::string_view stage) {
-  return "{\"index\":" + std::to_string(index) + ",\"key\":" + json_string(key) +
-         ",\"stage\":" + json_string(stage) + "}";
-}
+std::string quarantine_head(std::uint64_t samples, std::uint64_t data);
+std::string quarantine_line(std::uint64_t index, std::string_view key, std::string_view stage);
 
 /// Replaces the file at `path` by these samples of `from`: a line of JSON that says of which data set, and
 /// one a sample with its index, its key and the stage (a number in `stages`). Whoever reads meanwhile finds

@@ -16,7 +16,6 @@
 #include <wick/read/detail/glob.hpp>
 #include <wick/read/location.hpp>
 #include <wick/sample/error.hpp>
-#include <wick/sample/source.hpp>
 
 namespace wick {
 
@@ -50,11 +49,7 @@ class files {
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
   std::string key(std::uint64_t i) const { return detail::printable(path(i)); }
   /// Of the paths below the folder that all share, so that the data may move.
-  std::uint64_t fingerprint() const noexcept {
-    fingerprint_hash h;
-    for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(path(i)).substr(data_->shared_prefix));
-    return h.add(size()).value();
-  }
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   struct table {
@@ -85,17 +80,7 @@ class files {
   static std::string_view native(const std::filesystem::path& p) noexcept { return p.native(); }
   static std::string_view native(const std::string& p) noexcept { return p; }
 
-  static std::size_t shared_prefix(const table& data) noexcept {
-    const std::string_view first(data.arena.data());
-    std::size_t shared = first.rfind('/') + 1;
-    for (const std::uint64_t offset : data.offsets) {
-      const std::string_view path(data.arena.data() + offset);
-      while (shared > 0 && path.substr(0, shared) != first.substr(0, shared)) {
-        shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
-      }
-    }
-    return shared;
-  }
+  static std::size_t shared_prefix(const table& data) noexcept;
 
   std::shared_ptr<const table> data_;
 };

@@ -3,22 +3,17 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include <wick/read/detail/glob.hpp>
 #include <wick/read/detail/tar_index.hpp>
 #include <wick/read/location.hpp>
 #include <wick/read/record.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/sample/sample.hpp>
-#include <wick/sample/source.hpp>
 
 namespace wick {
 
@@ -35,19 +30,14 @@ class shard_list {
     add(std::filesystem::path(pattern));
   }
   shard_list(std::initializer_list<std::filesystem::path> patterns) : shard_list(std::vector(patterns)) {}
-  shard_list(const std::vector<std::filesystem::path>& patterns) {  // NOLINT(google-explicit-constructor)
-    for (const std::filesystem::path& p : patterns) add(p);
-    if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
-  }
+  shard_list(const std::vector<std::filesystem::path>& patterns);
   shard_list(const std::vector<std::string>& patterns)  // NOLINT(google-explicit-constructor)
       : shard_list(std::vector<std::filesystem::path>(patterns.begin(), patterns.end())) {}
 
   std::vector<std::string> paths;
 
  private:
-  void add(const std::filesystem::path& pattern) {
-    for (std::string& p : detail::expand_pattern(pattern.native(), "tar")) paths.push_back(std::move(p));
-  }
+  void add(const std::filesystem::path& pattern);
 };
 
 struct tar_options {
@@ -59,19 +49,11 @@ struct tar_options {
 /// KEY.cls. Made by tar(shards).
 class tar_samples {
  public:
-  explicit tar_samples(shard_list shards, tar_options options = {})
-      : index_(std::make_shared<const detail::tar_index>(
-            std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}),
-            true, options.incomplete)) {}
+  explicit tar_samples(shard_list shards, tar_options options = {});
 
   std::uint64_t size() const noexcept { return index_->size(); }
-  sample<location, std::int64_t> at(std::uint64_t i) const noexcept {
-    const detail::tar_index::member& m = *index_->at(i);
-    return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
-  }
-  std::string key(std::uint64_t i) const {
-    return printable(index_->path(i)) + ": " + printable(index_->key(i));
-  }
+  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   /// Bytes that were read to build the index.
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
@@ -87,22 +69,11 @@ class tar_samples {
 /// The members asked for, of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
 class tar_records {
  public:
-  tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options = {})
-      : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members),
-                                                         false, options.incomplete)) {}
+  tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options = {});
 
   std::uint64_t size() const noexcept { return index_->size(); }
-  record<location> at(std::uint64_t i) const {
-    record<location> out(index_->key(i), index_->fields());
-    const detail::tar_index::member* m = index_->at(i);
-    for (std::size_t f = 0; f < index_->members(); ++f) {
-      out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});
-    }
-    return out;
-  }
-  std::string key(std::uint64_t i) const {
-    return printable(index_->path(i)) + ": " + printable(index_->key(i));
-  }
+  record<location> at(std::uint64_t i) const;
+  std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
   std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
   std::uint64_t skipped() const noexcept { return index_->skipped(); }
@@ -121,16 +92,12 @@ class tar_records {
 /// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
 /// read from it. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted member
 /// is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
-inline detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {}) {
-  return detail::tar_samples(std::move(shards), options);
-}
+detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {});
 
 /// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
 /// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
 /// never read.
-inline detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
-                               detail::tar_options options = {}) {
-  return detail::tar_records(std::move(shards), members, options);
-}
+detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+                        detail::tar_options options = {});
 
 }  // namespace wick

@@ -1,150 +1,161 @@
 /// \file
-/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along;
-/// elsewhere in the one that defines WICK_IMPLEMENTATION.
+/// The bodies of what codec/detail/stb.hpp declares. Included in exactly one file of a program.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
 
+#include <wick/codec/codec.hpp>
+#include <wick/codec/detail/bmp_gif_header.hpp>
 #include <wick/codec/detail/decode_limits.hpp>
+#include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/jpeg_layout.hpp>
-#include <wick/pixels/detail/block_cache.hpp>
-
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpragmas"
-#pragma GCC diagnostic ignored "-Wunknown-warning-option"
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#pragma GCC diagnostic ignored "-Wuseless-cast"
-#pragma GCC diagnostic ignored "-Wcast-qual"
-#pragma GCC diagnostic ignored "-Wcast-align"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wdouble-promotion"
-#pragma GCC diagnostic ignored "-Wduplicated-branches"
-#pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-#endif
+#include <wick/codec/detail/palette.hpp>
+#include <wick/codec/detail/png_header.hpp>
+#include <wick/codec/detail/stb.hpp>
 
 namespace wick::detail {
 
-inline thread_local bool stb_memory_is_cleared = false;
-inline thread_local stb_limit* stb_limited_by = nullptr;
-
-inline bool stb_may_have(std::size_t size) noexcept {
-  if (stb_limited_by == nullptr || size <= stb_limited_by->bytes) return true;
-  stb_limited_by->exceeded = true;
-  return false;
+bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
+  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
+         probe_gif(encoded, info);
 }
 
-/// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
-inline void* stb_memory(std::size_t size) noexcept {
-  if (!stb_may_have(size)) return nullptr;
-  void* const out = allocate_block(size);
-  if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
+void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info) {
+  if (info.format == "JPEG") check_jpeg_complete(encoded);
+  if (info.format == "PNG") check_png_complete(encoded);
+  if (info.format == "BMP") check_bmp_complete(encoded, info);
+  if (info.format == "GIF") check_gif_complete(encoded);
+}
+
+void throw_stb_refusal(const picture_info& info, const char* reason, const stb_limit& limit) {
+  if (limit.exceeded) throw_over_limit(info, limit);
+  const std::string_view why = reason != nullptr ? reason : "no reason";
+  if (why == "outofmem") throw std::bad_alloc();
+  throw error("damaged " + std::string(info.format) +
+              ", or of a kind that stb_image does not read (it says: " + std::string(why) +
+              "); write the file again, convert it" + or_leave_it_out);
+}
+
+image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  const bool cleared = !check_jpeg_tables(encoded);
+  const jpeg_layout layout(encoded);
+  bytes with_tables;
+  if (layout.wants_standard_tables()) {
+    with_tables = with_standard_tables(encoded);
+    encoded = with_tables.span();
+  }
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()),
+                                             layout.colors(), channels, width, height, why, limit, cleared);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  return image::adopt(pixels, width, height, channels);
+}
+
+bmp_palette::bmp_palette(std::span<const std::byte> encoded)
+    : header(little32(encoded, 14)),
+      entry(header == 12 ? 3 : 4),
+      bits(little16(encoded, header == 12 ? 24 : 28)) {
+  offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
+  stored = offset > 14 + header ? (offset - 14 - header) / entry : 0;
+  plain = header == 12 || little32(encoded, 30) == 0;
+}
+
+bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of) {
+  const std::size_t start = 54 + 4 * of.colors();
+  bytes out(start + encoded.size() - of.offset);
+  std::byte* const to = out.data();
+  std::memset(to, 0, start);
+  const auto put = [to](std::size_t at, std::size_t value, int count) {
+    for (int i = 0; i < count; ++i)
+      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
+  };
+  const bool small = of.header == 12;
+  std::memcpy(to, encoded.data(), 2);
+  put(10, start, 4);
+  put(14, 40, 4);
+  put(18, small ? little16(encoded, 18) : little32(encoded, 18), 4);
+  put(22, small ? little16(encoded, 20) : little32(encoded, 22), 4);
+  put(26, 1, 2);
+  put(28, of.bits, 2);
+  for (std::size_t i = 0; i < std::min(of.colors(), of.stored); ++i)
+    std::memcpy(to + 54 + 4 * i, encoded.data() + 14 + of.header + of.entry * i, 3);
+  std::memcpy(to + start, encoded.data() + of.offset, encoded.size() - of.offset);
   return out;
 }
 
-inline void* stb_resized(void* data, std::size_t size) noexcept {
-  return stb_may_have(size) ? resize_block(data, size) : nullptr;
+image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  bytes with_header;
+  if (const bmp_palette palette(encoded); palette.incomplete()) {
+    with_header = bmp_with_whole_palette(encoded, palette);
+    encoded = with_header.span();
+  }
+  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of gray are not
+  // Pillow's.
+  const int stored = info.channels;
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels =
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), stored, width, height, why, limit);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  image all = image::adopt(pixels, width, height, stored);
+  if (stored == channels) return all;
+  image out(width, height, channels);
+  const std::uint8_t* from = all.data();
+  std::uint8_t* to = out.data();
+  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0;
+       --n, from += stored, to += channels) {
+    if (channels >= 3)
+      std::memcpy(to, from, 3);
+    else
+      to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
+    if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
+  }
+  return out;
+}
+
+decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
+                           const decode_request& request) {
+  if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
+                " bytes: stb_image takes at most 2 GiB; store it in parts");
+  }
+  decoded_picture out;
+  if (info.format == "PNG") {
+    out.pixels = decode_png(encoded, request.wanted, request.channels, request.indexes);
+    out.top = request.wanted.y;
+    return out;
+  }
+  if (info.format == "GIF") {
+    out.pixels = decode_gif(encoded, info, request.channels, request.indexes);
+    return out;
+  }
+  out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
+                                     : stb_decode_bmp(encoded, info, request.channels);
+  const int width = out.pixels.width(), height = out.pixels.height();
+  if (width != info.width || height != info.height) {
+    throw error("damaged " + std::string(info.format) + ": the header says " +
+                size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
+                "; write the file again or remove it");
+  }
+  return out;
+}
+
+wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info& info,
+                          const decode_request& request) {
+  if (info.format != "PNG")
+    throw error(std::string(info.format) + " of 16 bits a channel is not read; convert it to PNG");
+  return decode_wide_png(encoded, request.wanted, request.channels);
 }
 
 }  // namespace wick::detail
-
-#define STB_IMAGE_STATIC
-#define STB_IMAGE_IMPLEMENTATION
-#define STBI_ONLY_JPEG
-#define STBI_ONLY_BMP
-#define STBI_NO_ZLIB
-#define STBI_NO_STDIO
-#define STBI_NO_LINEAR
-#define STBI_ASSERT(x) ((void)0)  // damaged files reach them
-#define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
-#define STBI_REALLOC(data, size) ::wick::detail::stb_resized(data, size)
-#define STBI_FREE(data) ::wick::detail::release_block(data)
-#if defined(__ARM_NEON) || defined(__aarch64__)
-#define STBI_NEON
-#endif
-// Empty chunks are copied from and to null, which memcpy does not take.
-#include <string.h>
-#pragma push_macro("memcpy")
-#undef memcpy
-#define memcpy(to, from, size) ((size) == 0 ? (to) : memcpy(to, from, size))
-// Up to 2.27, when a scan ends within a code, a 0 is shifted by more than 31 bits. It stays 0, wherever that
-// is done.
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((no_sanitize("shift-exponent"))), apply_to = function)
-#endif
-#if __has_include(<stb_image.h>)
-#include <stb_image.h>
-#else
-#include <stb/stb_image.h>
-#endif
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
-#pragma pop_macro("memcpy")
-#ifndef STBI_THREAD_LOCAL
-#error "wick: stb_image before 2.26 keeps its failure reason in a plain global; install a newer libstb-dev"
-#endif
-#undef STB_IMAGE_IMPLEMENTATION
-#undef STB_IMAGE_STATIC
-
-#include <wick/codec/detail/stb_jpeg_implementation.hpp>
-
-namespace wick::detail {
-
-std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, stb_limit& limit, bool cleared) noexcept {
-  int stored = 0;
-  stb_memory_is_cleared = cleared;
-  stb_limited_by = &limit;
-  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
-                                                &height, &stored, channels);
-  stb_limited_by = nullptr;
-  if (pixels == nullptr) {
-    const char* const reason = stbi_failure_reason();
-    why = reason != nullptr ? reason : "no reason";
-  }
-  return pixels;
-}
-
-std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
-                            int& width, int& height, const char*& why, stb_limit& limit,
-                            bool cleared) noexcept {
-  stb_memory_is_cleared = cleared;
-  stb_limited_by = &limit;
-  stbi__context context{};
-  stbi__start_mem(&context, reinterpret_cast<const stbi_uc*>(encoded), size);
-  auto* const jpeg = static_cast<stbi__jpeg*>(stb_memory(sizeof(stbi__jpeg)));
-  if (jpeg == nullptr) {
-    stb_limited_by = nullptr;
-    why = "outofmem";
-    return nullptr;
-  }
-  jpeg->s = &context;
-  stbi__setup_jpeg(jpeg);
-  std::uint8_t* const pixels = stb_jpeg_pixels(*jpeg, colors, channels, why);
-  stbi__cleanup_jpeg(jpeg);
-  stb_limited_by = nullptr;
-  release_block(jpeg);
-  width = static_cast<int>(context.img_x);
-  height = static_cast<int>(context.img_y);
-  return pixels;
-}
-
-}  // namespace wick::detail
-
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif

@@ -2,14 +2,12 @@
 /// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>
 
-#include <wick/observe/clock.hpp>
 #include <wick/observe/stage_clock.hpp>
 #include <wick/run/executor.hpp>
 
@@ -22,17 +20,10 @@ class books {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
   /// may, so that their clocks are always read.
-  books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
-      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend) {
-    for (std::size_t slot = 0; slot < on.slots(); ++slot) rows_.push_back(make_row(rows + 1));
-    on.tenants().enter(this,
-                       [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
-  }
+  books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend);
   books(const books&) = delete;
   books& operator=(const books&) = delete;
-  ~books() {
-    if (!on_.forked()) on_.tenants().leave(this);
-  }
+  ~books();
 
   /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
   [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
@@ -57,44 +48,17 @@ class books {
   struct sum {
     std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
   };
-  std::vector<sum> totals() const {
-    std::vector<sum> out(stages_);
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < stages_; ++i) {
-        out[i].count += row[i].count();
-        out[i].timed += row[i].timed();
-        out[i].timed_ticks += row[i].timed_ticks();
-        out[i].waited += row[i].waited_ticks();
-      }
-    }
-    return out;
-  }
+  std::vector<sum> totals() const;
 
   /// All that was run so far, on workers and on threads that helped.
   struct usage {
     std::uint64_t workers = 0, helpers = 0;
   };
-  usage ticks() const noexcept {
-    usage out;
-    for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
-      std::uint64_t samples = rows_[slot][stages_].timed_ticks(), timed = 0, batches = 0;
-      for (std::size_t i = 0; i < stages_; ++i) {
-        (of_samples(i) ? timed : batches) += rows_[slot][i].timed_ticks();
-      }
-      // What is run of a sample after it was suspended is in no run.
-      if (suspend_) samples = std::max(samples, timed);
-      (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
-    }
-    return out;
-  }
+  usage ticks() const noexcept;
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
   bool clocks_always_read() const noexcept { return suspend_; }
   /// Of all runs, as in sum::timed_ticks.
-  std::uint64_t run_ticks() const noexcept {
-    std::uint64_t sum = 0;
-    for (const auto& row : rows_) sum += row[stages_].timed_ticks();
-    return sum;
-  }
+  std::uint64_t run_ticks() const noexcept;
 
  private:
   // In lines of its own: each is written by one worker for each run of samples.
@@ -103,12 +67,7 @@ class books {
     void operator()(stage_clock* clocks) const noexcept { ::operator delete(clocks, line); }
   };
   using row = std::unique_ptr<stage_clock[], free_row>;
-  static row make_row(std::size_t clocks) {
-    const std::size_t bytes = (clocks * sizeof(stage_clock) + 63) / 64 * 64;
-    auto* const memory = static_cast<stage_clock*>(::operator new(bytes, line));
-    std::uninitialized_value_construct_n(memory, clocks);
-    return row(memory);
-  }
+  static row make_row(std::size_t clocks);
 
   executor& on_;
   const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs

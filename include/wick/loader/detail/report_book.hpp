@@ -129,15 +129,7 @@ class report_book {
     double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
     std::uint64_t own = 0, all = 0;
 
-    void add(const usage& until, const usage& since) noexcept {
-      time += until.time - since.time;
-      program += until.program - since.program;
-      workers += until.workers - since.workers;
-      io += until.io - since.io;
-      io_calls += until.io_calls - since.io_calls;
-      own += until.own - since.own;
-      all += until.all - since.all;
-    }
+    void add(const usage& until, const usage& since) noexcept;
   };
   template <class Feed>
   usage usage_of(Feed& feed) const {
@@ -153,18 +145,7 @@ class report_book {
     std::uint64_t count = 0;
     double busy = 0, blocked = 0;  // ticks
   };
-  static clocked since_reported(const books::sum& now, const books::sum& before) noexcept {
-    clocked c;
-    c.count = now.count - before.count;
-    const double timed = static_cast<double>(now.timed - before.timed);
-    if (timed > 0) {
-      c.busy =
-          static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(c.count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
-    if (waited > 0) c.blocked = static_cast<double>(waited);
-    return c;
-  }
+  static clocked since_reported(const books::sum& now, const books::sum& before) noexcept;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
