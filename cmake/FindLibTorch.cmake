@@ -147,7 +147,7 @@ if(NOT LibTorch_ORIGIN)
     "  apt-get install libtorch-dev           Debian, Ubuntu\n"
     "  pip install torch                      then configure again, with that python3 on the PATH\n"
     "  cmake … -DCMAKE_PREFIX_PATH=/path/to/libtorch   an unpacked LibTorch, or the folder that torch.utils.cmake_prefix_path says\n"
-    "Without LibTorch: cmake … -DWICK_TORCH=OFF builds wick::core and wick::stb.")
+    "Without LibTorch: cmake … -DWICK_TORCH=OFF builds wick::core.")
   set(LibTorch_FOUND FALSE)
   if(LibTorch_FIND_REQUIRED)
     message(FATAL_ERROR "${LibTorch_NOT_FOUND_MESSAGE}")

@@ -4,15 +4,11 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_package "${CMAKE_INSTALL_LIBDIR}/cmake/wick")
 
-install(TARGETS wick_core wick_stb EXPORT wickTargets
+install(TARGETS wick_headers wick_core EXPORT wickTargets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILE_SET implementation DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT wickTargets NAMESPACE wick:: DESTINATION "${_package}")
-if(WICK_TURBOJPEG)
-  install(TARGETS wick_turbojpeg EXPORT wickTurbojpegTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  install(EXPORT wickTurbojpegTargets NAMESPACE wick:: DESTINATION "${_package}")
-endif()
 if(WICK_TORCH)
   install(TARGETS wick EXPORT wickTorchTargets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(EXPORT wickTorchTargets NAMESPACE wick:: DESTINATION "${_package}")

@@ -1,8 +1,6 @@
 # The library's targets:
-#   wick::core  headers without Torch; C++20, threads, zlib
-#   wick::stb   the one translation unit with stb_image's code: the embedded decoder
-#   wick::turbojpeg  the one with JPEG by libjpeg-turbo (feature: WICK_TURBOJPEG=ON)
-#   wick::wick  all of it: core, stb and the headers that need LibTorch
+#   wick::core  what does without Torch: the headers, and the decoders' code (stb_image, libjpeg-turbo where it is found)
+#   wick::wick  the same with LibTorch
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12
    OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
@@ -29,10 +27,15 @@ endif()
 if(WICK_TORCH)
   find_package(LibTorch MODULE REQUIRED)
 else()
-  message(STATUS "wick: without LibTorch (WICK_TORCH=OFF): wick::core and wick::stb only")
+  message(STATUS "wick: without LibTorch (WICK_TORCH=OFF): wick::core only")
 endif()
-if(WICK_TURBOJPEG)
-  find_package(JPEG)
+# JPEG by libjpeg-turbo, three times as fast as stb_image: taken where it is found.
+if(NOT WICK_JPEG MATCHES "^(auto|turbo|stb)$")
+  message(FATAL_ERROR "wick: WICK_JPEG is \"${WICK_JPEG}\"; it may be auto (libjpeg-turbo where it is found), turbo or stb")
+endif()
+set(WICK_HAS_LIBJPEG_TURBO FALSE)
+if(NOT WICK_JPEG STREQUAL "stb")
+  find_package(JPEG QUIET)
   set(_turbo_version "")
   foreach(_folder IN LISTS JPEG_INCLUDE_DIRS)
     foreach(_file "${_folder}/jconfig.h" "${_folder}/${CMAKE_LIBRARY_ARCHITECTURE}/jconfig.h")
@@ -42,16 +45,21 @@ if(WICK_TURBOJPEG)
     endforeach()
   endforeach()
   string(REGEX REPLACE ".*LIBJPEG_TURBO_VERSION +" "" _turbo_version "${_turbo_version}")
-  if(NOT JPEG_FOUND OR NOT _turbo_version OR _turbo_version VERSION_LESS 2.0)
-    message(FATAL_ERROR "wick: WICK_TURBOJPEG=ON needs libjpeg-turbo 2.0 or newer. One of these gets it:\n"
+  if(JPEG_FOUND AND _turbo_version VERSION_GREATER_EQUAL 2.0)
+    set(WICK_HAS_LIBJPEG_TURBO TRUE)
+    message(STATUS "wick: JPEG by libjpeg-turbo ${_turbo_version} (${JPEG_LIBRARIES})")
+  elseif(WICK_JPEG STREQUAL "turbo")
+    message(FATAL_ERROR "wick: WICK_JPEG=turbo needs libjpeg-turbo 2.0 or newer. One of these gets it:\n"
       "  apt-get install libjpeg-dev      Debian, Ubuntu\n"
       "  vcpkg install libjpeg-turbo\n"
       "  cmake … -DJPEG_ROOT=/the/prefix/of/libjpeg-turbo\n"
-      "Without it: cmake … -DWICK_TURBOJPEG=OFF leaves stb_image as the decoder.")
+      "Without it: cmake … -DWICK_JPEG=stb leaves stb_image as the decoder.")
+  else()
+    message(STATUS "wick: JPEG by stb_image; with libjpeg-turbo it is three times as fast: apt-get install libjpeg-dev, or "
+      "vcpkg install libjpeg-turbo (-DWICK_JPEG=stb: don't look for it)")
   endif()
-  message(STATUS "wick: wick::turbojpeg with libjpeg-turbo ${_turbo_version} (${JPEG_LIBRARIES})")
 else()
-  message(STATUS "wick: without wick::turbojpeg (WICK_TURBOJPEG=OFF): JPEG by stb_image")
+  message(STATUS "wick: JPEG by stb_image (WICK_JPEG=stb)")
 endif()
 
 set(_depends "")
@@ -66,63 +74,61 @@ list(FILTER _implementation INCLUDE REGEX "_implementation\\.hpp$")
 list(REMOVE_ITEM _core ${_torch} ${_implementation})
 set(_base "${PROJECT_SOURCE_DIR}/include")
 
-add_library(wick_core INTERFACE)
-add_library(wick::core ALIAS wick_core)
-set_target_properties(wick_core PROPERTIES EXPORT_NAME core)
-target_compile_features(wick_core INTERFACE cxx_std_20)
-target_link_libraries(wick_core INTERFACE Threads::Threads ZLIB::ZLIB)
-# The *_implementation.hpp headers need what only wick::stb sees (stb_image.h), so they are a set of their own, which
-# is not checked for standing alone.
-target_sources(wick_core INTERFACE
+# The headers alone: what wick::core gives to those who link it.
+add_library(wick_headers INTERFACE)
+add_library(wick::headers ALIAS wick_headers)
+set_target_properties(wick_headers PROPERTIES EXPORT_NAME headers)
+target_compile_features(wick_headers INTERFACE cxx_std_20)
+target_link_libraries(wick_headers INTERFACE Threads::Threads ZLIB::ZLIB)
+# The *_implementation.hpp headers need what only wick::core sees (stb_image.h, jpeglib.h), so they are a set of their
+# own, which is not checked for standing alone.
+target_sources(wick_headers INTERFACE
   FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_core}
   FILE_SET implementation TYPE HEADERS BASE_DIRS "${_base}" FILES ${_implementation})
-set_target_properties(wick_core PROPERTIES
+set_target_properties(wick_headers PROPERTIES
   VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}"
   INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
 
-add_library(wick_stb STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_implementation.cpp")
-add_library(wick::stb ALIAS wick_stb)
-set_target_properties(wick_stb PROPERTIES
-  EXPORT_NAME stb
+set(_decoders "${PROJECT_SOURCE_DIR}/cmake/wick_implementation.cpp")
+set(_turbo "${PROJECT_SOURCE_DIR}/cmake/wick_libjpeg_turbo.cpp")
+add_library(wick_core STATIC "${_decoders}")
+add_library(wick::core ALIAS wick_core)
+set_target_properties(wick_core PROPERTIES
+  EXPORT_NAME core
   CXX_EXTENSIONS OFF
   POSITION_INDEPENDENT_CODE ON
   VERIFY_INTERFACE_HEADER_SETS OFF)
-target_include_directories(wick_stb SYSTEM PRIVATE "${Stb_INCLUDE_DIR}")
-target_link_libraries(wick_stb PUBLIC wick_core)
-# A decoder without optimisation is ten times slower than the training loop it feeds, and nobody steps through it:
-# it is optimised in every build type. Aligned, because the chance of where a loop starts makes up to a tenth of its speed.
-target_compile_options(wick_stb PRIVATE
-  $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -w -falign-functions=64 -falign-loops=32>)
-
-# Colours that a palette does not have are read from the stack by stb_image: let them be black, always.
+target_include_directories(wick_core SYSTEM PRIVATE "${Stb_INCLUDE_DIR}")
+target_link_libraries(wick_core PUBLIC wick_headers)
+# A decoder without optimization is ten times slower than the training loop it feeds, and nobody steps through it:
+# it is optimized in every build type. Aligned, because the chance of where a loop starts makes up to a tenth of its speed.
+target_compile_options(wick_core PRIVATE
+  $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -falign-functions=64 -falign-loops=32>)
+# Colors that a palette does not have are read from the stack by stb_image: let them be black, always.
+set(WICK_DECODER_OPTIONS $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-w>)
 include(CheckCXXCompilerFlag)
 foreach(_value zero pattern)
   check_cxx_compiler_flag(-ftrivial-auto-var-init=${_value} WICK_HAS_AUTO_INIT_${_value})
   if(WICK_HAS_AUTO_INIT_${_value})
-    target_compile_options(wick_stb PRIVATE -ftrivial-auto-var-init=${_value})
+    list(APPEND WICK_DECODER_OPTIONS -ftrivial-auto-var-init=${_value})
     break()
   endif()
 endforeach()
+set_source_files_properties("${_decoders}" PROPERTIES COMPILE_OPTIONS "${WICK_DECODER_OPTIONS}")
 
-if(WICK_TURBOJPEG)
-  add_library(wick_turbojpeg STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_turbojpeg.cpp")
-  add_library(wick::turbojpeg ALIAS wick_turbojpeg)
-  set_target_properties(wick_turbojpeg PROPERTIES
-    EXPORT_NAME turbojpeg
-    CXX_EXTENSIONS OFF
-    POSITION_INDEPENDENT_CODE ON
-    VERIFY_INTERFACE_HEADER_SETS OFF)
-  target_link_libraries(wick_turbojpeg PUBLIC wick_core wick_stb PRIVATE JPEG::JPEG ${CMAKE_DL_LIBS})
-  target_compile_options(wick_turbojpeg PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3>)
+if(WICK_HAS_LIBJPEG_TURBO)
+  target_sources(wick_core PRIVATE "${_turbo}")
+  target_compile_definitions(wick_core PRIVATE WICK_HAS_LIBJPEG_TURBO)
+  target_link_libraries(wick_core PRIVATE JPEG::JPEG ${CMAKE_DL_LIBS})
 endif()
 
 if(WICK_TORCH)
   add_library(wick INTERFACE)
   add_library(wick::wick ALIAS wick)
-  target_link_libraries(wick INTERFACE wick_core wick_stb LibTorch::LibTorch)
+  target_link_libraries(wick INTERFACE wick_core LibTorch::LibTorch)
   target_sources(wick INTERFACE FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_torch})
   set_target_properties(wick PROPERTIES VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}")
   if(LibTorch_CXX11_ABI EQUAL 0)
-    target_compile_definitions(wick_stb PUBLIC _GLIBCXX_USE_CXX11_ABI=0)
+    target_compile_definitions(wick_core PUBLIC _GLIBCXX_USE_CXX11_ABI=0)
   endif()
 endif()

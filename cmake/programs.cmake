@@ -1,5 +1,5 @@
 # wick_program(NAME SOURCES… [TORCH]): an executable of wick's own, with warnings, against wick::wick when it is to
-# have LibTorch and against wick::core and wick::stb otherwise.
+# have LibTorch and against wick::core otherwise.
 function(wick_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "TORCH" "" "SOURCES")
   add_executable(${name} ${arg_SOURCES})
@@ -11,6 +11,6 @@ function(wick_program name)
       set_target_properties(${name} PROPERTIES JOB_POOL_COMPILE wick_torch)
     endif()
   else()
-    target_link_libraries(${name} PRIVATE wick::core wick::stb)
+    target_link_libraries(${name} PRIVATE wick::core)
   endif()
 endfunction()

@@ -1,8 +1,8 @@
-// The one translation unit with the embedded decoder's code and the resize's inner loops, for those who take
-// wick through CMake. Who takes the single header defines WICK_IMPLEMENTATION in one file of their own
-// instead.
-#define WICK_IMPLEMENTATION
-#include <wick/image/detail/gif_implementation.hpp>
-#include <wick/image/detail/png_implementation.hpp>
-#include <wick/image/detail/resample_kernels_implementation.hpp>
-#include <wick/image/detail/stb_implementation.hpp>
+// The decoders' code, and the inner loops of the resize and the permutation, for those who take wick through
+// CMake. Who takes the single header defines WICK_IMPLEMENTATION in one file of their own instead.
+#include <wick/codec/detail/builtin_codecs_implementation.hpp>
+#include <wick/codec/detail/gif_implementation.hpp>
+#include <wick/codec/detail/png_implementation.hpp>
+#include <wick/codec/detail/stb_implementation.hpp>
+#include <wick/order/detail/grid_rounds_implementation.hpp>
+#include <wick/resample/detail/resample_kernels_implementation.hpp>

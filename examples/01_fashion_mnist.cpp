@@ -1,7 +1,7 @@
 // 01: a hand-written LibTorch training loop, fed by wick from tar shards of PNGs.
 //
-// Teaches: a pipeline is one expression; a loader lives as long as the training; `for (auto& batch : train.epoch(e))`
-// is all that the loop sees of it; report() says where the time went.
+// Teaches: a pipeline is one expression; a loader lives as long as the training; `for (auto& batch :
+// train.epoch(e))` is all that the loop sees of it; report() says where the time went.
 //
 // bash examples/quickstart.sh makes the shards and runs this. By hand:
 //   01_fashion_mnist SHARDS [--epochs N] [--batch N] [--workers N] [--limit N] [--seed N]
@@ -19,9 +19,8 @@
 
 #include <torch/torch.h>
 
-#include <wick/wick.hpp>
-
 #include "arguments.hpp"
+#include <wick/wick.hpp>
 
 struct classifier : torch::nn::Module {
   classifier()
@@ -49,15 +48,16 @@ int main(int argc, char** argv) try {
 
   // Two loaders on one executor: they share its workers.
   wick::executor workers(static_cast<std::size_t>(args["workers"]));
-  const auto to_pixels = wick::read() | wick::decode({.mode = wick::color::grey});
+  const auto to_pixels = wick::read() | wick::decode({.mode = wick::color::gray});
   wick::loader train(wick::tar(shards + "/train-*.tar") | wick::shuffle() |
                          wick::take(static_cast<std::uint64_t>(args["limit"])) | to_pixels |
-                         wick::random_horizontal_flip() | wick::batch(static_cast<std::size_t>(args["batch"])) |
-                         wick::pin() | wick::transfer(device) | wick::normalize(0.286, 0.353),
-                     {.seed = static_cast<std::uint64_t>(args["seed"]), .on = &workers});
-  wick::loader test(wick::tar(shards + "/t10k-*.tar") | to_pixels | wick::batch(500) | wick::transfer(device) |
-                        wick::normalize(0.286, 0.353),
-                    {.prefetch = 2, .prefetch_next_epoch = false, .on = &workers});
+                         wick::random_horizontal_flip() |
+                         wick::batch(static_cast<std::size_t>(args["batch"])) | wick::pin() |
+                         wick::transfer(device) | wick::normalize(0.286, 0.353),
+                     {.seed = static_cast<std::uint64_t>(args["seed"]), .executor = &workers});
+  wick::loader test(wick::tar(shards + "/t10k-*.tar") | to_pixels | wick::batch(500) |
+                        wick::transfer(device) | wick::normalize(0.286, 0.353),
+                    {.prefetch = 2, .prefetch_next_epoch = false, .executor = &workers});
 
   classifier model;
   model.to(device);
@@ -88,9 +88,11 @@ int main(int argc, char** argv) try {
     }
     accuracy = 100.0 * static_cast<double>(right) / static_cast<double>(all);
     const wick::report report = train.report();
-    std::printf("epoch %lld: loss %.3f, test accuracy %.1f %%, %.0f samples/s, %.1f %% of the time waiting for data\n",
-                static_cast<long long>(epoch + 1), total.item<double>() / static_cast<double>(seen), accuracy,
-                static_cast<double>(seen) / seconds, 100 * report.wait_mean);
+    std::printf(
+        "epoch %lld: loss %.3f, test accuracy %.1f %%, %.0f samples/s, %.1f %% of the time waiting for "
+        "data\n",
+        static_cast<long long>(epoch + 1), total.item<double>() / static_cast<double>(seen), accuracy,
+        static_cast<double>(seen) / seconds, 100 * report.wait_mean);
     std::fflush(stdout);
     if (epoch + 1 == args["epochs"]) std::cout << report;
   }

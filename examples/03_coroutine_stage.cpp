@@ -1,10 +1,12 @@
 // 03: a source and a coroutine stage of your own.
 //
-// Teaches: any type with size() and at(i) is a source; a stage that has to wait is a coroutine and never blocks a
-// worker; a stage object lives as long as the loader, so what it keeps in the first epoch is there in the second.
+// Teaches: any type with size() and at(i) is a source; a stage that has to wait is a coroutine and never
+// blocks a worker; a stage object lives as long as the loader, so what it keeps in the first epoch is there
+// in the second.
 //
-// Each sample is a customer's number. What is known of the customer lies in a slow store (here a file, read by a call
-// that blocks); the stage looks it up once and remembers it. A linear model learns the customer's score.
+// Each sample is a customer's number. What is known of the customer lies in a slow store (here a file, read
+// by a call that blocks); the stage looks it up once and remembers it. A linear model learns the customer's
+// score.
 //
 //   03_coroutine_stage [--customers N] [--epochs N] [--workers N]
 //
@@ -24,9 +26,8 @@
 
 #include <torch/torch.h>
 
-#include <wick/wick.hpp>
-
 #include "arguments.hpp"
+#include <wick/wick.hpp>
 
 using features = std::array<float, 4>;
 
@@ -80,7 +81,7 @@ class look_up {
   wick::task<wick::sample<features, float>> operator()(std::uint64_t customer, wick::context& context) {
     features found;
     if (!remembered(customer, found)) {
-      auto blocking = context.on()->io().run(*context.on(), [this, customer] { return state_->from.get(customer); });
+      auto blocking = context.run_blocking([this, customer] { return state_->from.get(customer); });
       found = co_await blocking;  // the worker does other samples meanwhile
       remember(customer, found);
     }
@@ -115,9 +116,10 @@ int main(int argc, char** argv) try {
   torch::manual_seed(1);
   store slow(static_cast<std::uint64_t>(args["customers"]));
 
-  wick::loader train(wick::from(customers{static_cast<std::uint64_t>(args["customers"])}) | wick::shuffle() |
-                         wick::map("look_up", look_up(slow)) | wick::batch(50),
-                     {.seed = 1, .workers = static_cast<std::size_t>(args["workers"]), .prefetch_next_epoch = false});
+  wick::loader train(
+      wick::from(customers{static_cast<std::uint64_t>(args["customers"])}) | wick::shuffle() |
+          wick::map("look_up", look_up(slow)) | wick::batch(50),
+      {.seed = 1, .workers = static_cast<std::size_t>(args["workers"]), .prefetch_next_epoch = false});
 
   torch::nn::Linear model(4, 1);
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.1));
@@ -132,7 +134,8 @@ int main(int argc, char** argv) try {
       total += loss.item<double>();
     }
     std::printf("epoch %lld: loss %.5f, %llu look-ups in the store\n", static_cast<long long>(epoch + 1),
-                total / static_cast<double>(train.batches()), static_cast<unsigned long long>(slow.gets() - before));
+                total / static_cast<double>(train.batches()),
+                static_cast<unsigned long long>(slow.gets() - before));
   }
   std::cout << train.report();
 } catch (const std::exception& e) {

@@ -1,7 +1,8 @@
 // 04: two loaders, training and validation, on one executor.
 //
-// Teaches: loaders share the workers of an executor; each keeps its own window of batches, so the validation's first
-// batches are ready when the training epoch ends, and the training's next ones are made while it is validated.
+// Teaches: loaders share the workers of an executor; each keeps its own window of batches, so the
+// validation's first batches are ready when the training epoch ends, and the training's next ones are made
+// while it is validated.
 //
 //   04_two_loaders FOLDER [--epochs N] [--limit N] [--workers N]
 //
@@ -19,9 +20,8 @@
 
 #include <torch/torch.h>
 
-#include <wick/wick.hpp>
-
 #include "arguments.hpp"
+#include <wick/wick.hpp>
 
 static double milliseconds_since(std::chrono::steady_clock::time_point begun) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
@@ -33,13 +33,15 @@ int main(int argc, char** argv) try {
   torch::manual_seed(1);
 
   wick::executor workers(static_cast<std::size_t>(args["workers"]));
-  wick::loader train(wick::idx(folder + "/train-images-idx3-ubyte.gz", folder + "/train-labels-idx1-ubyte.gz") |
-                         wick::shuffle() | wick::take(static_cast<std::uint64_t>(args["limit"])) | wick::batch(128) |
-                         wick::normalize(0.286, 0.353),
-                     {.seed = 1, .on = &workers});
-  wick::loader validation(wick::idx(folder + "/t10k-images-idx3-ubyte.gz", folder + "/t10k-labels-idx1-ubyte.gz") |
-                              wick::batch(500) | wick::normalize(0.286, 0.353),
-                          {.on = &workers});
+  wick::loader train(
+      wick::idx(folder + "/train-images-idx3-ubyte.gz", folder + "/train-labels-idx1-ubyte.gz") |
+          wick::shuffle() | wick::take(static_cast<std::uint64_t>(args["limit"])) | wick::batch(128) |
+          wick::normalize(0.286, 0.353),
+      {.seed = 1, .executor = &workers});
+  wick::loader validation(
+      wick::idx(folder + "/t10k-images-idx3-ubyte.gz", folder + "/t10k-labels-idx1-ubyte.gz") |
+          wick::batch(500) | wick::normalize(0.286, 0.353),
+      {.executor = &workers});
 
   torch::nn::Sequential model(torch::nn::Flatten(), torch::nn::Linear(784, 128), torch::nn::ReLU(),
                               torch::nn::Linear(128, 10));
@@ -62,10 +64,12 @@ int main(int argc, char** argv) try {
       if (validation_first < 0) validation_first = milliseconds_since(begun);
       right += (model->forward(batch.data).argmax(1) == batch.target).sum().item<std::int64_t>();
     }
-    std::printf("epoch %lld: validation accuracy %.1f %%, first validation batch after %.1f ms, first training batch "
-                "after %.1f ms\n",
-                static_cast<long long>(epoch + 1),
-                100.0 * static_cast<double>(right) / static_cast<double>(validation.size()), validation_first, train_first);
+    std::printf(
+        "epoch %lld: validation accuracy %.1f %%, first validation batch after %.1f ms, first training batch "
+        "after %.1f ms\n",
+        static_cast<long long>(epoch + 1),
+        100.0 * static_cast<double>(right) / static_cast<double>(validation.size()), validation_first,
+        train_first);
     std::fflush(stdout);
   }
   std::cout << train.report() << validation.report();

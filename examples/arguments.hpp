@@ -28,7 +28,8 @@ class arguments {
         std::exit(0);
       }
       if (!word.starts_with("--")) {
-        if (!positional_.empty()) throw std::invalid_argument("one argument too many, '" + word + "'; " + usage);
+        if (!positional_.empty())
+          throw std::invalid_argument("one argument too many, '" + word + "'; " + usage);
         positional_ = word;
         continue;
       }

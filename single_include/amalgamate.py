@@ -108,7 +108,7 @@ def version() -> str:
 
 
 def amalgamate() -> str:
-    licence = (ROOT / "LICENSE").read_text(encoding="utf-8").strip().splitlines()
+    terms = (ROOT / "LICENSE").read_text(encoding="utf-8").strip().splitlines()
     head = [
         f"// wick {version()}: input pipelines for LibTorch, in a single header. https://opensource.org/license/mit",
         "//",
@@ -116,7 +116,7 @@ def amalgamate() -> str:
         "// stb_image.h (https://github.com/nothings/stb) on its include path.",
         "// Written by single_include/amalgamate.py from include/wick: change the headers there, not this file.",
         "//",
-        *(f"// {line}".rstrip() for line in licence),
+        *(f"// {line}".rstrip() for line in terms),
         "#pragma once",
         "",
     ]

@@ -3,9 +3,9 @@
 
 structure.py ROOT
 
-The arrows run one way (DESIGN: torch, read, image -> flow -> run), there is no circle, only torch/ and wick.hpp see
-LibTorch, the engine's headers stay cheap to include, a header is at most 500 lines, every public header has a test, and what git
-tracks is text.
+The arrows run one way as ARROWS says, and docs/architecture.md says the same; there is no circle, only torch/ and wick.hpp see
+LibTorch, the engine's headers stay cheap to include, a header is at most 400 lines and a room 3,500, every public header has a
+test, and what git tracks is text.
 """
 
 import json
@@ -14,22 +14,36 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The rooms that a room's headers may include, beside itself.
+# The rooms that a room's headers may include, beside itself. The table of rooms in docs/architecture.md is compared with this.
 ARROWS = {
-    "run": {"observe"},
-    "observe": {"run"},
-    "flow": {"run", "observe"},
-    "read": {"flow", "run", "observe"},
-    "image": {"flow", "run", "observe"},
-    "torch": {"flow", "run", "observe", "read", "image"},
+    "system": set(),
+    "observe": set(),
+    "run": {"system"},
+    "sample": {"run"},
+    "order": {"pipeline", "sample"},
+    "pipeline": {"observe", "run", "sample"},
+    "resume": {"sample", "system"},
+    "batch": {"pipeline", "resume", "sample", "system"},
+    "failure": {"observe", "resume", "sample", "system"},
+    "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
+    "read": {"run", "sample", "system"},
+    "pixels": {"sample"},
+    "resample": {"observe", "pixels", "sample"},
+    "codec": {"pixels", "sample"},
+    "jpeg": {"codec", "pixels", "sample"},
+    "image": {"codec", "observe", "pixels", "resample", "sample"},
+    "torch": {"batch", "image", "read", "resume", "run", "sample", "system"},
 }
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"fwd.hpp", "version.hpp"}
 GATHERING = {"wick.hpp", "core.hpp"}
 COSTLY = {"ranges", "iostream", "functional", "future", "regex", "condition_variable"}
 TORCH = re.compile(r"(torch|ATen|c10)/")
-MAX_LINES = 500
+MAX_LINES = 400
+MAX_ROOM_LINES = 3500
+LARGE_ROOMS = {"run"}  # the engine, which is one thing
 
+ROW = re.compile(r"^\| `(\w+)/` \|.*\|([^|]*)\|$", re.MULTILINE)  # of the table of rooms: its name, what it includes
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -39,6 +53,22 @@ def without_comments(text: str) -> str:
 
 def room_of(path: str) -> str:
     return path.split("/")[0] if "/" in path else ""
+
+
+def told_otherwise(architecture: str, headers: list) -> list:
+    """Where the table of rooms says something else than ARROWS, and the headers that are named there and don't exist."""
+    told = {room: set(re.findall(r"`(\w+)/`", includes)) for room, includes in ROW.findall(architecture)}
+    named = set(re.findall(r"`((?:\w+/)+\w+\.hpp)`", architecture))
+    faults = [f"there is no {name}" for name in sorted(named - set(headers)) if not name.startswith("tests/")]
+    for room in sorted(ARROWS.keys() | told.keys()):
+        if room not in told:
+            faults.append(f"{room}/ is missing in the table of rooms")
+        elif room not in ARROWS:
+            faults.append(f"the table of rooms has {room}/, and tests/structure.py has not")
+        elif told[room] != ARROWS[room]:
+            names = lambda rooms: ", ".join(sorted(rooms)) or "none"
+            faults.append(f"{room}/ includes {names(told[room])}; tests/structure.py lets it include {names(ARROWS[room])}")
+    return faults
 
 
 def circles(graph: dict) -> list:
@@ -66,7 +96,7 @@ def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     base = root / "include" / "wick"
     headers = sorted(p.relative_to(base).as_posix() for p in base.rglob("*.hpp"))
-    faults, graph = [], {}
+    faults, graph, room_lines = [], {}, {}
 
     for header in headers:
         text = (base / header).read_text(encoding="utf-8")
@@ -77,6 +107,7 @@ def main() -> int:
         lines = text.count("\n")
         if lines > MAX_LINES:
             say(f"{lines} lines; at {MAX_LINES} a header is two headers")
+        room_lines[room] = room_lines.get(room, 0) + lines
         if "#pragma once" not in text:
             say("has no #pragma once")
         if room and room not in ARROWS:
@@ -112,6 +143,11 @@ def main() -> int:
         if public and not test.is_file():
             say(f"has no test tests/{Path(header).with_suffix('.cpp').as_posix()}")
 
+    for room, lines in sorted(room_lines.items()):
+        if lines > MAX_ROOM_LINES and room not in LARGE_ROOMS:
+            faults.append(f"include/wick/{room}/: {lines} lines; at {MAX_ROOM_LINES} a room is two rooms")
+    told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
+    faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told, headers)]
     for ring in circles(graph):
         faults.append("include circle: " + " -> ".join(ring + ring[:1]))
 

@@ -2,9 +2,6 @@
 /// Writes the pictures of two idx files as PNGs into tar shards, KEY.png beside KEY.cls as WebDataset has
 /// them.
 
-#include <unistd.h>
-#include <zlib.h>
-
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -16,7 +13,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <vector>
+#include <zlib.h>
 
 #include <wick/read/idx.hpp>
 
@@ -25,7 +24,7 @@ namespace {
 constexpr const char* help =
     R"(Usage: idx_to_tar IMAGES LABELS OUT_PREFIX [--shards N]
 
-Writes the pictures of an idx file (MNIST, Fashion-MNIST; plain or gzip-compressed) as grey PNGs into tar shards,
+Writes the pictures of an idx file (MNIST, Fashion-MNIST; plain or gzip-compressed) as gray PNGs into tar shards,
 each with its label as text: 0000042.png, 0000042.cls. The same input always gives the same bytes.
 
   IMAGES      idx file of [N, height, width] uint8
@@ -64,11 +63,11 @@ arguments parse(const std::vector<std::string_view>& given) {
       const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), out.shards);
       if (code != std::errc() || end != number.data() + number.size() || out.shards < 1 ||
           out.shards > 1'000'000) {
-        throw usage_error("--shards is a number from 1 to 1000000, found \"" + wick::printable(number) +
-                          "\"");
+        throw usage_error("--shards is a number from 1 to 1000000, found \"" +
+                          wick::detail::printable(number) + "\"");
       }
     } else {
-      throw usage_error("unknown option \"" + wick::printable(a) + "\"");
+      throw usage_error("unknown option \"" + wick::detail::printable(a) + "\"");
     }
   }
   if (names.size() != 3) {
@@ -79,7 +78,7 @@ arguments parse(const std::vector<std::string_view>& given) {
   return out;
 }
 
-/// Encodes grey 8-bit pictures of one size. PNG specification, W3C, third edition.
+/// Encodes gray 8-bit pictures of one size. PNG specification, W3C, third edition.
 class png_encoder {
  public:
   png_encoder(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {
@@ -102,7 +101,7 @@ class png_encoder {
     packed_.resize(z_.total_out);
 
     out_ = "\x89PNG\r\n\x1A\n";
-    chunk("IHDR", big_endian(width_) + big_endian(height_) + std::string("\x08\0\0\0\0", 5));  // 8 bits, grey
+    chunk("IHDR", big_endian(width_) + big_endian(height_) + std::string("\x08\0\0\0\0", 5));  // 8 bits, gray
     chunk("IDAT", packed_);
     chunk("IEND", {});
     return out_;
@@ -158,7 +157,8 @@ class shard_writer {
   explicit shard_writer(std::string path)
       : path_(std::move(path)), out_(path_ + ".tmp", std::ios::binary | std::ios::trunc) {
     if (!out_)
-      throw wick::error(wick::printable(path_) + ".tmp: cannot be created; may you write to that folder?");
+      throw wick::error(wick::detail::printable(path_) +
+                        ".tmp: cannot be created; may you write to that folder?");
   }
   shard_writer(const shard_writer&) = delete;
   shard_writer& operator=(const shard_writer&) = delete;
@@ -187,7 +187,8 @@ class shard_writer {
   void finish() {
     pad(1024);
     out_.close();
-    if (!out_) throw wick::error(wick::printable(path_) + ".tmp: cannot be written; is the disk full?");
+    if (!out_)
+      throw wick::error(wick::detail::printable(path_) + ".tmp: cannot be written; is the disk full?");
     std::filesystem::rename(path_ + ".tmp", path_);
     finished_ = true;
   }
@@ -211,10 +212,11 @@ std::string shard_path(const std::string& prefix, std::uint64_t shard) {
 
 void convert(const arguments& args) {
   const wick::idx source(args.images, args.labels);
-  const wick::row_format& format = source.format();
+  const wick::detail::row_format& format = source.format();
   if (format.type != wick::dtype::uint8 || format.extents.rank() != 2) {
-    throw wick::error(wick::printable(args.images) + ": rows are " + wick::to_string(format.extents) + " " +
-                      std::string(wick::name_of(format.type)) + "; grey pictures are [height, width] uint8");
+    throw wick::error(wick::detail::printable(args.images) + ": rows are " + wick::to_string(format.extents) +
+                      " " + std::string(wick::to_string(format.type)) +
+                      "; gray pictures are [height, width] uint8");
   }
   if (args.shards > source.size()) {
     throw wick::error("--shards " + std::to_string(args.shards) + " is more than the " +
@@ -224,7 +226,8 @@ void convert(const arguments& args) {
   if (!folder.empty()) std::filesystem::create_directories(folder);
   // A pattern over the prefix would take in what an earlier run left.
   if (const std::string more = shard_path(args.prefix, args.shards); std::filesystem::exists(more)) {
-    throw wick::error(wick::printable(more) + ": is left from a run with more shards; remove it first");
+    throw wick::error(wick::detail::printable(more) +
+                      ": is left from a run with more shards; remove it first");
   }
 
   png_encoder png(static_cast<std::uint32_t>(format.extents[1]),

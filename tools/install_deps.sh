@@ -1,6 +1,8 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests turbojpeg pillow torch data clang tbb   what of these is missing is named, then installed (apt-get)
+#   wick_require build tests jpeg pillow torch data clang tbb format spelling tidy arm64
+#                                                what of these is missing is named, then installed (apt-get)
+#   wick_available GROUP…                        whether it is there, or apt-get has it
 #
 # WICK_INSTALL=no only names it, and ends the script with 1. Sets PATH and CXX when the distribution's own cmake, compiler
 # or LibTorch is too old and another one was installed.
@@ -55,7 +57,7 @@ wick_has_torch() {
   (cd / && python3 -c 'import importlib.util as u, sys; sys.exit(u.find_spec("torch") is None)') >/dev/null 2>&1
 }
 
-wick_has_turbojpeg() { # libjpeg-turbo's libjpeg, not another one
+wick_has_libjpeg_turbo() { # libjpeg-turbo's libjpeg, not another one
   local folder
   for folder in $wick_prefixes; do
     grep -qs LIBJPEG_TURBO_VERSION "$folder"/include/jconfig.h "$folder"/include/*/jconfig.h && return
@@ -161,18 +163,63 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
         ;;
       tests)
         wick_has_header doctest/doctest.h || echo doctest-dev
+        wick_has_header nlohmann/json.hpp || echo nlohmann-json3-dev  # example 05
         wick_has_pillow || echo python3-pil
         command -v valgrind >/dev/null 2>&1 || echo valgrind
         ;;
-      turbojpeg) wick_has_turbojpeg || echo libjpeg-dev ;;
+      jpeg) wick_has_libjpeg_turbo || echo libjpeg-dev ;;
       torch) wick_has_torch || echo libtorch-dev ;;
       data) [[ -e /usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz ]] || echo dataset-fashion-mnist ;;
       pillow) wick_has_pillow || echo python3-pil ;;
       tbb) wick_has_header oneapi/tbb/task_group.h || echo libtbb-dev ;;
       clang) wick_sanitizing_clang >/dev/null || echo clang ;;
+      # One version: others format otherwise, and find other things.
+      format) command -v clang-format-16 >/dev/null 2>&1 || echo clang-format-16 ;;
+      tidy)
+        command -v clang-tidy-16 >/dev/null 2>&1 || echo clang-tidy-16
+        wick_has_libjpeg_turbo || echo libjpeg-dev
+        wick_missing build
+        ;;
+      spelling) command -v codespell >/dev/null 2>&1 || echo codespell ;;
+      arm64)
+        wick_compiles aarch64-linux-gnu-g++ || echo g++-aarch64-linux-gnu
+        command -v qemu-aarch64 >/dev/null 2>&1 || command -v qemu-aarch64-static >/dev/null 2>&1 || echo qemu-user
+        ;;
       *) wick_die "wick_require: no group $group" ;;
     esac
   done
+}
+
+wick_available() { # what an optional part of a script needs is there, or can be had from apt-get
+  local package
+  for package in $(wick_missing "$@"); do
+    [[ ${WICK_INSTALL:-yes} != no ]] && command -v apt-get >/dev/null 2>&1 || return
+    compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || wick_update_apt
+    [[ -n $(wick_candidate "$package") ]] || return
+  done
+}
+
+# Debian's zlib, stb and doctest for ARM, unpacked into build/arm64-packages: what cmake/toolchains/arm64.cmake compiles
+# against. apt-get has a state of its own for it, so that the machine's need not know of another architecture.
+wick_unpack_arm64_packages() {
+  local folder=$wick_root/build/arm64-packages apt=$wick_root/build/arm64-apt log=$wick_logs/arm64-packages.log package
+  [[ -e $folder/complete ]] && return
+  rm -rf "$folder" "$apt"
+  mkdir -p "$folder" "$apt/lists/partial" "$apt/cache/archives/partial" "$wick_logs"
+  local options=(-q -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o APT::Sandbox::User=root
+    -o Acquire::Languages=none -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache")
+  wick_say "downloading into build/arm64-packages: zlib1g-dev, libstb-dev, doctest-dev for arm64"
+  (
+    cd "$apt" &&
+      apt-get "${options[@]}" update &&
+      apt-get "${options[@]}" download zlib1g-dev libstb-dev doctest-dev &&
+      for package in *.deb; do dpkg -x "$package" "$folder" || exit; done &&
+      [[ -e $folder/usr/lib/aarch64-linux-gnu/libz.a && -e $folder/usr/include/stb && -e $folder/usr/include/doctest ]] &&
+      touch "$folder/complete"
+  ) >"$log" 2>&1
+  local status=$?
+  rm -rf "$apt"
+  return "$status"
 }
 
 wick_require() {

@@ -54,7 +54,7 @@ void damage(const fs::path& file, std::size_t way) {
   std::ofstream(file, std::ios::binary | std::ios::trunc) << jpeg;
 }
 
-auto make_loader(std::vector<fs::path> files, std::size_t workers, wick::error_policy policy) {
+auto make_loader(std::vector<fs::path> files, std::size_t workers, wick::detail::error_policy policy) {
   return wick::loader(
       wick::files(std::move(files)) | wick::shuffle() | wick::read() | wick::decode() | wick::array_batch(64),
       {.seed = 1, .workers = workers, .prefetch_next_epoch = false, .on_error = std::move(policy)});

@@ -93,9 +93,8 @@ int run(const wick_bench::options& o) {
     if (name.starts_with(o.only)) all.push_back({std::move(name), units, std::move(work)});
   };
   std::string report;
-  add("wick, " + std::to_string(o.workers) + " workers", [&] {
-    return wick_bench::epochs_of([&] { return make_loader(folder, o.workers); }, epochs, &report);
-  });
+  add("wick, " + std::to_string(o.workers) + " workers",
+      [&] { return wick_bench::epochs_of([&] { return make_loader(folder, o.workers); }, epochs, &report); });
   const auto bare_lap = [&](auto decode) {
     return [&, decode] {
       const stopwatch watch;

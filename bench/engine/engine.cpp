@@ -1,4 +1,5 @@
-// The engine on its own: spawning, fork-join, pipelines, waking up, idling; against oneTBB, std::async and others.
+// The engine on its own: spawning, fork-join, pipelines, waking up, idling; against oneTBB, std::async and
+// others.
 //
 // Every result is checked. A line RESULT a case; figures are medians over rounds that the libraries take in
 // turns.
@@ -283,7 +284,8 @@ int run(const wick_bench::options& o) {
     one("spawn", "(a) spawn and complete an empty task, 128 at a time", static_cast<double>(bursts * 128),
         bursts * 128, [&](peer& p) { return p.spawn(bursts, 128); });
     if (workers != 1) {
-      one("few_spawns", "(a) the same, few of them", 50 * 128, 50 * 128, [&](peer& p) { return p.spawn(50, 128); });
+      one("few_spawns", "(a) the same, few of them", 50 * 128, 50 * 128,
+          [&](peer& p) { return p.spawn(50, 128); });
     }
     const std::uint64_t calls = o.quick ? 100'000 : 10'000'000;
     if (workers == 1) {

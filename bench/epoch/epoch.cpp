@@ -86,7 +86,7 @@ int run(const wick_bench::options& o) {
     return 1;
   }
   // Those of the first batch, for the bare decoder.
-  const wick::permutation order(list.files.size(), 7, 0, 0);
+  const wick::detail::permutation order(list.files.size(), 7, 0, 0);
   std::vector<std::string> first;
   for (std::uint64_t p = 0; p < batch_size; ++p) first.push_back(list.files[order(p)]);
 

@@ -13,7 +13,7 @@ TITLES = {
     "large": "2000 × 1500 px → RandomResizedCrop 224, flip",
     "full": "500 × 375 px, only decoded",
 }
-# By key: what is written beside the bar, and its colour. The grey ones resize nothing; pale ones don't antialias.
+# By key: what is written beside the bar, and its color. The gray ones resize nothing; pale ones don't antialias.
 OURS, LIMIT, PEER, ALIASED = "#d9480f", "#868e96", "#4c6ef5", "#bac8ff"
 SIDES = {
     "wick": ("wick", OURS),
@@ -56,10 +56,10 @@ def main():
         workers, cores = values.get("workers", "?"), values.get("cores", "?")
         parts.append(f'<text x="8" y="{y + 16}" class="t">{escape(TITLES.get(name, name))}</text>')
         y += HEAD - 8
-        for speed, label, colour in sides:
+        for speed, label, color in sides:
             width = max(1.0, (WIDTH - LEFT - 70) * speed / sides[0][0])
             parts.append(f'<text x="{LEFT - 8}" y="{y + 12}" text-anchor="end">{escape(label)}</text>'
-                         f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2" fill="{colour}"/>'
+                         f'<rect x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" rx="2" fill="{color}"/>'
                          f'<text x="{LEFT + width + 6:.1f}" y="{y + 12}">{speed:,.0f}</text>')
             y += BAR + GAP
         y += 12

@@ -28,7 +28,7 @@
 #include "support/options.hpp"
 #include "support/timing.hpp"
 #include <wick/core.hpp>
-#include <wick/image/turbojpeg.hpp>
+#include <wick/jpeg/detail/libjpeg_turbo.hpp>
 
 namespace {
 
@@ -38,13 +38,14 @@ using images::job, images::settings, wick_bench::contestant, wick_bench::epochs_
 
 bool by_api_alone = false;
 /// libjpeg-turbo, with Huffman codes read by wick or by libjpeg.
-const wick::codec decoder{"libjpeg-turbo", wick::turbojpeg_codec.probe, wick::turbojpeg_codec.check_complete,
-                          wick::turbojpeg_codec.decode,
-                          [](std::span<const std::byte> encoded, const wick::picture_info& info,
-                             const wick::decode_request& request, wick::row_sink& sink) {
-                            (by_api_alone ? wick::turbojpeg_api_codec : wick::turbojpeg_codec)
-                                .decode_rows(encoded, info, request, sink);
-                          }};
+const wick::codec decoder{
+    "libjpeg-turbo", wick::detail::libjpeg_turbo_codec.probe,
+    wick::detail::libjpeg_turbo_codec.check_complete, wick::detail::libjpeg_turbo_codec.decode,
+    [](std::span<const std::byte> encoded, const wick::picture_info& info,
+       const wick::decode_request& request, wick::row_sink& sink) {
+      (by_api_alone ? wick::detail::libjpeg_turbo_api_codec : wick::detail::libjpeg_turbo_codec)
+          .decode_rows(encoded, info, request, sink);
+    }};
 
 struct pictures {
   std::vector<std::string> files;
@@ -106,7 +107,7 @@ void write_pixels(const workload& w, const pictures& from, const fs::path& to) {
   std::ofstream about(to / (w.name + ".txt"));
   const std::vector<job> jobs = jobs_of(w, 0);
   for (const job& j : jobs) {
-    const wick::plan& p = j.plan;
+    const wick::detail::plan& p = j.plan;
     about << from.files[j.index] << '\t' << p.source.x << ' ' << p.source.y << ' ' << p.source.width << ' '
           << p.source.height << ' ' << p.width << ' ' << p.height << ' ' << p.window.x << ' ' << p.window.y
           << ' ' << p.window.width << ' ' << p.window.height << ' ' << p.mirror_x << '\n';

@@ -1,9 +1,9 @@
 # The bare limit is libjpeg-turbo itself.
-if(NOT WICK_TURBOJPEG)
-  set(peers_missing "it is about libjpeg-turbo (WICK_TURBOJPEG=ON, as bench/images/run.sh sets it)")
+if(NOT WICK_HAS_LIBJPEG_TURBO)
+  set(peers_missing "it is about libjpeg-turbo (WICK_JPEG=turbo, as bench/images/run.sh sets it)")
   return()
 endif()
 add_library(bench_images_peers INTERFACE)
-target_link_libraries(bench_images_peers INTERFACE wick::turbojpeg JPEG::JPEG)
+target_link_libraries(bench_images_peers INTERFACE JPEG::JPEG)
 target_compile_definitions(bench_images_peers INTERFACE WICK_BENCH_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
 set(peers bench_images_peers)

@@ -35,7 +35,7 @@ while (($#)); do
   esac
 done
 
-wick_require build torch turbojpeg pillow >&2
+wick_require build torch jpeg pillow >&2
 python=python3
 python3 -c 'import PIL' 2>/dev/null || python=/usr/bin/python3
 
@@ -76,7 +76,7 @@ else
   wick_say "without Python's loaders: bash bench/peers.sh installs them, WICK_PEERS=DIR names them" >&2
 fi
 
-export WICK_BENCH_CMAKE="-DWICK_TURBOJPEG=ON"
+export WICK_BENCH_CMAKE="-DWICK_JPEG=turbo"
 results=$work/results.txt
 bash "$root/bench/run.sh" images --folder "$set" "${peers[@]}" "${arguments[@]}" | tee "$results"
 # A profile or a part of it has no pixels to compare.

@@ -19,15 +19,15 @@ inline constexpr int output = 224;
 struct settings {
   std::filesystem::path folder;
   std::size_t workers = 2;
-  wick::decode_options decode = {};
+  wick::detail::decode_options decode = {};
 };
 
 /// decode() by stb_image, whatever codec is in front of it.
 struct stb_decode {
   wick::lazy_image operator()(wick::bytes encoded) const {
     wick::picture_info info;
-    wick::stb_codec.probe(encoded.span(), info);
-    info.decoder = &wick::stb_codec;
+    wick::detail::stb_codec.probe(encoded.span(), info);
+    info.decoder = &wick::detail::stb_codec;
     return wick::lazy_image(std::move(encoded), info, 3);
   }
 };
@@ -53,7 +53,7 @@ inline auto whole(const settings& s) {
 /// One picture's work, as the pipeline planned it.
 struct job {
   std::uint64_t index = 0;  ///< in the source
-  wick::plan plan;
+  wick::detail::plan plan;
 };
 
 /// What `pipeline`, which ends with pictures, does in an epoch, by position.

@@ -83,7 +83,7 @@ bool same(work w, std::size_t workers) {
     bare.give_back(std::move(b));
   }
   wick::loader l(pipeline(w), {.seed = work::seed, .workers = workers});
-  const wick::permutation order(w.samples, work::seed, 0, 0);
+  const wick::detail::permutation order(w.samples, work::seed, 0, 0);
   for (auto& b : l.epoch(0)) {
     for (std::int64_t i = 0; i < b.target.extents()[0]; ++i) {
       const auto id = static_cast<std::uint64_t>(b.target.as<std::int64_t>()[i]);
@@ -193,7 +193,7 @@ int run(const wick_bench::options& o) {
     say("shuffle_ns", "shuffle of 1,281,167, one by one", position_cost(shuffled, n, false));
     say("shuffle_many_ns", "shuffle of 1,281,167, as the loader asks", position_cost(shuffled, n, true));
     say("shuffle_wide_ns", "shuffle of 2^40",
-        position_cost(wick::permutation(std::uint64_t{1} << 40, 1, 2, 0), n, true));
+        position_cost(wick::detail::permutation(std::uint64_t{1} << 40, 1, 2, 0), n, true));
     const auto blocks = wick::block_shuffle(1000, 16).prepare(n, 1, 2, 0);
     say("block_shuffle_ns", "block_shuffle(1000, 16), one by one", position_cost(blocks, n, false));
     say("block_shuffle_many_ns", "block_shuffle(1000, 16), as the loader asks",

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "order/work.hpp"
-#include <wick/flow/permutation.hpp>
+#include <wick/order/detail/permutation.hpp>
 
 namespace order {
 
@@ -62,7 +62,7 @@ class unordered {
  private:
   void run() {
     std::uint64_t epoch = 0;
-    wick::permutation order(work_.samples, work::seed, epoch, 0);
+    wick::detail::permutation order(work_.samples, work::seed, epoch, 0);
     for (bool last = false; !last;) {
       handle b;
       {
@@ -78,7 +78,7 @@ class unordered {
         last = p >= end_;
         if (last) break;
         if (p / work_.samples != epoch)
-          order = wick::permutation(work_.samples, work::seed, epoch = p / work_.samples, 0);
+          order = wick::detail::permutation(work_.samples, work::seed, epoch = p / work_.samples, 0);
         s = work_.make(order(p % work_.samples));
         ++b->count;
       }

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include <wick/flow/sample.hpp>
+#include <wick/sample/sample.hpp>
 
 namespace order {
 

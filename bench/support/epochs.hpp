@@ -9,9 +9,9 @@
 
 namespace wick_bench {
 
-/// Some epochs of a fresh loader that is warm, and what it says of them: from the last batch of one epoch to the
-/// last of another, so no batch that was made in another's turn is counted, and none that is made for the epoch
-/// after. The loader is gone when its turn is over.
+/// Some epochs of a fresh loader that is warm, and what it says of them: from the last batch of one epoch to
+/// the last of another, so no batch that was made in another's turn is counted, and none that is made for the
+/// epoch after. The loader is gone when its turn is over.
 template <class Make>
 lap epochs_of(const Make& make, int epochs, std::string* report = nullptr) {
   auto loader = make();

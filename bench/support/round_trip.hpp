@@ -11,11 +11,11 @@
 
 namespace wick_bench {
 
-/// In nanoseconds, over 20,000 round trips between two threads that spin, wherever the system puts them; 0 where the
-/// program has one processor. On a virtual machine it tells whether the two share a cache today: they take about 80 ns then, and
-/// about 350 where they don't.
+/// In nanoseconds, over 20,000 round trips between two threads that spin, wherever the system puts them; 0
+/// where the program has one processor. On a virtual machine it tells whether the two share a cache today:
+/// they take about 80 ns then, and about 350 where they don't.
 inline double round_trip_ns() {
-  if (wick::available_cpus() < 2) return 0;
+  if (wick::detail::available_cpus() < 2) return 0;
   constexpr std::uint64_t trips = 20'000;
   alignas(64) std::atomic<std::uint64_t> ball{0};
   std::thread other([&] {

@@ -78,7 +78,7 @@ struct contestant {
   }
 };
 
-/// Speed of `a` as a multiple of `b`'s: the median over the rounds, each against its neighbour in time, so
+/// Speed of `a` as a multiple of `b`'s: the median over the rounds, each against its neighbor in time, so
 /// that a machine that is slower for a while does not count.
 inline double ratio(const contestant& a, const contestant& b) {
   std::vector<double> each;

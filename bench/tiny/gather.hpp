@@ -1,7 +1,7 @@
 /// \file
 /// The limit: what 28 × 28 bytes a sample cost when there is nothing but the copying. No stages, no order
-/// kept, nobody to hand batches to; the order is worked out beforehand. Which loop is fastest differs from processor to
-/// processor, so there are several.
+/// kept, nobody to hand batches to; the order is worked out beforehand. Which loop is fastest differs from
+/// processor to processor, so there are several.
 #pragma once
 
 #include <atomic>

@@ -101,7 +101,7 @@ int run(const wick_bench::options& o) {
 
   std::vector<order> orders(4);
   for (std::uint64_t e = 0; e < orders.size(); ++e) {
-    const wick::permutation at(samples, seed, e, 0);
+    const wick::detail::permutation at(samples, seed, e, 0);
     for (std::uint64_t p = 0; p < samples; ++p) orders[e].push_back(static_cast<std::uint32_t>(at(p)));
   }
 
@@ -110,7 +110,8 @@ int run(const wick_bench::options& o) {
   gather one(data, 1, 2), two(data, o.workers, 2), windowed(data, o.workers, window);
   std::vector<gather> others;
   for (const loop_kind& kind : loops) {
-    if (&kind != &loops[0] && (kind.how != copying::rep_movs || has_rep_movs)) others.emplace_back(data, o.workers, 2, kind);
+    if (&kind != &loops[0] && (kind.how != copying::rep_movs || has_rep_movs))
+      others.emplace_back(data, o.workers, 2, kind);
   }
   torch_data torch_alone(data, 0), torch_workers(data, o.workers);
 
@@ -184,7 +185,8 @@ int run(const wick_bench::options& o) {
   add("torch::data, " + std::to_string(o.workers) + " workers", torch_epochs(torch_workers));
   add("torch::data, in the loop's thread", torch_epochs(torch_alone));
   for (std::size_t i = 0; i < others.size(); ++i) {
-    add("bare: " + std::string(loops[i + 1].name), [&, i](std::uint64_t n) { return others[i].run(orders, n); });
+    add("bare: " + std::string(loops[i + 1].name),
+        [&, i](std::uint64_t n) { return others[i].run(orders, n); });
   }
 
   (void)loader.report();  // from here on
@@ -213,10 +215,10 @@ int run(const wick_bench::options& o) {
       "cpu_ns_per_sample_wick=%.1f "
       "cpu_ns_per_sample_gather=%.1f round_trip_ns=%.0f rounds=%d workers=%zu cores=%u\n",
       ours.units_per_second() / 1e6, bare.units_per_second() / 1e6, bare_one.units_per_second() / 1e6,
-      theirs.units_per_second() / 1e6, theirs_alone.units_per_second() / 1e6, ratio(ours, fastest), cpu_ratio(ours, fastest),
-      fastest.units_per_second() / 1e6, ratio(ours, bare),
-      ratio(ours, bare_window), cpu_ratio(ours, bare), ratio(ours, theirs), ours.cpu_per_unit() * 1e9,
-      bare.cpu_per_unit() * 1e9, apart, o.rounds, o.workers, std::thread::hardware_concurrency());
+      theirs.units_per_second() / 1e6, theirs_alone.units_per_second() / 1e6, ratio(ours, fastest),
+      cpu_ratio(ours, fastest), fastest.units_per_second() / 1e6, ratio(ours, bare), ratio(ours, bare_window),
+      cpu_ratio(ours, bare), ratio(ours, theirs), ours.cpu_per_unit() * 1e9, bare.cpu_per_unit() * 1e9, apart,
+      o.rounds, o.workers, std::thread::hardware_concurrency());
   return 0;
 }
 

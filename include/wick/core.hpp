@@ -2,27 +2,28 @@
 /// wick without Torch: the engine, the data flow, the sources and the pictures. Batches are wick::array.
 #pragma once
 
-#include <wick/flow/batch.hpp>
-#include <wick/flow/block_shuffle.hpp>
-#include <wick/flow/concat.hpp>
-#include <wick/flow/context.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/mix.hpp>
-#include <wick/flow/order.hpp>
-#include <wick/flow/per_worker.hpp>
-#include <wick/flow/pipeline.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/state.hpp>
-#include <wick/flow/state_file.hpp>
-#include <wick/flow/weighted.hpp>
+// First: where the compiler says what does not fit behind what, it names each file on the way to it.
+// clang-format off
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/order/order.hpp>
+// clang-format on
+
+#include <wick/batch/batch.hpp>
 #include <wick/image/transforms.hpp>
-#include <wick/image/turbojpeg.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/block_shuffle.hpp>
+#include <wick/order/concat.hpp>
+#include <wick/order/mix.hpp>
+#include <wick/order/weighted.hpp>
+#include <wick/pipeline/per_worker.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
 #include <wick/read/tar.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/resume/state_file.hpp>
 #include <wick/run/async_mutex.hpp>
 #include <wick/run/async_semaphore.hpp>
 #include <wick/run/awaitable.hpp>
@@ -38,4 +39,6 @@
 #include <wick/run/when_all.hpp>
 #include <wick/run/when_any.hpp>
 #include <wick/run/worker_local.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/sample.hpp>
 #include <wick/version.hpp>

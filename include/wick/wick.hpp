@@ -13,11 +13,18 @@
 #include <wick/torch/transfer.hpp>
 
 #ifdef WICK_IMPLEMENTATION
-#include <wick/image/detail/gif_implementation.hpp>
-#include <wick/image/detail/png_implementation.hpp>
-#include <wick/image/detail/resample_kernels_implementation.hpp>
-#include <wick/image/detail/stb_implementation.hpp>
+#include <wick/codec/detail/gif_implementation.hpp>
+#include <wick/codec/detail/png_implementation.hpp>
+#include <wick/codec/detail/stb_implementation.hpp>
+#include <wick/order/detail/grid_rounds_implementation.hpp>
+#include <wick/resample/detail/resample_kernels_implementation.hpp>
+#if __has_include(<jpeglib.h>) && !defined(WICK_JPEG_STB)
+#include <cstdio>
+#include <jpeglib.h>
+#ifdef LIBJPEG_TURBO_VERSION
+#define WICK_HAS_LIBJPEG_TURBO
+#include <wick/jpeg/detail/libjpeg_turbo_implementation.hpp>
 #endif
-#ifdef WICK_TURBOJPEG_IMPLEMENTATION
-#include <wick/image/detail/turbojpeg_implementation.hpp>
+#endif
+#include <wick/codec/detail/builtin_codecs_implementation.hpp>
 #endif

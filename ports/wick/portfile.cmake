@@ -2,11 +2,15 @@
 #   vcpkg install wick --overlay-ports=/path/to/wick/ports
 get_filename_component(SOURCE_PATH "${CMAKE_CURRENT_LIST_DIR}/../.." ABSOLUTE)
 
-# wick::stb is small and has no exported symbols of its own: a static library everywhere.
+# wick::core is small and has no exported symbols of its own: a static library everywhere.
 vcpkg_check_linkage(ONLY_STATIC_LIBRARY)
 vcpkg_check_features(OUT_FEATURE_OPTIONS options FEATURES
-  torch WICK_TORCH
-  turbojpeg WICK_TURBOJPEG)
+  torch WICK_TORCH)
+if("libjpeg-turbo" IN_LIST FEATURES)
+  list(APPEND options -DWICK_JPEG=turbo)
+else()
+  list(APPEND options -DWICK_JPEG=stb)
+endif()
 
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "support/doctest.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/future.hpp>
 #include <wick/run/sync_wait.hpp>
@@ -220,7 +220,7 @@ TEST_CASE(
 
 TEST_CASE("want of memory is an error of the samples it meets under each policy for failing ones") {
   using wick::array_batch;
-  const auto under = [](wick::error_policy policy) {
+  const auto under = [](wick::detail::error_policy policy) {
     return wick::loader_options{.workers = 2, .prefetch_next_epoch = false, .on_error = policy};
   };
   const wick::loader_options all[] = {
@@ -249,7 +249,7 @@ TEST_CASE("want of memory is thrown to who waits for a task, and nothing is left
     const auto got = co_await std::move(pair);
     co_return std::get<0>(got) + std::get<1>(got);
   };
-  CHECK(wick::as_future(ex, both(&ex)).get() == 3);
+  CHECK(wick::detail::as_future(ex, both(&ex)).get() == 3);
   for (std::uint64_t first = 0; first < 60; ++first) {
     for (const bool future : {false, true}) {
       std::int64_t got = 3;
@@ -258,7 +258,7 @@ TEST_CASE("want of memory is thrown to who waits for a task, and nothing is left
       until = first + 1;
       armed = true;
       try {
-        got = future ? wick::as_future(ex, both(&ex)).get() : wick::sync_wait(both(&ex));
+        got = future ? wick::detail::as_future(ex, both(&ex)).get() : wick::sync_wait(both(&ex));
       } catch (const std::bad_alloc&) {
       }
       armed = false;

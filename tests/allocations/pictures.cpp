@@ -78,10 +78,9 @@ TEST_CASE("malloc is counted, and so are operator new and libjpeg's") {
 TEST_CASE(
     "a JPEG by libjpeg-turbo, from its bytes to the batch's slot, takes no memory once the thread has seen "
     "the data set") {
-  wick::codecs().add(wick::turbojpeg_codec);
   const std::vector<std::string> files = data_set();
-  const wick::decode_stage decode = wick::decode(), exact = wick::decode({.exact = true}),
-                           grey = wick::decode({.mode = wick::color::grey});
+  const wick::detail::decode_stage decode = wick::decode(), exact = wick::decode({.exact = true}),
+                                   gray = wick::decode({.mode = wick::color::gray});
   auto crop = wick::random_resized_crop(96);
   auto flip = wick::random_horizontal_flip();
   std::vector<std::byte> slot(96 * 96 * 3);
@@ -91,7 +90,7 @@ TEST_CASE(
       wick::bytes encoded = as_bytes(files[i]);
       wick::context context =
           context_at(i, 1, static_cast<std::uint64_t>(epoch % 2));  // the same crops every other epoch
-      const wick::decode_stage& how = i % 3 == 0 ? exact : i % 3 == 1 ? grey : decode;
+      const wick::detail::decode_stage& how = i % 3 == 0 ? exact : i % 3 == 1 ? gray : decode;
       const long before = taken;
       {
         wick::lazy_image picture = how(std::move(encoded), context);
@@ -104,7 +103,6 @@ TEST_CASE(
 }
 
 TEST_CASE("a loader takes memory for what it reads, and nothing more that grows with the samples") {
-  wick::codecs().add(wick::turbojpeg_codec);
   const std::vector<std::string> files = data_set();
   constexpr long samples = 480, batch = 16;
   std::vector<std::int64_t> indices(samples);
@@ -117,7 +115,7 @@ TEST_CASE("a loader takes memory for what it reads, and nothing more that grows 
                          wick::decode() |
                          wick::random_resized_crop(64) | wick::random_horizontal_flip() |
                          wick::array_batch(batch),
-                     {.seed = 1, .on = &workers});
+                     {.seed = 1, .executor = &workers});
   const auto count = [&](int epoch) {
     const long before = taken;
     long seen = 0;

@@ -1,5 +1,5 @@
 // A million awaits take a bounded stack: in a loop, nested a million deep, and where tasks end on a worker.
-// Compiled without optimisation, with and without AddressSanitizer: where no compiler makes a resumption a
+// Compiled without optimization, with and without AddressSanitizer: where no compiler makes a resumption a
 // tail call by itself.
 //
 // The stack is measured: the addresses of the lowest and the highest frame that a coroutine's body calls

@@ -55,7 +55,7 @@ int main() {
   wick::executor ex(2);
   pitfall::expect(wick::sync_wait(gone_after_when_all(&ex)), "parameters are gone when when_all has ended");
   {
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     for (int i = 0; i < 3; ++i) s.spawn(hold(&ex, {}));
     s.wait();
     pitfall::expect(counted::alive == 0, "parameters are gone when a scope has been waited for");

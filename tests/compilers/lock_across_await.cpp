@@ -36,7 +36,7 @@ int main() {
   wick::executor ex(4);
   account a{&ex};
   {
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     for (int i = 0; i < 8; ++i) s.spawn(account::visit(&a));
     s.wait();
   }

@@ -20,7 +20,7 @@ struct parcel {
   int number = 0;  // not atomic: only the hand-over orders it
 };
 
-wick::task<void> publish(wick::executor* ex, wick::sequencer<parcel>* to, parcel* p, int number) {
+wick::task<void> publish(wick::executor* ex, wick::detail::sequencer<parcel>* to, parcel* p, int number) {
   p->number = number;
   co_await ex->schedule();
   ++p->number;
@@ -32,9 +32,9 @@ wick::task<void> publish(wick::executor* ex, wick::sequencer<parcel>* to, parcel
 int main() {
   wick::executor ex({.workers = 4, .queue_capacity = 2});
   constexpr int n = 256;
-  wick::sequencer<parcel> ring(n);
+  wick::detail::sequencer<parcel> ring(n);
   std::vector<parcel> parcels(n);
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < n; ++i) s.spawn(publish(&ex, &ring, &parcels[static_cast<std::size_t>(i)], i));
   bool all = true;
   for (int i = 0; i < n; ++i) all = ring.take()->number == i + 1 && all;

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "pitfall.hpp"
-#include <wick/flow/source.hpp>
+#include <wick/sample/source.hpp>
 
 #ifdef PITFALL
 inline void only_prefetch(const char* at, std::size_t bytes) noexcept {
@@ -34,7 +34,7 @@ struct rows {
 [[gnu::noinline]] std::uint64_t sum(const rows& from) {
   std::uint64_t all = 0;
   for (std::uint64_t i = 0; i < from.size(); ++i) {
-    if (i + 2 < from.size()) wick::prefetch_sample(from, i + 2, 512);
+    if (i + 2 < from.size()) wick::detail::prefetch_sample(from, i + 2, 512);
     for (std::size_t k = 0; k < from.bytes; ++k) all += static_cast<unsigned char>(from.at(i)[k]);
   }
   return all;

@@ -1,8 +1,8 @@
 // What every consumer in this folder builds: from tensors to batches of tensors, by the public header alone.
-#include <ATen/ops/arange.h>
-
 #include <cstdint>
 #include <cstdio>
+
+#include <ATen/ops/arange.h>
 
 #include <wick/wick.hpp>
 

@@ -1,25 +1,32 @@
-# The README's program is this one, and runs.
+# The README's program is this one: it says what it wants, and learns red from blue.
 program=$1 scratch=$3
 root=$(cd "$(dirname "$0")/../.." && pwd)
 code=$(sed '1d' "$root/examples/00_readme.cpp")
 [[ $(<"$root/README.md") == *"$code"* ]] || { echo "README.md does not show examples/00_readme.cpp"; exit 1; }
 
+if "$program" 2>"$scratch/message"; then echo "ran without a folder"; exit 1; fi
+grep -q '^usage: train FOLDER' "$scratch/message"
+if "$program" "$scratch/none" 2>"$scratch/message"; then echo "ran without pictures"; exit 1; fi
+grep -q 'none' "$scratch/message"
+
 # Two classes of pictures: PPM is not what image_folder looks for, so BMP, written by hand.
-bmp() {  # width = height = 8, one colour
+bmp() {  # width = height = 8, one color
   printf 'BM\xf6\x00\x00\x00\x00\x00\x00\x00\x36\x00\x00\x00\x28\x00\x00\x00\x08\x00\x00\x00\x08\x00\x00\x00\x01\x00\x18\x00\x00\x00\x00\x00\xc0\x00\x00\x00'
   printf '\x00%.0s' {1..16}
   for _ in {1..64}; do printf "$1"; done
 }
 mkdir -p "$scratch/pictures/"{red,blue}
-for i in {1..40}; do
+for i in {1..80}; do
   bmp '\x00\x00\xff' >"$scratch/pictures/red/$i.bmp"
   bmp '\xff\x00\x00' >"$scratch/pictures/blue/$i.bmp"
 done
 out=$("$program" "$scratch/pictures")
 echo "$out"
-grep -q '^\[64, 3, 224, 224\] \[64\]$' <<<"$out"
-grep -q '^\[16, 3, 224, 224\] \[16\]$' <<<"$out"
-# Of three epochs 240 samples; how many of the fourth are made ahead is a matter of time.
+mapfile -t losses < <(sed -n 's/^epoch [0-9]*: loss //p' <<<"$out")
+((${#losses[@]} == 5))
+awk -v first="${losses[0]}" -v last="${losses[4]}" 'BEGIN { exit !(last < 0.9 * first) }' ||
+  { echo "the loss does not fall: ${losses[*]}"; exit 1; }
+# Of five epochs 800 samples; how many of the sixth are made ahead is a matter of time.
 count=$(sed -n 's/^  random_resized_crop  *\([0-9]*\) .*/\1/p' <<<"$out")
-((count >= 240 && count <= 240 + 80 + 5 * 64)) || { echo "random_resized_crop ran $count times"; exit 1; }
+((count >= 800 && count <= 800 + 160 + 9 * 32)) || { echo "random_resized_crop ran $count times"; exit 1; }
 grep -q 'waiting for data' <<<"$out"

@@ -1,5 +1,5 @@
 /// \file
-/// Any bytes as a picture, through decode(), any geometry and colour, into a batch's slot: pixels or a
+/// Any bytes as a picture, through decode(), any geometry and color, into a batch's slot: pixels or a
 /// wick::error come out, never anything else, the same ones each time, and every byte of the slot is written.
 /// Whether wick or libjpeg reads a JPEG's Huffman codes makes no difference.
 ///
@@ -14,9 +14,9 @@
 #include <string>
 #include <utility>
 
-#include <wick/flow/context.hpp>
 #include <wick/image/decode.hpp>
-#include <wick/image/turbojpeg.hpp>
+#include <wick/jpeg/detail/libjpeg_turbo.hpp>
+#include <wick/sample/context.hpp>
 
 namespace {
 
@@ -29,19 +29,20 @@ void demand(bool holds, const char* what) {
   std::abort();
 }
 
-#ifdef WICK_TEST_TURBOJPEG
-bool use_turbojpeg = false, by_api_alone = false;
+#ifdef WICK_TEST_LIBJPEG_TURBO
+bool use_libjpeg_turbo = false, by_api_alone = false;
 /// libjpeg-turbo in some rounds, stb_image in the others.
-const wick::codec either{wick::turbojpeg_codec.name,
-                         [](std::span<const std::byte> encoded, wick::picture_info& info) {
-                           return use_turbojpeg && wick::turbojpeg_codec.probe(encoded, info);
-                         },
-                         wick::turbojpeg_codec.check_complete, wick::turbojpeg_codec.decode,
-                         [](std::span<const std::byte> encoded, const wick::picture_info& info,
-                            const wick::decode_request& request, wick::row_sink& sink) {
-                           (by_api_alone ? wick::turbojpeg_api_codec : wick::turbojpeg_codec)
-                               .decode_rows(encoded, info, request, sink);
-                         }};
+const wick::codec either{
+    wick::detail::libjpeg_turbo_codec.name,
+    [](std::span<const std::byte> encoded, wick::picture_info& info) {
+      return use_libjpeg_turbo && wick::detail::libjpeg_turbo_codec.probe(encoded, info);
+    },
+    wick::detail::libjpeg_turbo_codec.check_complete, wick::detail::libjpeg_turbo_codec.decode,
+    [](std::span<const std::byte> encoded, const wick::picture_info& info,
+       const wick::decode_request& request, wick::row_sink& sink) {
+      (by_api_alone ? wick::detail::libjpeg_turbo_api_codec : wick::detail::libjpeg_turbo_codec)
+          .decode_rows(encoded, info, request, sink);
+    }};
 #endif
 
 /// A changed PNG with the checksums of an unchanged one is refused at once, and its decoder would never be
@@ -63,7 +64,8 @@ void take_step(wick::lazy_image& picture, unsigned what, int a, int b) {
   const int width = picture.width(), height = picture.height();
   switch (what % 8) {
     case 0: {  // 0 and 255 touch the borders
-      wick::rect part{0, 0, 1 + a * (width - 1) / 255, 1 + (what & 64 ? 255 - a : a) * (height - 1) / 255};
+      wick::detail::rect part{0, 0, 1 + a * (width - 1) / 255,
+                              1 + (what & 64 ? 255 - a : a) * (height - 1) / 255};
       part.x = b * (width - part.width) / 255;
       part.y = (what & 128 ? 255 - b : b) * (height - part.height) / 255;
       return picture.crop(part);
@@ -76,9 +78,9 @@ void take_step(wick::lazy_image& picture, unsigned what, int a, int b) {
     case 4:
       return picture.mirror_y();
     case 5:
-      return picture.apply({static_cast<wick::pixel_op::kind>(a % 5), static_cast<float>(b) / 128});
+      return picture.apply({static_cast<wick::detail::pixel_op::kind>(a % 5), static_cast<float>(b) / 128});
     case 6:
-      return picture.make_grey(a % 2 != 0 ? 1 : 3);
+      return picture.make_gray(a % 2 != 0 ? 1 : 3);
     default:
       return;
   }
@@ -105,25 +107,26 @@ slot slot_of(const wick::lazy_image& picture, bool planar, int before, std::size
 void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
   const auto chosen = [&](std::size_t i) { return static_cast<unsigned>(choice[i]); };
   const unsigned flags = chosen(0);
-#ifdef WICK_TEST_TURBOJPEG
-  use_turbojpeg = flags % 2 != 0;
+#ifdef WICK_TEST_LIBJPEG_TURBO
+  use_libjpeg_turbo = flags % 2 != 0;
 #endif
   wick::bytes encoded(file.size());
   if (!file.empty()) std::memcpy(encoded.data(), file.data(), file.size());
   if ((flags & 2) != 0) mend_checksums({encoded.data(), encoded.size()});
 
   const auto mode = static_cast<wick::color>(chosen(1) % 8 % 5);
-  constexpr wick::dtype types[] = {wick::dtype::uint8, wick::dtype::int32, wick::dtype::float32, wick::dtype::uint8};
+  constexpr wick::dtype types[] = {wick::dtype::uint8, wick::dtype::int32, wick::dtype::float32,
+                                   wick::dtype::uint8};
   const wick::dtype type = mode == wick::color::index ? types[chosen(1) / 8 % 2] : types[chosen(1) / 8 % 4];
   const bool reduce = type == wick::dtype::uint8 && mode != wick::color::index && (chosen(1) & 32) == 0;
-  const wick::decode_stage decode({.mode = mode,
-                                   .type = type,
-                                   .reduce_16_bits = reduce,
-                                   .max_pixels = most_pixels,
-                                   .allow_truncated = (flags & 4) != 0,
-                                   .exact = (flags & 8) != 0,
-                                   .orient = (flags & 16) != 0});
-  wick::context context(wick::place{1, 0, 0, 0});
+  const wick::detail::decode_stage decode({.mode = mode,
+                                           .type = type,
+                                           .reduce_16_bits = reduce,
+                                           .max_pixels = most_pixels,
+                                           .allow_truncated = (flags & 4) != 0,
+                                           .exact = (flags & 8) != 0,
+                                           .orient = (flags & 16) != 0});
+  wick::context context(wick::detail::place{1, 0, 0, 0});
   wick::lazy_image picture = decode(std::move(encoded), context);
   for (std::size_t i = 2; i + 2 < choices; i += 3) {
     take_step(picture, chosen(i), static_cast<int>(chosen(i + 1)), static_cast<int>(chosen(i + 2)));
@@ -132,13 +135,13 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
 
   const bool planar = (flags & 64) != 0;
   const std::size_t size =
-      static_cast<std::size_t>(picture.extents().count()) * wick::size_of(picture.type());
+      static_cast<std::size_t>(picture.extents().count()) * wick::detail::size_of(picture.type());
   const slot first = slot_of(picture, planar, 0x00, size);
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
   by_api_alone = true;
 #endif
   const slot second = slot_of(picture, planar, 0xFF, size);
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
   by_api_alone = false;
 #endif
   demand(first.error == second.error, "two decodings of one picture fail otherwise");
@@ -149,7 +152,7 @@ void run(std::span<const std::byte> choice, std::span<const std::byte> file) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
   static const bool added = (wick::codecs().add(either), true);
   static_cast<void>(added);
 #endif

@@ -13,7 +13,7 @@ except ImportError:
     sys.exit(77)
 
 CHOICES = 16
-TURBOJPEG, MEND, TRUNCATED, EXACT, ORIENT, NORMALIZE, PLANAR = 1, 2, 4, 8, 16, 32, 64
+LIBJPEG_TURBO, MEND, TRUNCATED, EXACT, ORIENT, NORMALIZE, PLANAR = 1, 2, 4, 8, 16, 32, 64
 
 
 def photo(mode, width, height, dice):
@@ -79,10 +79,10 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     dice = random.Random(1)
     for number, file in enumerate(files(dice)):
-        for turbojpeg in 0, TURBOJPEG:
-            flags = turbojpeg | MEND | sum(flag for flag in (TRUNCATED, EXACT, ORIENT, NORMALIZE, PLANAR) if dice.random() < 0.5)
+        for by_libjpeg_turbo in 0, LIBJPEG_TURBO:
+            flags = by_libjpeg_turbo | MEND | sum(flag for flag in (TRUNCATED, EXACT, ORIENT, NORMALIZE, PLANAR) if dice.random() < 0.5)
             chosen = bytes([flags] + [dice.randrange(256) for _ in range(CHOICES - 1)])
-            (folder / f"{number:03}_{turbojpeg}").write_bytes(chosen + file)
+            (folder / f"{number:03}_{by_libjpeg_turbo}").write_bytes(chosen + file)
 
 
 main()

@@ -6,6 +6,10 @@
 #include "../support/picture.hpp"
 #include <wick/image/color.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::color_jitter_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_grayscale_stage, wick::on_data>);
+
 using namespace wick_test;
 using wick::image;
 
@@ -70,13 +74,13 @@ TEST_CASE("grayscale gives one channel or three equal ones, alpha is left behind
 
 TEST_CASE("random_grayscale keeps the channels and happens as often as asked") {
   const image p = photo(8, 8);
-  int grey = 0;
+  int gray = 0;
   for (std::uint64_t position = 0; position < 2000; ++position) {
     const image q = run(wick::random_grayscale(0.25), p, position);
     REQUIRE(q.channels() == 3);
-    grey += !(q == p);
+    gray += !(q == p);
   }
-  CHECK(std::abs(grey - 500) < 120);
+  CHECK(std::abs(gray - 500) < 120);
 }
 
 TEST_CASE("amounts that mean nothing are refused by name") {

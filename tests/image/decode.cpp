@@ -10,20 +10,22 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
+#include <wick/batch/batch.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/flip.hpp>
 #include <wick/image/pad.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/read/memory.hpp>
+
+static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::on_data>);
 
 using namespace wick_test;
 using wick::color;
 
 namespace {
 
-wick::lazy_image run(const wick::decode_stage& stage, const std::string& encoded) {
+wick::lazy_image run(const wick::detail::decode_stage& stage, const std::string& encoded) {
   wick::context ctx = context_at(0);
   return stage(as_bytes(encoded), ctx);
 }
@@ -41,7 +43,7 @@ TEST_CASE("decode gives the channels asked for, whatever the file has") {
   for (int channels = 1; channels <= 4; ++channels) {
     const std::string file = encode_png(photo(19, 11, channels));
     CHECK(run(wick::decode(), file).extents() == wick::shape{11, 19, 3});
-    CHECK(run(wick::decode({.mode = color::grey}), file).extents() == wick::shape{11, 19, 1});
+    CHECK(run(wick::decode({.mode = color::gray}), file).extents() == wick::shape{11, 19, 1});
     CHECK(run(wick::decode({.mode = color::rgba}), file).pixels().channels() == 4);
     CHECK(run(wick::decode({.mode = color::unchanged}), file).pixels() == photo(19, 11, channels));
   }
@@ -105,11 +107,11 @@ TEST_CASE("what a decoder has to say is in the report") {
 }
 
 TEST_CASE("the note for the report names the decoder of each format, and the faster one for JPEGs") {
-  const wick::decode_stage stage = wick::decode();
+  const wick::detail::decode_stage stage = wick::decode();
   CHECK(stage.note().empty());
   for (int i = 0; i < 3; ++i) run(stage, encode_png(photo(8, 8)));
   CHECK(stage.note() == "decode: PNG by stb_image");
-  const wick::decode_stage copy = stage;
+  const wick::detail::decode_stage copy = stage;
   CHECK(copy.note().empty());
   run(stage, encode_jpeg(photo(8, 8)));
   run(stage, encode_png(photo(8, 8)));
@@ -130,19 +132,19 @@ TEST_CASE(
   parts.palette.assign(48, 200);
   parts.rows = {0x01, 0x23, 0x45, 0x67};
   const std::string mask = make_png(parts);
-  const auto batch_of = [](const std::string& file, const wick::decode_options& options) {
+  const auto batch_of = [](const std::string& file, const wick::detail::decode_options& options) {
     wick::loader loader(encoded_pictures{{file, file}} | wick::decode(options) | wick::center_crop(2) |
                             wick::horizontal_flip() | wick::array_batch(2),
                         {.workers = 1});
     return loader.next()->data;
   };
-  const auto numbers = batch_of(depth, {.mode = wick::color::grey, .type = wick::dtype::int32});
+  const auto numbers = batch_of(depth, {.mode = wick::color::gray, .type = wick::dtype::int32});
   CHECK(numbers.type() == wick::dtype::int32);
   CHECK(numbers.extents() == wick::shape{2, 1, 2, 2});
   const std::int32_t expected[] = {2 * 31 * 256 + 2, 1 * 31 * 256 + 1, 6 * 31 * 256 + 6, 5 * 31 * 256 + 5};
   CHECK(std::memcmp(numbers.data(), expected, sizeof expected) == 0);
   CHECK(std::memcmp(numbers.data() + sizeof expected, expected, sizeof expected) == 0);
-  const auto scaled = batch_of(depth, {.mode = wick::color::grey, .type = wick::dtype::float32});
+  const auto scaled = batch_of(depth, {.mode = wick::color::gray, .type = wick::dtype::float32});
   CHECK(scaled.type() == wick::dtype::float32);
   float first = 0;
   std::memcpy(&first, scaled.data(), sizeof first);
@@ -173,7 +175,8 @@ TEST_CASE("padding keeps a mask a mask") {
 TEST_CASE("a picture that is turned comes out in the numbers that were asked for") {
   for (int orientation = 1; orientation <= 8; ++orientation) {
     CAPTURE(orientation);
-    const std::string exif = std::string("Exif\0\0", 6) + std::string("II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0", 18) +
+    const std::string exif = std::string("Exif\0\0", 6) +
+                             std::string("II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0", 18) +
                              static_cast<char>(orientation) + std::string(7, '\0');
     const std::string file = with_jpeg_segment(encode_jpeg(photo(8, 4)), 0xE1, exif);
     wick::lazy_image got = run(wick::decode({.type = wick::dtype::float32, .orient = true}), file);
@@ -190,7 +193,8 @@ TEST_CASE("a JPEG that claims 16 bits is an error, whatever numbers are asked fo
   for (const wick::dtype type : {wick::dtype::uint8, wick::dtype::int32, wick::dtype::float32}) {
     const std::string text = message_of([&] {
       wick::lazy_image got = run(wick::decode({.type = type}), file);
-      std::vector<std::byte> out(static_cast<std::size_t>(got.extents().count()) * wick::size_of(got.type()));
+      std::vector<std::byte> out(static_cast<std::size_t>(got.extents().count()) *
+                                 wick::detail::size_of(got.type()));
       got.write_to({out.data(), false});
       return 0;
     });

@@ -3,6 +3,11 @@
 #include "../support/picture.hpp"
 #include <wick/image/flip.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::horizontal_flip_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::vertical_flip_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_horizontal_flip_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_vertical_flip_stage, wick::on_data>);
+
 using namespace wick_test;
 using wick::image;
 

@@ -7,15 +7,15 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
+#include <wick/codec/detail/stb.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/image/stb.hpp>
 
 using namespace wick_test;
 using wick::image;
 using wick::interpolation;
 using wick::lazy_image;
-using wick::pixel_op;
-using kind = wick::pixel_op::kind;
+using wick::detail::pixel_op;
+using kind = wick::detail::pixel_op::kind;
 
 namespace {
 
@@ -27,16 +27,16 @@ lazy_image encoded(const std::string& file, int channels) {
 
 /// One step of a pipeline, chosen by chance.
 struct step {
-  enum { crop, resize, flip_x, flip_y, colour, grey } what;
-  wick::rect part{};
+  enum { crop, resize, flip_x, flip_y, color, gray } what;
+  wick::detail::rect part{};
   int width = 0, height = 0;
   interpolation filter = interpolation::bilinear;
   pixel_op op{};
 };
 
-step random_step(wick::random_stream& random, int width, int height, bool colour) {
+step random_step(wick::random_stream& random, int width, int height, bool color) {
   step s{};
-  const std::uint64_t choice = random.below(colour ? 10 : 7);
+  const std::uint64_t choice = random.below(color ? 10 : 7);
   if (choice < 2) {
     s.what = step::crop;
     s.part.width = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(width)));
@@ -55,11 +55,11 @@ step random_step(wick::random_stream& random, int width, int height, bool colour
     s.width = width;
     s.height = height;
   } else if (choice < 9) {
-    s.what = step::colour;
+    s.what = step::color;
     s.op = {static_cast<kind>(random.below(5)), static_cast<float>(random.uniform(0.5, 1.5))};
     if (s.op.what == kind::hue) s.op.value -= 1;
   } else {
-    s.what = step::grey;
+    s.what = step::gray;
     s.width = random.bernoulli(0.5) ? 1 : 3;
   }
   return s;
@@ -79,18 +79,18 @@ void take(lazy_image& picture, const step& s) {
     case step::flip_y:
       picture.mirror_y();
       break;
-    case step::colour:
+    case step::color:
       picture.apply(s.op);
       break;
     default:
-      picture.make_grey(s.width);
+      picture.make_gray(s.width);
       break;
   }
 }
 
 std::vector<std::uint8_t> slot_of(const lazy_image& picture, bool planar) {
   std::vector<std::uint8_t> memory(static_cast<std::size_t>(picture.extents().count()) *
-                                   wick::size_of(picture.type()));
+                                   wick::detail::size_of(picture.type()));
   picture.write_to({reinterpret_cast<std::byte*>(memory.data()), planar});
   return memory;
 }
@@ -100,14 +100,14 @@ std::vector<std::uint8_t> slot_of(const lazy_image& picture, bool planar) {
 TEST_CASE("any sequence of steps gives the pixels of doing each at once, to the bit") {
   wick::random_stream random(11, 0, 0, 0);
   for (int round = 0; round < 400; ++round) {
-    const bool colour = round % 2 != 0;
+    const bool color = round % 2 != 0;
     const int channels = 1 + round % 4;
     const image start = photo(64, 48, channels, static_cast<std::uint64_t>(round));
     lazy_image lazy = round % 3 == 0 ? encoded(encode_png(start), channels) : lazy_image(start);
     image eager = start;
     const std::uint64_t steps = 1 + random.below(9);
     for (std::uint64_t i = 0; i < steps; ++i) {
-      const step s = random_step(random, eager.width(), eager.height(), colour);
+      const step s = random_step(random, eager.width(), eager.height(), color);
       take(lazy, s);
       lazy_image one(eager);
       take(one, s);
@@ -131,8 +131,8 @@ TEST_CASE("a plan over an encoded picture is carried out in one pass, not step b
   picture.resize(40, 30);
   picture.mirror_x();
   picture.crop({5, 5, 20, 20});
-  CHECK(picture.geometry().source == wick::rect{10, 10, 80, 60});
-  CHECK(picture.geometry().window == wick::rect{15, 5, 20, 20});
+  CHECK(picture.geometry().source == wick::detail::rect{10, 10, 80, 60});
+  CHECK(picture.geometry().window == wick::detail::rect{15, 5, 20, 20});
   CHECK(picture.geometry().mirror_x);
 }
 
@@ -150,7 +150,7 @@ TEST_CASE("a decoder that delivers only a part, or a smaller picture, is underst
       nullptr,
       [](std::span<const std::byte> data, const wick::picture_info&, const wick::decode_request& request) {
         const image whole = photo(128, 96, request.channels, static_cast<std::uint64_t>(data[0]));
-        const wick::rect w = request.wanted;
+        const wick::detail::rect w = request.wanted;
         lazy_image cut(whole);
         if (request.scale > 0.5) {
           cut.crop(w);
@@ -201,7 +201,7 @@ TEST_CASE("a decoder that gives less of the picture than was asked for is named"
       },
       nullptr,
       [](std::span<const std::byte> data, const wick::picture_info&, const wick::decode_request& request) {
-        wick::rect w = request.wanted;
+        wick::detail::rect w = request.wanted;
         const int side = static_cast<int>(data[0]);
         if (side == 1) ++w.x, --w.width;
         if (side == 2) --w.width;
@@ -228,7 +228,8 @@ TEST_CASE("a decoder that gives less of the picture than was asked for is named"
       if (side == 0) {
         CHECK(std::as_const(picture).pixels() == std::as_const(same).pixels());
       } else {
-        CHECK(contains(message_of([&] { return std::as_const(picture).pixels(); }), "careless gave less of the picture"));
+        CHECK(contains(message_of([&] { return std::as_const(picture).pixels(); }),
+                       "careless gave less of the picture"));
       }
     }
   }
@@ -244,7 +245,7 @@ TEST_CASE("pixels that nobody touched are handed over, not copied") {
   CHECK(back.data() == data);
 }
 
-TEST_CASE("a normalised picture is float32 and takes no more colour") {
+TEST_CASE("a normalized picture is float32 and takes no more color") {
   lazy_image lazy(photo(10, 8));
   lazy.normalize({{0.5f}, {0.25f}, 1});
   CHECK(lazy.type() == wick::dtype::float32);

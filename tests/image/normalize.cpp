@@ -6,6 +6,8 @@
 #include "../support/picture.hpp"
 #include <wick/image/normalize.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::normalize_stage, wick::on_data>);
+
 using namespace wick_test;
 
 TEST_CASE("normalize writes float32 straight into the slot, after any geometry") {
@@ -39,7 +41,7 @@ TEST_CASE("one number serves all channels") {
   CHECK(mixed.mean()[1] == 0.2f);
 }
 
-TEST_CASE("numbers that cannot normalise are refused when the stage is made") {
+TEST_CASE("numbers that cannot normalize are refused when the stage is made") {
   CHECK(contains(message_of([] { return wick::normalize(0.5, 0.0); }), "deviation", "above 0"));
   CHECK(contains(message_of([] { return wick::normalize(NAN, 1.0); }), "finite"));
   CHECK(contains(message_of([] {

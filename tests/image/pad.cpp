@@ -5,6 +5,8 @@
 #include "../support/picture.hpp"
 #include <wick/image/pad.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::pad_stage, wick::on_data>);
+
 using namespace wick_test;
 using wick::image;
 using wick::padding_mode;
@@ -15,7 +17,7 @@ namespace {
 std::string padded(const std::string& row, int left, int right, padding_mode mode) {
   image p(static_cast<int>(row.size()), 1, 1);
   std::copy(row.begin(), row.end(), p.data());
-  const image q = wick::pad_picture(p, {left, 0, right, 0}, '.', mode);
+  const image q = wick::detail::pad_picture(p, {left, 0, right, 0}, '.', mode);
   return std::string(q.pixels().begin(), q.pixels().end());
 }
 

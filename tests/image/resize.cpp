@@ -5,6 +5,8 @@
 #include "../support/picture.hpp"
 #include <wick/image/resize.hpp>
 
+static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::on_data>);
+
 using namespace wick_test;
 using size = std::pair<int, int>;
 
@@ -29,9 +31,9 @@ TEST_CASE("resize to a height and width gives just that") {
   wick::context ctx = context_at(0);
   CHECK(wick::resize(20, 30)(wick::lazy_image(photo(64, 48)), ctx).extents() == wick::shape{20, 30, 3});
   CHECK(wick::resize(20, 30).size_for(7, 9) == size{30, 20});
-  const auto nearest = wick::resize(24, 32, {.filter = wick::interpolation::nearest});
+  const auto nearest = wick::resize(24, 32, {.interpolation = wick::interpolation::nearest});
   const wick::image p = nearest(wick::lazy_image(photo(64, 48)), ctx).pixels();
-  CHECK(p.row(0)[0] == photo(64, 48).row(1)[3]);  // the pixel under the centre
+  CHECK(p.row(0)[0] == photo(64, 48).row(1)[3]);  // the pixel under the center
 }
 
 TEST_CASE("sizes that leave no picture are refused when the stage is made") {

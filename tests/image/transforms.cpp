@@ -6,9 +6,9 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
+#include <wick/batch/batch.hpp>
 #include <wick/image/transforms.hpp>
+#include <wick/loader/loader.hpp>
 
 using namespace wick_test;
 
@@ -23,7 +23,8 @@ std::vector<std::uint8_t> run(const std::string& file, std::uint64_t seed, std::
   ctx.enter(number++);
   wick::lazy_image p = wick::decode()(as_bytes(file), ctx);
   ((ctx.enter(number++), p = stage(std::move(p), ctx)), ...);
-  std::vector<std::uint8_t> slot(static_cast<std::size_t>(p.extents().count()) * wick::size_of(p.type()));
+  std::vector<std::uint8_t> slot(static_cast<std::size_t>(p.extents().count()) *
+                                 wick::detail::size_of(p.type()));
   p.write_to({reinterpret_cast<std::byte*>(slot.data()), false});
   return slot;
 }
@@ -82,27 +83,29 @@ TEST_CASE("each parameter that changes pixels changes its stage's fingerprint") 
   CHECK(all_differ(wick::center_crop(4), wick::center_crop(4, 5), wick::center_crop(5, 4)));
   CHECK(all_differ(wick::random_crop(4), wick::random_crop(4, 5), wick::random_crop(4, {.padding = 1}),
                    wick::random_crop(4, {.padding = {0, 1}}), wick::random_crop(4, {.pad_if_needed = true}),
-                   wick::random_crop(4, {.fill = 1}), wick::random_crop(4, {.mode = padding_mode::edge})));
+                   wick::random_crop(4, {.fill = 1}),
+                   wick::random_crop(4, {.padding_mode = padding_mode::edge})));
   CHECK(all_differ(wick::random_resized_crop(4), wick::random_resized_crop(4, 5),
                    wick::random_resized_crop(4, {.scale = {0.1, 1}}),
                    wick::random_resized_crop(4, {.scale = {0.08, 0.9}}),
                    wick::random_resized_crop(4, {.ratio = {1, 4. / 3}}),
                    wick::random_resized_crop(4, {.ratio = {3. / 4, 1}}),
-                   wick::random_resized_crop(4, {.filter = interpolation::bicubic})));
+                   wick::random_resized_crop(4, {.interpolation = interpolation::bicubic})));
   CHECK(all_differ(wick::resize(4), wick::resize(5), wick::resize(4, 4), wick::resize(4, 5),
-                   wick::resize(4, {.max_size = 8}), wick::resize(4, {.filter = interpolation::bicubic})));
+                   wick::resize(4, {.max_size = 8}),
+                   wick::resize(4, {.interpolation = interpolation::bicubic})));
   CHECK(all_differ(wick::random_horizontal_flip(), wick::random_horizontal_flip(0.25)));
   CHECK(all_differ(wick::random_vertical_flip(), wick::random_vertical_flip(0.25)));
   CHECK(all_differ(wick::pad(1), wick::pad(1, 0, 0, 0), wick::pad(0, 1, 0, 0), wick::pad(0, 0, 1, 0),
                    wick::pad(0, 0, 0, 1), wick::pad(1, {.fill = 9}),
-                   wick::pad(1, {.mode = padding_mode::reflect})));
+                   wick::pad(1, {.padding_mode = padding_mode::reflect})));
   CHECK(all_differ(wick::normalize(0.5, 0.5), wick::normalize(0.5, 0.25), wick::normalize(0.25, 0.5),
                    wick::normalize({0.5, 0.5, 0.5}, 0.5), wick::normalize({0.5, 0.5, 0.25}, 0.5)));
   CHECK(all_differ(wick::color_jitter(), wick::color_jitter(0.1), wick::color_jitter(0, 0.1),
                    wick::color_jitter(0, 0, 0.1), wick::color_jitter(0, 0, 0, 0.1)));
   CHECK(all_differ(wick::grayscale(), wick::grayscale(3)));
   CHECK(all_differ(wick::random_grayscale(), wick::random_grayscale(0.2)));
-  CHECK(all_differ(wick::decode(), wick::decode({.mode = color::grey}), wick::decode({.exact = true}),
+  CHECK(all_differ(wick::decode(), wick::decode({.mode = color::gray}), wick::decode({.exact = true}),
                    wick::decode({.orient = true}), wick::decode({.type = wick::dtype::int32}),
                    wick::decode({.mode = color::index})));
   CHECK(wick::random_resized_crop(4).fingerprint() == wick::random_resized_crop(4, 4).fingerprint());

@@ -20,7 +20,7 @@ struct omitted {
   bool touch = false;          // a producer only looks whether someone sleeps, before it publishes
 };
 
-using event_count = wick::basic_event_count<model>;
+using event_count = wick::detail::basic_event_count<model>;
 
 /// Items that are only counted, and workers that take them and sleep as the executor's do. The count itself
 /// is relaxed: all order is the event count's.
@@ -357,10 +357,10 @@ TEST_CASE("each step of the protocol is needed: without it a wake-up is lost, an
 }
 
 TEST_CASE("each order of memory in the event count is needed: a weaker one is found") {
-  each_order_is_needed("event_count.hpp", all, spared_in_event_count);
+  each_order_is_needed("run/event_count.hpp", all, spared_in_event_count);
 }
 
 TEST_CASE("each operation of the event count is needed: a fault in it is found") {
   // Then it sleeps, which it does not while there is a permit, and loads again; or naps, which has an end.
-  each_operation_is_needed("event_count.hpp", all, {"take_permit load as zero", "nap wait blind"});
+  each_operation_is_needed("run/event_count.hpp", all, {"take_permit load as zero", "nap wait blind"});
 }

@@ -113,7 +113,7 @@ inline std::vector<named_site> sites_in(std::string_view file, const scenarios& 
 /// of the `others` are not the policy's.
 inline void each_order_is_met(std::string_view file, const std::vector<named_site>& sites,
                               const std::vector<std::string_view>& others) {
-  std::ifstream in(WICK_TEST_SOURCE_DIR "/include/wick/run/" + std::string(file));
+  std::ifstream in(WICK_TEST_SOURCE_DIR "/include/wick/" + std::string(file));
   int number = 0, orders = 0;
   for (std::string line; std::getline(in, line);) {
     ++number;
@@ -150,7 +150,7 @@ inline std::vector<fault> weakened(const std::vector<named_site>& sites, const s
   return all;
 }
 
-/// Weakens, one at a time, each order in the header include/wick/run/`file` by one step: each is missed by
+/// Weakens, one at a time, each order in the header include/wick/`file` by one step: each is missed by
 /// some scenario, but for those in the table. Those are weakened all together, and nobody misses them; with
 /// WICK_INTERLEAVING_EFFORT each of them is tried by itself, too.
 inline void each_order_is_needed(std::string_view file, const scenarios& bodies, spared table,

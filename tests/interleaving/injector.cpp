@@ -14,7 +14,7 @@ namespace {
 
 using injector = wick::detail::basic_injector<model>;
 
-struct job : wick::job {
+struct job : wick::detail::job {
   plain<int> payload;
   int ran = 0;  // of the test's books, not of the program: fibers don't race
 };
@@ -24,7 +24,7 @@ struct job : wick::job {
 void all_at_once(std::size_t producers, std::size_t consumers) {
   injector queue;
   std::array<std::array<job, 2>, 2> jobs;
-  const auto took = [&](wick::job* base, std::array<int, 2>& last) {
+  const auto took = [&](wick::detail::job* base, std::array<int, 2>& last) {
     auto* const j = static_cast<job*>(base);
     const auto p = static_cast<std::size_t>(j < jobs[1].data() ? 0 : 1);
     const int n = static_cast<int>(j - jobs[p].data());
@@ -47,13 +47,13 @@ void all_at_once(std::size_t producers, std::size_t consumers) {
     spawn([&] {
       std::array<int, 2> last{-1, -1};
       for (int i = 0; i < 2; ++i) {
-        if (wick::job* j = queue.pop()) took(j, last);
+        if (wick::detail::job* j = queue.pop()) took(j, last);
       }
     });
   }
   join();
   std::array<int, 2> last{-1, -1};
-  while (wick::job* j = queue.pop()) took(j, last);
+  while (wick::detail::job* j = queue.pop()) took(j, last);
   expect(queue.empty(), "the queue is not empty in the end");
   for (std::size_t p = 0; p < producers; ++p) {
     for (const job& j : jobs[p]) expect(j.ran == 1, "a job was lost");
@@ -94,10 +94,10 @@ TEST_CASE("in every interleaving each job is taken once, complete and in order")
 }
 
 TEST_CASE("each order of memory in the injector is needed: a weaker one is found") {
-  each_order_is_needed("detail/injector.hpp", all, spared_in_injector);
+  each_order_is_needed("run/detail/injector.hpp", all, spared_in_injector);
 }
 
 TEST_CASE("each operation of the injector is needed: a fault in it is found") {
-  each_operation_is_needed("detail/injector.hpp", all, {});
+  each_operation_is_needed("run/detail/injector.hpp", all, {});
   CHECK(found({{"lock_guard", operation::lock, fault::dropped}}, all).failed);
 }

@@ -19,7 +19,7 @@ using flag = wick::detail::basic_wake_flag<model>;
 /// Each job has a payload that must be there; job i of the first half posts job i of the second half from its
 /// worker.
 struct world;
-struct job : wick::job {
+struct job : wick::detail::job {
   world* of = nullptr;
   job* posts = nullptr;
   std::array<job*, 3> posts_more{};
@@ -34,7 +34,7 @@ struct world {
   world(std::size_t workers, std::size_t capacity, std::uint32_t patience) : q(workers, capacity, patience) {
     for (job& j : jobs) {
       j.of = this;
-      j.execute = [](wick::job* base) noexcept {
+      j.execute = [](wick::detail::job* base) noexcept {
         auto* self = static_cast<job*>(base);
         const std::size_t number = self->of->worker;  // before another fiber may go on
         expect(self->payload.read() == 1, "a job ran before its payload was there");
@@ -54,7 +54,7 @@ struct world {
     }
   }
   void work(std::size_t number) {
-    while (wick::job* j = q.next(number)) {
+    while (wick::detail::job* j = q.next(number)) {
       worker = number;  // read before the next point where another fiber may go on
       j->execute(j);
     }
@@ -204,11 +204,11 @@ TEST_CASE("the sleep protocol's faults are found") {
 }
 
 TEST_CASE("each order of memory in the run queues' own code is needed: a weaker one is found") {
-  each_order_is_needed("detail/run_queues.hpp", all, {}, {"stolen"});
+  each_order_is_needed("run/detail/run_queues.hpp", all, {}, {"stolen"});
 }
 
 TEST_CASE("each operation in the run queues' own code is needed: a fault in it is found") {
-  each_operation_is_needed("detail/run_queues.hpp", all, {});
+  each_operation_is_needed("run/detail/run_queues.hpp", all, {});
 }
 
 TEST_CASE("what the parts' orders need not be, they need not be for the workers: all of them at once") {

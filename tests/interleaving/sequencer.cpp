@@ -24,7 +24,7 @@ struct item {
 class one_worker {
  public:
   plain<int> frame{0};  // stands for the job's memory, which its coroutine wrote
-  void post(wick::job* j) noexcept {
+  void post(wick::detail::job* j) noexcept {
     expect(frame.read() == 1, "the awaiter is not there");
     job_.store(j, std::memory_order_relaxed);
     posted_.set();
@@ -32,7 +32,7 @@ class one_worker {
   void run() {
     for (;;) {
       posted_.wait();
-      wick::job* const j = job_.load(std::memory_order_relaxed);
+      wick::detail::job* const j = job_.load(std::memory_order_relaxed);
       if (j == nullptr) return;
       posted_.clear();
       job_.store(nullptr, std::memory_order_relaxed);
@@ -43,10 +43,10 @@ class one_worker {
 
  private:
   wick::detail::basic_wake_flag<model> posted_;
-  atomic<wick::job*> job_{nullptr};
+  atomic<wick::detail::job*> job_{nullptr};
 };
 
-using sequencer = wick::sequencer<item, model, one_worker>;
+using sequencer = wick::detail::sequencer<item, model, one_worker>;
 
 /// A coroutine that nobody waits for; it begins at once.
 struct detached {
@@ -222,12 +222,12 @@ TEST_CASE("the same with three publishers and a ring of 4 in random interleaving
 }
 
 TEST_CASE("each order of memory in the sequencer is needed: a weaker one is found") {
-  each_order_is_needed("sequencer.hpp", all, spared_in_sequencer);
+  each_order_is_needed("run/sequencer.hpp", all, spared_in_sequencer);
 }
 
 TEST_CASE("each operation of the sequencer is needed: a fault in it is found") {
   // await_ready saves an exchange, which would find the same.
-  each_operation_is_needed("sequencer.hpp", all, {"await_ready load as zero"});
+  each_operation_is_needed("run/sequencer.hpp", all, {"await_ready load as zero"});
 }
 
 TEST_CASE("a publisher that touches the sequencer once more after its item is there is found") {

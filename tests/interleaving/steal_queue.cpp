@@ -33,7 +33,7 @@ struct setup {
 
 template <class Atomics = model>
 void run(const setup& s) {
-  wick::steal_queue<item, Atomics> queue(s.capacity);
+  wick::detail::steal_queue<item, Atomics> queue(s.capacity);
   std::array<item, 8> items;
   const auto took = [&](item* it, std::ptrdiff_t& last) {
     const std::ptrdiff_t n = it - items.data();
@@ -77,7 +77,7 @@ void run(const setup& s) {
 
 /// Who knows of a push, as workers do by the event count, sees that there is an item.
 void second_look() {
-  wick::steal_queue<item, model> queue(1);
+  wick::detail::steal_queue<item, model> queue(1);
   item one;
   atomic<int> touched(0);
   spawn([&] {
@@ -185,10 +185,10 @@ TEST_CASE("the same with three thieves in random interleavings") {
 }
 
 TEST_CASE("each order of memory in the queue is needed: a weaker one is found") {
-  each_order_is_needed("steal_queue.hpp", all, spared_in_steal_queue);
+  each_order_is_needed("run/steal_queue.hpp", all, spared_in_steal_queue);
 }
 
 TEST_CASE("each operation of the queue is needed: a fault in it is found") {
   // The exchange that follows brings the head.
-  each_operation_is_needed("steal_queue.hpp", all, {"pop_half load as zero"});
+  each_operation_is_needed("run/steal_queue.hpp", all, {"pop_half load as zero"});
 }

@@ -23,10 +23,11 @@ int main() {
   for (auto& batch : pictures.epoch(0)) step(batch.data, batch.target);
 
   const auto captions = wick::from(std::vector<caption>(100));
-  wick::loader groups(captions | [](const caption&) {} | wick::group(8) | [](std::vector<caption> g) { return g; });
+  wick::loader groups(
+      captions | [](const caption&) {} | wick::group(8) | [](std::vector<caption> g) { return g; });
   for (auto& group : groups.epoch(0)) static_cast<void>(group);
 
   wick::loader rows(captions | wick::per_worker([] { return 1; }, [](int&, caption&&) { return row{}; }) |
-                    [](row r, wick::context&) -> wick::task<row> { co_return r; } | wick::array_batch(8));
+                        [](row r, wick::context&) -> wick::task<row> { co_return r; } | wick::array_batch(8));
   for (auto& batch : rows.epoch(0)) static_cast<void>(batch);
 }

@@ -13,6 +13,7 @@ struct to_device {
 };
 
 int main() {
-  wick::loader train(std::vector<wick::sample<float>>(10) | wick::shuffle() | to_device{} | wick::array_batch(4));
+  wick::loader train(std::vector<wick::sample<float>>(10) | wick::shuffle() | to_device{} |
+                     wick::array_batch(4));
   for (auto& batch : train.epoch(0)) static_cast<void>(batch.data);
 }

@@ -4,7 +4,7 @@
 #include <wick/core.hpp>
 
 // expect: wick: this pipeline is batched already
-// expect: wick::batch_stage<wick::array_output>
+// expect: batch_stage<
 int main() {
   wick::loader train(std::vector<wick::sample<float>>(10) | wick::shuffle() | wick::array_batch(4) |
                      [](wick::sample<wick::array, wick::array>& b) { b.data = {}; } | wick::array_batch(2));

@@ -5,6 +5,8 @@ check.py CASE.cpp -- COMPILER FLAG…
 
 The file must not compile; its output must contain every text that a line `// expect: TEXT` of the file names, exactly
 one failed static assertion, and no more than three lines with `error:` in all: one readable message, not a page.
+A file with a line `// expect first: TEXT` has an error of the user's own in it: TEXT is in the compiler's first error, and
+no assertion of wick's fails. (g++ says no more; clang repeats that the call did not compile.)
 A file whose name starts with an underscore must compile: it shows that the mistakes in the others are what fails.
 """
 
@@ -32,7 +34,9 @@ def main() -> int:
     )
     output = run.stdout
     errors = [line for line in output.splitlines() if re.search(r"\berror:", line)]
-    expected = re.findall(r"^\s*// expect: (.*\S)\s*$", case.read_text(encoding="utf-8"), re.MULTILINE)
+    text = case.read_text(encoding="utf-8")
+    expected = re.findall(r"^\s*// expect: (.*\S)\s*$", text, re.MULTILINE)
+    first = re.findall(r"^\s*// expect first: (.*\S)\s*$", text, re.MULTILINE)
 
     faults = []
     if case.stem.startswith("_"):
@@ -41,15 +45,19 @@ def main() -> int:
     else:
         if run.returncode == 0:
             faults.append("compiles, and should not")
-        if not expected:
+        if not expected and not first:
             faults.append("has no `// expect: TEXT` line")
+        for text in first:
+            if not errors or text not in errors[0]:
+                faults.append(f"the compiler's first error is not of: {text}")
         for text in expected:
             if text not in output:
                 faults.append(f"the compiler does not say: {text}")
         if run.returncode != 0:
             asserts = [e for e in errors if re.search(r"static assertion failed|static_assert", e)]
-            if len(asserts) != 1:
-                faults.append(f"{len(asserts)} failed static assertions instead of 1")
+            wanted = 0 if first else 1
+            if len(asserts) != wanted:
+                faults.append(f"{len(asserts)} failed static assertions instead of {wanted}")
             if len(errors) > MAX_ERRORS:
                 faults.append(f"{len(errors)} errors; at most {MAX_ERRORS} can be read")
 

@@ -3,8 +3,8 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: this stage does not take what the stage before it gives
-// expect: wick::map_stage<int>
+// expect: wick: what stands behind | is neither a stage nor can it be called
+// expect: map_stage<int>
 int main() {
   wick::loader train(wick::from(std::vector<float>(10)) | wick::take(5) | 224 | wick::array_batch(2));
   for (auto& batch : train.epoch(0)) static_cast<void>(batch);

@@ -9,7 +9,8 @@ struct tokenizer {};
 wick::task<int> tokenize(tokenizer&, float, wick::context&);
 
 int main() {
-  wick::loader train(wick::from(std::vector<float>(10)) | wick::per_worker([] { return tokenizer(); }, tokenize) |
-                     [](int x) { return x; } | wick::array_batch(4));
+  wick::loader train(wick::from(std::vector<float>(10)) |
+                     wick::per_worker([] { return tokenizer(); }, tokenize) | [](int x) { return x; } |
+                     wick::array_batch(4));
   for (auto& batch : train.epoch(0)) static_cast<void>(batch);
 }

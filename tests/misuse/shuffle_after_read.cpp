@@ -3,11 +3,11 @@
 
 // expect: wick: an order stage (shuffle, shard, take, …) works on positions
 // expect: write it directly behind the source
-// expect: wick::shuffle_stage
+// expect: shuffle_stage
 void step(wick::array, wick::array) {}
 
 int main() {
-  wick::loader train(wick::image_folder("photos") | wick::read() | wick::shuffle() | wick::shard(0, 2) | wick::decode() |
-                     wick::random_resized_crop(224) | wick::array_batch(32));
+  wick::loader train(wick::image_folder("photos") | wick::read() | wick::shuffle() | wick::shard(0, 2) |
+                     wick::decode() | wick::random_resized_crop(224) | wick::array_batch(32));
   for (auto& batch : train.epoch(0)) step(batch.data, batch.target);
 }

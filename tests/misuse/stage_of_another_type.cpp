@@ -5,7 +5,7 @@
 
 // expect: wick: this stage does not take what the stage before it gives
 // expect: wick::sample<tokens
-// expect: wick::map_stage<token_ids (*)(word)>
+// expect: map_stage<token_ids (*)(word)>
 struct tokens {};
 struct token_ids {
   int ids[16];

@@ -1,19 +1,18 @@
-#include "support/doctest.hpp"
-
 #include <thread>
 
+#include "support/doctest.hpp"
 #include <wick/observe/phases.hpp>
 
-using wick::phase;
-using wick::phase_ticks;
-using wick::phase_timer;
+using wick::detail::phase;
+using wick::detail::phase_ticks;
+using wick::detail::phase_timer;
 
 TEST_CASE("a timer gives its ticks to the phase it is in, and taking them clears them") {
   phase_ticks::take();
   {
     phase_timer t(phase::decode);
-    const auto begun = wick::now_ticks();
-    while (wick::now_ticks() == begun) {
+    const auto begun = wick::detail::now_ticks();
+    while (wick::detail::now_ticks() == begun) {
     }
     t.next(phase::color);
   }

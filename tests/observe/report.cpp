@@ -8,9 +8,9 @@
 #include <wick/observe/report.hpp>
 
 using wick::report;
-using wick::stage_report;
 using wick::detail::format_duration;
 using wick::detail::format_percent;
+using wick::detail::stage_report;
 
 namespace {
 
@@ -81,17 +81,17 @@ TEST_CASE("shares are percent, small ones with a decimal") {
 }
 
 TEST_CASE(
-    "utilisation is what workers did for this loader over the time that they had while it was taken from") {
+    "utilization is what workers did for this loader over the time that they had while it was taken from") {
   report r = example();
   CHECK(r.busy() == 16.0);
-  CHECK(r.utilisation() == 0.8);
+  CHECK(r.utilization() == 0.8);
   r.worked = 4;
-  CHECK(r.utilisation() == 0.2);
+  CHECK(r.utilization() == 0.2);
   r.seconds = 100;  // the other 90 nobody wanted anything
-  CHECK(r.utilisation() == 0.2);
+  CHECK(r.utilization() == 0.2);
   r.worked = 50;
-  CHECK(r.utilisation() == 1.0);
-  CHECK(report().utilisation() == 0.0);
+  CHECK(r.utilization() == 1.0);
+  CHECK(report().utilization() == 0.0);
 }
 
 TEST_CASE(

@@ -1,11 +1,10 @@
-#include <wick/observe/stage_clock.hpp>
-
 #include <cstdint>
 #include <thread>
 
 #include "../support/doctest.hpp"
+#include <wick/observe/stage_clock.hpp>
 
-using wick::stage_clock;
+using wick::detail::stage_clock;
 
 TEST_CASE("a new clock shows nothing") {
   const stage_clock c;
@@ -34,7 +33,9 @@ TEST_CASE("the time of all runs follows from the timed ones") {
   stage_clock c;
   c.ran(8);
   c.worked(1, 100);
-  CHECK(static_cast<double>(c.timed_ticks()) * static_cast<double>(c.count()) / static_cast<double>(c.timed()) == 800.0);
+  CHECK(static_cast<double>(c.timed_ticks()) * static_cast<double>(c.count()) /
+            static_cast<double>(c.timed()) ==
+        800.0);
 }
 
 TEST_CASE("another thread may read while the worker writes, and never sees a number fall") {

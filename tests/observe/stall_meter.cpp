@@ -1,10 +1,9 @@
-#include <wick/observe/stall_meter.hpp>
-
 #include <cstdint>
 
 #include "../support/doctest.hpp"
+#include <wick/observe/stall_meter.hpp>
 
-using wick::stall_meter;
+using wick::detail::stall_meter;
 
 TEST_CASE("a meter that has seen nothing says zero") {
   const stall_meter m;

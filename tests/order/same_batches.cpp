@@ -27,8 +27,7 @@ using wick_test::sha256;
 
 namespace {
 
-// ---- pipelines that are put together at run time
-// ------------------------------------------------------------------
+// ---- pipelines that are put together at run time ----
 
 /// Any source of cells.
 struct any_source {
@@ -86,7 +85,7 @@ struct plan {
   std::array<transform, 2> transforms;
   bool suspends = false;
   std::size_t batch = 1;
-  wick::batch_options ends;
+  wick::detail::batch_options ends;
   std::uint64_t seed = 0;
   std::string text;
 };
@@ -213,7 +212,7 @@ wick::task<cell> wait_somewhere(cell c, wick::context& ctx) {
   const std::uint64_t where = ctx.random().below(4);
   if (where == 0) co_await ctx.on()->schedule();
   if (where == 1) {
-    auto blocking = ctx.on()->io().run(*ctx.on(), [] { return work(1, 100); });
+    auto blocking = ctx.run_blocking([] { return work(1, 100); });
     const std::uint64_t x = co_await blocking;
     c.data[7] = static_cast<std::uint8_t>(c.data[7] ^ x);
   }
@@ -232,8 +231,7 @@ auto suspending_pipeline_of(const plan& p, std::uint64_t rank, std::uint64_t wor
          wick::map("second", apply_transform{p.transforms[1]}) | wick::array_batch(p.batch, p.ends);
 }
 
-// ---- what becomes of failing samples
-// ------------------------------------------------------------------------------
+// ---- what becomes of failing samples ----
 
 /// The loader's default, and each policy that means the same with any number of ranks.
 std::vector<std::pair<std::string, wick::loader_options>> policies() {
@@ -244,8 +242,7 @@ std::vector<std::pair<std::string, wick::loader_options>> policies() {
            {.on_error = wick::on_error(wick::retry(2).then(wick::replace)), .content_fingerprint = true}}};
 }
 
-// ---- running them
-// -------------------------------------------------------------------------------------------------
+// ---- running them ----
 
 constexpr std::uint64_t epochs = 3;
 
@@ -293,7 +290,7 @@ outcome run(Make make, std::uint64_t world, wick::loader_options options) {
     }
     for (const wick::ledger_entry& f : l.ledger().entries()) {
       all.failures[{f.epoch, f.position}] +=
-          f.key + ": " + f.stage + ": " + f.text + ": " + std::string(name_of(f.action)) + '\n';
+          f.key + ": " + f.stage + ": " + f.text + ": " + std::string(to_string(f.action)) + '\n';
     }
   }
   return all;

@@ -20,8 +20,8 @@
 #include "support/own_mounts.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/read.hpp>
 #include <wick/read/tar.hpp>
@@ -156,9 +156,9 @@ TEST_CASE("only I/O threads ever ask a file system that others answer for") {
     fs::create_directory_symlink(far, near / "folder");
     const paths list = {far / "a.jpg", near / "c.jpg", near / "link.jpg", near / "folder/b.jpg",
                         far / "b.jpg"};
-    const wick::tar_samples records = wick::tar((far / "s.tar").string());
+    const wick::detail::tar_samples records = wick::tar((far / "s.tar").string());
     wick::loader photos(wick::files(list) | wick::read(), {.workers = 2});
-    wick::loader shards(wick::tar_samples(records) | wick::read(), {.workers = 2});
+    wick::loader shards(wick::detail::tar_samples(records) | wick::read(), {.workers = 2});
     server.take_askers();
     std::size_t requests = 0;
     for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
@@ -187,7 +187,7 @@ TEST_CASE("a descriptor of which nobody knows where it lies is left to the I/O t
   const temp_dir dir;
   const fs::path path = dir.write("x", "12345");
   const wick::detail::file_handle file = wick::detail::open_file(path.c_str());
-  wick::file_stamp stamp = wick::file_stamp::of(file.get());
+  wick::detail::file_stamp stamp = wick::detail::file_stamp::of(file.get());
   wick::location where{.path = path.c_str(), .file = file.get(), .offset = 1};
   std::uint64_t length = 0;
   CHECK(!wick::detail::cached_reader().measure(where, length));

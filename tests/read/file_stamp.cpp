@@ -13,7 +13,7 @@
 #include "support/message_of.hpp"
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
-#include <wick/flow/loader.hpp>
+#include <wick/loader/loader.hpp>
 #include <wick/read/detail/source_file.hpp>
 #include <wick/read/file_stamp.hpp>
 #include <wick/read/files.hpp>
@@ -122,8 +122,8 @@ void try_change(Change change, std::string_view when_open, std::string_view by_p
     const auto first = write_shards(one), second = write_shards(two);
     const auto plain = [&] { return wick::tar(first); };
     const auto records = [&] { return wick::tar(second, {"jpg"}); };
-    const wick::tar_samples photos = kept ? plain() : with_few_descriptors(plain);
-    const wick::tar_records parts = kept ? records() : with_few_descriptors(records);
+    const wick::detail::tar_samples photos = kept ? plain() : with_few_descriptors(plain);
+    const wick::detail::tar_records parts = kept ? records() : with_few_descriptors(records);
     REQUIRE((photos.at(0).data.file >= 0) == kept);
     check(epoch_with(photos, first, bytes_of, change), when_open, when_opened);
     check(epoch_with(parts, second, member_of, change), when_open, when_opened);
@@ -176,10 +176,10 @@ TEST_CASE("a shard that only gets another name or mode, or is looked at, is the 
 }
 
 TEST_CASE("a stamp tells another file, another size, another time and a lost name apart") {
-  const wick::file_stamp then{
+  const wick::detail::file_stamp then{
       .device = 1, .inode = 2, .size = 3, .seconds = 4, .nanoseconds = 5, .linked = true, .local = true};
   const auto change = [&](auto edit, bool local = true) {
-    wick::file_stamp before = then, now = then;
+    wick::detail::file_stamp before = then, now = then;
     before.local = local;
     edit(now);
     const char* const what = before.change(now);
@@ -254,11 +254,11 @@ TEST_CASE("a stamp of an open file knows what it is, and refuses what is no file
   const temp_dir dir;
   const auto path = dir.write("x", "12345");
   const wick::detail::file_handle file = wick::detail::open_file(path.c_str());
-  const wick::file_stamp stamp = wick::file_stamp::of(file.get());
+  const wick::detail::file_stamp stamp = wick::detail::file_stamp::of(file.get());
   CHECK(stamp.size == 5);
   CHECK(stamp.linked);
   CHECK(stamp.local == wick::detail::is_local(file.get()));
   const wick::detail::file_handle folder(::open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  CHECK(contains(message_of([&] { return wick::file_stamp::of(folder.get()).size; }),
+  CHECK(contains(message_of([&] { return wick::detail::file_stamp::of(folder.get()).size; }),
                  "is a folder, not a file"));
 }

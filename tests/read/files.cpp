@@ -1,15 +1,15 @@
-#include <wick/read/files.hpp>
-
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
+#include <sys/types.h>
+#include <unistd.h>
 #include <vector>
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/read/files.hpp>
+
+static_assert(wick::source<wick::files>);
 
 namespace {
 

@@ -1,7 +1,3 @@
-#include <wick/read/idx.hpp>
-
-#include <zlib.h>
-
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -9,10 +5,14 @@
 #include <initializer_list>
 #include <string>
 #include <vector>
+#include <zlib.h>
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/read/idx.hpp>
+
+static_assert(wick::source<wick::idx>);
 
 namespace {
 
@@ -83,7 +83,7 @@ TEST_CASE("every element type comes in the machine's byte order") {
   const auto l = dir.write("l", header(0x08, {1}) + std::string(1, '\0'));
   const auto first = [&]<class T>(int code, const std::string& data, T) {
     const wick::idx source(dir.write("i", header(code, {1, 2}) + data), l);
-    CHECK(source.format().type == wick::dtype_of<T>());
+    CHECK(source.format().type == wick::detail::dtype_of<T>());
     return std::array<T, 2>{source.at(0).data.as<T>()[0], source.at(0).data.as<T>()[1]};
   };
   CHECK(first(0x08, "\x01\xFF", std::uint8_t{}) == std::array<std::uint8_t, 2>{1, 255});
@@ -175,7 +175,7 @@ TEST_CASE("any cut of a compressed file is noticed") {
 TEST_CASE("labels that don't fit are refused, and said why") {
   const temp_dir dir;
   const auto i = dir.write("i", images);
-  const auto message = [&](const std::string& content, wick::idx_options o = {}) {
+  const auto message = [&](const std::string& content, wick::detail::idx_options o = {}) {
     return message_of([&] { return wick::idx(i, dir.write("bad", content), o); });
   };
   CHECK(contains(message(header(0x08, {4}) + "abcd"), "/i: idx: 5 rows, but 4 labels in ", "/bad",

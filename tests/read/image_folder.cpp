@@ -1,16 +1,16 @@
-#include <wick/read/image_folder.hpp>
-
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
+#include <sys/types.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/read/image_folder.hpp>
+
+static_assert(wick::source<wick::image_folder>);
 
 namespace {
 
@@ -109,10 +109,10 @@ TEST_CASE("a folder with two names counts under both, but not again within one t
   fs::create_directory_symlink(elsewhere / "o", dir / "cat/m");
   fs::create_directory_symlink("sub", dir / "cat/again");
   CHECK(all(wick::image_folder(dir.path()), dir.path()) == list{{"cat/again/0.jpg", 0},
-                                                               {"cat/l/1.jpg", 0},
-                                                               {"cat/l/x/2.jpg", 0},
-                                                               {"cat/m/1.jpg", 0},
-                                                               {"cat/sub/0.jpg", 0}});
+                                                                {"cat/l/1.jpg", 0},
+                                                                {"cat/l/x/2.jpg", 0},
+                                                                {"cat/m/1.jpg", 0},
+                                                                {"cat/sub/0.jpg", 0}});
 }
 
 TEST_CASE("forty folders with two links each to the next are no 2^40 listings") {
@@ -165,7 +165,7 @@ TEST_CASE("a root that is no data set of this form is refused, with what to do")
   dir.write("hollow/cat/1.jpg");
   fs::create_directory(dir / "hollow/dog");
   dir.write("texts/cat/1.txt");
-  const auto message = [&](const char* name, wick::image_folder_options o = {}) {
+  const auto message = [&](const char* name, wick::detail::image_folder_options o = {}) {
     return message_of([&] { return wick::image_folder(dir / name, o); });
   };
   CHECK(contains(message("missing"), "/missing: image_folder: no such folder; check the path"));

@@ -1,5 +1,3 @@
-#include <wick/read/memory.hpp>
-
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -9,6 +7,10 @@
 
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
+#include <wick/read/memory.hpp>
+
+static_assert(wick::source<wick::detail::memory_items<std::string>>);
+static_assert(wick::source<wick::detail::memory_rows>);
 
 namespace {
 
@@ -21,11 +23,12 @@ struct big {
 
 }  // namespace
 
-static_assert(std::is_same_v<decltype(std::declval<const wick::memory_items<int>&>().at(0)), int>);
-static_assert(std::is_same_v<decltype(std::declval<const wick::memory_items<big>&>().at(0)), const big&>);
-static_assert(std::is_same_v<decltype(std::declval<const wick::memory_items<std::string>&>().at(0)),
+static_assert(std::is_same_v<decltype(std::declval<const wick::detail::memory_items<int>&>().at(0)), int>);
+static_assert(
+    std::is_same_v<decltype(std::declval<const wick::detail::memory_items<big>&>().at(0)), const big&>);
+static_assert(std::is_same_v<decltype(std::declval<const wick::detail::memory_items<std::string>&>().at(0)),
                              const std::string&>);
-static_assert(wick::source<wick::memory_items<std::unique_ptr<int>>>);
+static_assert(wick::source<wick::detail::memory_items<std::unique_ptr<int>>>);
 
 TEST_CASE("a vector of anything is a source of its items") {
   const auto numbers = wick::in_memory(std::vector<int>{3, 1, 4});
@@ -35,7 +38,7 @@ TEST_CASE("a vector of anything is a source of its items") {
   CHECK(words.at(1) == "feeds");
   CHECK(&words.at(1) == &words.at(1));
   words.prefetch(1, 64);
-  CHECK(wick::key_of(words, 1) == "sample 1");
+  CHECK(wick::detail::key_of(words, 1) == "sample 1");
 }
 
 TEST_CASE("rows of an array come with their targets") {
@@ -66,9 +69,9 @@ TEST_CASE("rows may be of any arithmetic type, scalars, and lie in the caller's 
 
 TEST_CASE("a source stays valid when it is copied and the first is moved and gone") {
   auto first =
-      std::make_unique<wick::memory_rows>(wick::in_memory(std::vector<int>{1, 2, 3, 4}, {2}, {0, 1}));
-  const wick::memory_rows copy = *first;
-  const wick::memory_rows moved = std::move(*first);
+      std::make_unique<wick::detail::memory_rows>(wick::in_memory(std::vector<int>{1, 2, 3, 4}, {2}, {0, 1}));
+  const wick::detail::memory_rows copy = *first;
+  const wick::detail::memory_rows moved = std::move(*first);
   first.reset();
   CHECK(copy.at(1).data.as<int>()[1] == 4);
   CHECK(moved.at(1).data.extents() == wick::shape{2});

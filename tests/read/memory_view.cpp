@@ -1,5 +1,3 @@
-#include <wick/read/memory_view.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -9,10 +7,11 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include <wick/read/memory_view.hpp>
 
 TEST_CASE("a view says its shape and type and writes itself into a slot") {
   const std::vector<std::int16_t> values = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12};
-  const wick::row_format format({2, 3}, wick::dtype::int16);
+  const wick::detail::row_format format({2, 3}, wick::dtype::int16);
   const wick::memory_view view(reinterpret_cast<const std::byte*>(values.data() + 6), format);
   CHECK(view.extents() == wick::shape{2, 3});
   CHECK(view.type() == wick::dtype::int16);
@@ -28,13 +27,13 @@ TEST_CASE("a view is small: two pointers") { CHECK(sizeof(wick::memory_view) == 
 
 TEST_CASE("elements read as what they are not are an error") {
   const std::array<std::byte, 4> data{};
-  const wick::row_format format({4}, wick::dtype::uint8);
+  const wick::detail::row_format format({4}, wick::dtype::uint8);
   CHECK_THROWS_WITH_AS((void)wick::memory_view(data.data(), format).as<float>(),
                        "wick::memory_view: elements are uint8, not float32", wick::error);
 }
 
 TEST_CASE("a row without elements is refused") {
-  CHECK_THROWS_WITH_AS(wick::row_format({28, 0}, wick::dtype::uint8),
+  CHECK_THROWS_WITH_AS(wick::detail::row_format({28, 0}, wick::dtype::uint8),
                        "wick: a row of shape [28, 0] has no elements; extents are at least 1", wick::error);
 }
 
@@ -67,8 +66,8 @@ TEST_CASE("a row with any strides is written as if it were packed") {
     }
     const wick::dtype type = std::array{wick::dtype::uint8, wick::dtype::int16, wick::dtype::float32,
                                         wick::dtype::int64}[draw(0, 3)];
-    const std::size_t element = wick::size_of(type);
-    const wick::row_format format(e, type, s);
+    const std::size_t element = wick::detail::size_of(type);
+    const wick::detail::row_format format(e, type, s);
 
     std::vector<std::byte> expected;
     std::size_t span = 0;
@@ -104,7 +103,7 @@ TEST_CASE("a row with any strides is written as if it were packed") {
 
 TEST_CASE("elements that don't lie side by side can't be read as if they did") {
   const std::array<float, 6> values{};
-  const wick::row_format format({3, 2}, wick::dtype::float32, {1, 3});
+  const wick::detail::row_format format({3, 2}, wick::dtype::float32, {1, 3});
   const wick::memory_view view(reinterpret_cast<const std::byte*>(values.data()), format);
   const char* const text =
       "wick::memory_view: the elements of a row [3, 2] don't lie side by side; make the array contiguous "

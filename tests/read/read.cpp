@@ -1,30 +1,29 @@
-#include "support/doctest.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <fcntl.h>
 #include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/tar_writer.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/image_folder.hpp>
 #include <wick/read/read.hpp>
 #include <wick/read/tar.hpp>
 
-#include "support/message_of.hpp"
-#include "support/tar_writer.hpp"
-#include "support/temp_dir.hpp"
+static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::on_data>);
 
 using wick_test::contains;
 
@@ -39,7 +38,9 @@ void evict(const std::filesystem::path& path) {
   ::close(fd);
 }
 
-std::string content_of(std::size_t i) { return std::string(100 + i * 37 % 5000, static_cast<char>('a' + i % 26)); }
+std::string content_of(std::size_t i) {
+  return std::string(100 + i * 37 % 5000, static_cast<char>('a' + i % 26));
+}
 
 }  // namespace
 
@@ -79,8 +80,8 @@ TEST_CASE("a missing file, a folder, and one that became shorter are errors with
   auto source = wick::tar(shard.string());
   std::filesystem::resize_file(shard, 2000);
   wick::loader l(std::move(source) | wick::read(), {.workers = 1});
-  CHECK(contains(wick_test::message_of([&] { return l.next(); }), "shard.tar: a: read: the file was changed since it was indexed",
-                 "has 2000)"));
+  CHECK(contains(wick_test::message_of([&] { return l.next(); }),
+                 "shard.tar: a: read: the file was changed since it was indexed", "has 2000)"));
 }
 
 TEST_CASE("a file that may not be opened says so") {
@@ -89,7 +90,8 @@ TEST_CASE("a file that may not be opened says so") {
   const auto path = dir.write("secret", "x");
   std::filesystem::permissions(path, std::filesystem::perms::none);
   wick::loader l(wick::files({path}) | wick::read(), {.workers = 1});
-  CHECK(contains(wick_test::message_of([&] { return l.next(); }), "secret: read: can't open it: Permission denied"));
+  CHECK(contains(wick_test::message_of([&] { return l.next(); }),
+                 "secret: read: can't open it: Permission denied"));
 }
 
 TEST_CASE("the members of a record are read together, and only those that were asked for") {
@@ -97,14 +99,17 @@ TEST_CASE("the members of a record are read together, and only those that were a
   wick_test::tar_writer writer;
   for (int i = 0; i < 50; ++i) {
     const std::string key = "k" + std::to_string(i);
-    writer.add(key + ".jpg", std::string(10'000, 'j')).add(key + ".json", "{\"i\": " + std::to_string(i) + "}");
+    writer.add(key + ".jpg", std::string(10'000, 'j'))
+        .add(key + ".json", "{\"i\": " + std::to_string(i) + "}");
     writer.add(key + ".txt", "text " + std::to_string(i));
   }
   const auto shard = dir.write("shard.tar", writer.done());
   for (const bool cold : {true, false}) {
     if (cold) evict(shard);
     wick::loader l(wick::tar(shard.string(), {"txt", "json"}) | wick::read() |
-                       [](wick::record<wick::bytes> r) { return std::string(r.at("json").text()) + std::string(r[0].text()); },
+                       [](wick::record<wick::bytes> r) {
+                         return std::string(r.at("json").text()) + std::string(r[0].text());
+                       },
                    {.workers = 2, .prefetch_next_epoch = false});
     int i = 0;
     for (auto& text : l.epoch(0)) {
@@ -128,7 +133,8 @@ TEST_CASE("what is read stays within the memory budget, and a file larger than i
                                  co_await c.on()->schedule();
                                  co_return b;
                                }) |
-                     [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } | wick::array_batch(20),
+                     [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
+                     wick::array_batch(20),
                  {.workers = 4, .memory = 4096});
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     for (const auto& p : paths) evict(p);
@@ -144,7 +150,8 @@ TEST_CASE("what is read stays within the memory budget, and a file larger than i
 TEST_CASE("bytes that wait in a group or for their turn don't hold the memory that others need") {
   const wick_test::temp_dir dir;
   std::vector<std::filesystem::path> paths;
-  for (std::size_t i = 0; i < 100; ++i) paths.push_back(dir.write("f" + std::to_string(i), std::string(700, 'x')));
+  for (std::size_t i = 0; i < 100; ++i)
+    paths.push_back(dir.write("f" + std::to_string(i), std::string(700, 'x')));
   const wick::loader_options small{.workers = 4, .memory = 1500};
   for (const bool cold : {true, false}) {
     if (cold) {
@@ -154,9 +161,13 @@ TEST_CASE("bytes that wait in a group or for their turn don't hold the memory th
     std::size_t n = 0;
     for (auto& b : singles.epoch(0)) n += b.size();
     CHECK(n == 70'000);
-    wick::loader groups(wick::files(paths) | wick::read() |
-                            [](wick::bytes b) { return wick::sample<wick::bytes>{std::move(b), 1}; } | wick::group(50),
-                        small);
+    wick::loader groups(
+        wick::files(paths) | wick::read() |
+            [](wick::bytes b) {
+              return wick::sample<wick::bytes>{std::move(b), 1};
+            } |
+            wick::group(50),
+        small);
     n = 0;
     for (auto& group : groups.epoch(0)) {
       for (auto& s : group) n += s.data.size();
@@ -177,15 +188,18 @@ class document {
   std::shared_ptr<wick::bytes> text_;
 };
 
-std::vector<std::filesystem::path> many_files(const wick_test::temp_dir& dir, std::size_t count, std::size_t size) {
+std::vector<std::filesystem::path> many_files(const wick_test::temp_dir& dir, std::size_t count,
+                                              std::size_t size) {
   std::vector<std::filesystem::path> paths;
-  for (std::size_t i = 0; i < count; ++i) paths.push_back(dir.write("f" + std::to_string(i), std::string(size, 'x')));
+  for (std::size_t i = 0; i < count; ++i)
+    paths.push_back(dir.write("f" + std::to_string(i), std::string(size, 'x')));
   return paths;
 }
 
 }  // namespace
 
-TEST_CASE("bytes hidden in a type of the user's hold no memory that others need, nor outlive the loader's bound") {
+TEST_CASE(
+    "bytes hidden in a type of the user's hold no memory that others need, nor outlive the loader's bound") {
   const wick_test::temp_dir dir;
   const auto paths = many_files(dir, 64, 4096);
   std::vector<std::vector<document>> kept;
@@ -193,7 +207,8 @@ TEST_CASE("bytes hidden in a type of the user's hold no memory that others need,
     if (cold) {
       for (const auto& p : paths) evict(p);
     }
-    wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return document(std::move(b)); } | wick::group(8),
+    wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return document(std::move(b)); } |
+                       wick::group(8),
                    {.workers = 2, .memory = 16 << 10});
     for (auto& group : l.epoch(0)) kept.push_back(std::move(group));
     CHECK(l.peak_bytes_in_flight() <= 16 << 10);
@@ -239,8 +254,9 @@ TEST_CASE("a stage may read again while its sample holds bytes, whatever the mem
   };
   for (const std::size_t memory : {1, 700, 1000, 3000}) {
     for (const auto& p : paths) evict(p);
-    wick::loader l(wick::files(paths) | wick::read() | wick::map("again", again{&paths}) | wick::array_batch(10),
-                   {.workers = 2, .memory = memory});
+    wick::loader l(
+        wick::files(paths) | wick::read() | wick::map("again", again{&paths}) | wick::array_batch(10),
+        {.workers = 2, .memory = memory});
     std::int64_t sum = 0;
     for (auto& sizes : l.epoch(0)) {
       for (std::int64_t i = 0; i < sizes.extents()[0]; ++i) sum += sizes.as<std::int64_t>()[i];
@@ -255,7 +271,8 @@ TEST_CASE("samples that wait for memory have no file open") {
   for (const auto& p : paths) evict(p);
   ::rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
+  wick::loader l(wick::files(paths) | wick::read() |
+                     [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
                      wick::array_batch(100),
                  {.workers = 2, .io_threads = 8, .memory = 100'000, .in_flight = 200});
   ::rlimit few = before;
@@ -276,7 +293,8 @@ TEST_CASE("reads that find no descriptor left wait for those of the other reads"
   for (const auto& p : paths) evict(p);
   ::rlimit before{};
   REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
+  wick::loader l(wick::files(paths) | wick::read() |
+                     [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
                      wick::array_batch(100),
                  {.workers = 2, .io_threads = 16});
   const int next = ::dup(0);
@@ -296,11 +314,13 @@ TEST_CASE("reads that find no descriptor left wait for those of the other reads"
 
 TEST_CASE("a file larger than max_bytes is an error of its sample, and is not read") {
   const wick_test::temp_dir dir;
-  std::vector<std::filesystem::path> paths = {dir.write("a.jpg", "a"), dir.write("huge.jpg", ""), dir.write("b.jpg", "bb")};
+  std::vector<std::filesystem::path> paths = {dir.write("a.jpg", "a"), dir.write("huge.jpg", ""),
+                                              dir.write("b.jpg", "bb")};
   std::filesystem::resize_file(paths[1], std::uintmax_t{20} << 30);  // sparse
   for (const bool cold : {true, false}) {
     if (cold) evict(paths[1]);
-    wick::loader l(wick::files(paths) | wick::read() | [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
+    wick::loader l(wick::files(paths) | wick::read() |
+                       [](wick::bytes b) { return static_cast<std::int64_t>(b.size()); } |
                        wick::array_batch(3),
                    {.workers = 1, .on_error = wick::on_error(wick::skip)});
     auto batch = l.next();
@@ -313,7 +333,8 @@ TEST_CASE("a file larger than max_bytes is an error of its sample, and is not re
   wick::loader l(wick::files(paths) | wick::read({.max_bytes = 1}), {.workers = 1});
   CHECK(l.next()->size() == 1);
   CHECK(contains(wick_test::message_of([&] { return l.next(); }), "huge.jpg: read: has 21474836480 bytes"));
-  CHECK(contains(wick_test::message_of([&] { return l.next(); }), "b.jpg: read: has 2 bytes, more than the 1"));
+  CHECK(
+      contains(wick_test::message_of([&] { return l.next(); }), "b.jpg: read: has 2 bytes, more than the 1"));
 }
 
 TEST_CASE("the members of a record count together for max_bytes") {
@@ -323,9 +344,12 @@ TEST_CASE("the members of a record count together for max_bytes") {
   const auto shard = dir.write("shard.tar", writer.done());
   for (const bool cold : {true, false}) {
     if (cold) evict(shard);
-    wick::loader l(wick::tar(shard.string(), {"jpg", "cls"}) | wick::read({.max_bytes = 1000}), {.workers = 1});
-    CHECK(contains(wick_test::message_of([&] { return l.next(); }), "a: read: has 1100 bytes, more than the 1000"));
-    wick::loader enough(wick::tar(shard.string(), {"jpg", "cls"}) | wick::read({.max_bytes = 1100}), {.workers = 1});
+    wick::loader l(wick::tar(shard.string(), {"jpg", "cls"}) | wick::read({.max_bytes = 1000}),
+                   {.workers = 1});
+    CHECK(contains(wick_test::message_of([&] { return l.next(); }),
+                   "a: read: has 1100 bytes, more than the 1000"));
+    wick::loader enough(wick::tar(shard.string(), {"jpg", "cls"}) | wick::read({.max_bytes = 1100}),
+                        {.workers = 1});
     CHECK(enough.next());
   }
 }

@@ -1,11 +1,10 @@
-#include <wick/read/record.hpp>
-
 #include <memory>
 
 #include "../support/doctest.hpp"
+#include <wick/read/record.hpp>
 
 using wick::record;
-using wick::record_fields;
+using wick::detail::record_fields;
 
 TEST_CASE("members of a record are found by place, by extension, and by an alternative") {
   const record_fields fields({"jpg;jpeg;png", "json"});

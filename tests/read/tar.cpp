@@ -1,17 +1,14 @@
-#include <wick/read/tar.hpp>
-
-#include <fcntl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -19,6 +16,10 @@
 #include "../support/message_of.hpp"
 #include "../support/tar_writer.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/read/tar.hpp>
+
+static_assert(wick::source<wick::detail::tar_samples>);
+static_assert(wick::source<wick::detail::tar_records>);
 
 namespace {
 
@@ -65,7 +66,7 @@ TEST_CASE("pictures come with the number in KEY.cls, in the order of the archive
                                             .add("e.x/2.png", "third")
                                             .add("e.x/2.cls", "+12")
                                             .done());
-  const wick::tar_samples source = wick::tar(shard);
+  const wick::detail::tar_samples source = wick::tar(shard);
   REQUIRE(source.size() == 3);
   CHECK(keys(source) == list{"d/0", "d/1", "e.x/2"});
   CHECK(source.at(0).target == 7);
@@ -89,7 +90,7 @@ TEST_CASE("only the members asked for are indexed, in the order they were asked 
                                             .add("1.txt", "T1")
                                             .add("1.png", "P1")
                                             .done());
-  const wick::tar_records source = wick::tar(shard, {"txt", "jpg;png"});
+  const wick::detail::tar_records source = wick::tar(shard, {"txt", "jpg;png"});
   REQUIRE(source.size() == 2);
   const wick::record<wick::location> first = source.at(0), second = source.at(1);
   CHECK(first.key == "0");
@@ -97,7 +98,8 @@ TEST_CASE("only the members asked for are indexed, in the order they were asked 
   CHECK(content(first[0]) == "T0");
   CHECK(content(first.at("jpg")) == "J0");
   CHECK(content(second.at("png")) == "P1");
-  const wick::tar_records masks = wick::tar(shard, {"seg.png"}, {.incomplete = wick::incomplete::skip});
+  const wick::detail::tar_records masks =
+      wick::tar(shard, {"seg.png"}, {.incomplete = wick::incomplete::skip});
   CHECK(masks.size() == 1);
   CHECK(content(masks.at(0)[0]) == "S0");
 }
@@ -107,7 +109,7 @@ TEST_CASE("of alternatives the first asked for is taken, wherever it lies") {
   const auto shard = dir.write(
       "a.tar", tar_writer().add("0.png", "P").add("0.jpg", "J").add("1.jpg", "J").add("1.png", "P").done());
   const auto picked = [&](const char* wanted) {
-    const wick::tar_records source = wick::tar(shard, {wanted});
+    const wick::detail::tar_records source = wick::tar(shard, {wanted});
     return content(source.at(0)[0]) + content(source.at(1)[0]);
   };
   CHECK(picked("jpg;png") == "JJ");
@@ -121,7 +123,7 @@ TEST_CASE("building the index reads headers and labels, not pictures") {
     w.add(std::to_string(i) + ".jpg", std::string(200'000, 'j')).add(std::to_string(i) + ".cls", "1");
   }
   const auto large = dir.write("a.tar", w.done());
-  const wick::tar_samples source = wick::tar(large);
+  const wick::detail::tar_samples source = wick::tar(large);
   CHECK(source.size() == 20);
   CHECK(source.bytes_scanned() <= 20 * 2 * 4096 + 8192);
 
@@ -129,7 +131,7 @@ TEST_CASE("building the index reads headers and labels, not pictures") {
   for (int i = 0; i < 2000; ++i)
     small.add(std::to_string(i) + ".png", "tiny").add(std::to_string(i) + ".cls", "1");
   const auto dense = dir.write("b.tar", small.done());
-  const wick::tar_samples tiny = wick::tar(dense);
+  const wick::detail::tar_samples tiny = wick::tar(dense);
   CHECK(tiny.size() == 2000);
   CHECK(tiny.bytes_scanned() <= fs::file_size(dense));
 }
@@ -144,7 +146,7 @@ TEST_CASE("shards are named by braces, wildcards or lists, and follow each other
                         .add(std::to_string(s) + ".cls", std::to_string(s))
                         .done());
   }
-  const auto targets = [](const wick::tar_samples& source) {
+  const auto targets = [](const wick::detail::tar_samples& source) {
     std::vector<std::int64_t> out;
     for (std::uint64_t i = 0; i < source.size(); ++i) out.push_back(source.at(i).target);
     return out;
@@ -204,7 +206,7 @@ TEST_CASE("archives of every format that the system's tar writes are read") {
     const std::string what = all ? "." : "0001.jpg 0001.cls";
     REQUIRE(shell("cd " + (dir / "in").string() + " && tar --sort=name --format=" + format + " -cf ../" +
                   format + ".tar " + what));
-    const wick::tar_samples source = wick::tar(dir / (format + ".tar"));
+    const wick::detail::tar_samples source = wick::tar(dir / (format + ".tar"));
     std::vector<std::pair<std::string, std::int64_t>> found;
     for (std::uint64_t i = 0; i < source.size(); ++i) {
       found.emplace_back(content(source.at(i).data), source.at(i).target);
@@ -253,7 +255,7 @@ TEST_CASE("sizes in binary and in pax headers are understood") {
                    .add("old.jpg", "v7", {.type = '\0', .magic = ""})
                    .add("old.cls", "4", {.type = '7'})
                    .done());
-  const wick::tar_samples source = wick::tar(shard);
+  const wick::detail::tar_samples source = wick::tar(shard);
   CHECK(keys(source) == list{"0", "dir/long name", "some/where/p", "gnu", "old"});
   CHECK(content(source.at(0).data) == "binary");
   CHECK(content(source.at(1).data) == "nine char");
@@ -274,7 +276,9 @@ TEST_CASE("a missing shard is an error that says which") {
   const std::string good = tar_writer().add("0.jpg", "x").add("0.cls", "0").done();
   dir.write("t-0.tar", good);
   dir.write("t-2.tar", good);
-  const auto message = [&](const wick::shard_list& s) { return message_of([&] { return wick::tar(s); }); };
+  const auto message = [&](const wick::detail::shard_list& s) {
+    return message_of([&] { return wick::tar(s); });
+  };
   CHECK(contains(message(dir / "t-{0..2}.tar"),
                  "/t-1.tar: tar: can't open it: No such file or directory (shard 2 of 3)"));
   CHECK(contains(message_of([&] { return wick::tar(dir / "u-*.tar"); }), "/u-*.tar: tar: matches no file"));
@@ -388,7 +392,7 @@ TEST_CASE("an archive with any bytes changed is read or refused, never worse") {
     }
     const auto shard = dir.write("changed.tar", changed);
     const std::string message = message_of([&] {
-      const wick::tar_samples source = wick::tar(shard, {.incomplete = wick::incomplete::skip});
+      const wick::detail::tar_samples source = wick::tar(shard, {.incomplete = wick::incomplete::skip});
       for (std::uint64_t i = 0; i < source.size(); ++i) content(source.at(i).data);
     });
     CHECK((message.empty() || contains(message, "tar: ")));
@@ -420,7 +424,7 @@ TEST_CASE("sparse members are refused when they are wanted, and stepped over whe
     if (fs::file_size(dir / "s.tar") > 1 << 20) continue;  // the file system kept no hole
     CHECK(contains(message_of([&] { return wick::tar(dir / "s.tar", {"jpg"}); }),
                    "/s.tar: k: tar: the member \"k.jpg\" is stored as a sparse file"));
-    const wick::tar_records texts = wick::tar(dir / "s.tar", {"txt"});
+    const wick::detail::tar_records texts = wick::tar(dir / "s.tar", {"txt"});
     REQUIRE(texts.size() == 1);
     CHECK(content(texts.at(0)[0]) == "text");
   }
@@ -475,7 +479,7 @@ TEST_CASE("samples that lack a member are refused with what they have, or left o
       message_of([&] { return wick::tar(shard); }),
       "/a.tar: 1: tar: has no member \"cls\", only jpg, json; members of a sample must lie side by side "
       "(tar --sort=name); to leave such samples out, set .incomplete = wick::incomplete::skip"));
-  const wick::tar_samples some = wick::tar(shard, {.incomplete = wick::incomplete::skip});
+  const wick::detail::tar_samples some = wick::tar(shard, {.incomplete = wick::incomplete::skip});
   CHECK(keys(some) == list{"0", "3"});
   CHECK(some.skipped() == 2);
   CHECK(some.at(1).target == 3);
@@ -511,7 +515,7 @@ TEST_CASE("two members of one name are an error") {
 TEST_CASE("a key with a line break is printed on one line") {
   const temp_dir dir;
   const auto shard = dir.write("a\nb.tar", tar_writer().add("x\ny.jpg", "x").add("x\ny.cls", "0").done());
-  const wick::tar_samples source = wick::tar(shard);
+  const wick::detail::tar_samples source = wick::tar(shard);
   CHECK(contains(source.key(0), "a\\x0ab.tar: x\\x0ay"));
   CHECK(wick::tar(shard, {"jpg"}).at(0).key == "x\ny");
 }
@@ -543,7 +547,7 @@ TEST_CASE("shards are opened by path when the process has no descriptors to spar
   };
   const auto before = open_now();
   {
-    const wick::tar_samples open = wick::tar(many);
+    const wick::detail::tar_samples open = wick::tar(many);
     CHECK(open.at(39).data.file >= 0);
     CHECK(open_now() == before + 40);
     CHECK(content(open.at(39).data) == "39");
@@ -556,12 +560,12 @@ TEST_CASE("shards are opened by path when the process has no descriptors to spar
   low.rlim_cur = 128;
   REQUIRE(::setrlimit(RLIMIT_NOFILE, &low) == 0);
   {
-    const wick::tar_samples closed = wick::tar(many);
+    const wick::detail::tar_samples closed = wick::tar(many);
     CHECK(closed.at(39).data.file == -1);
     CHECK(open_now() == before);
     CHECK(content(closed.at(39).data) == "39");
-    const wick::tar_samples few = wick::tar(list(many.begin(), many.begin() + 20));
-    const wick::tar_samples too_many = wick::tar(list(many.begin(), many.begin() + 20));
+    const wick::detail::tar_samples few = wick::tar(list(many.begin(), many.begin() + 20));
+    const wick::detail::tar_samples too_many = wick::tar(list(many.begin(), many.begin() + 20));
     CHECK(few.at(0).data.file >= 0);
     CHECK(too_many.at(0).data.file == -1);
   }

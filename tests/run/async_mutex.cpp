@@ -9,9 +9,9 @@
 #include <wick/run/sync_wait.hpp>
 
 using wick::async_mutex;
-using wick::environment;
 using wick::sync_wait;
 using wick::task;
+using wick::detail::environment;
 using wick_test::eventually;
 using wick_test::rounds;
 
@@ -28,7 +28,7 @@ TEST_CASE("one at a time is inside, also across suspensions, and each sees what 
     *to = before + 1;
     --*in;
   };
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   const int n = rounds(20'000, 3'000);
   for (int i = 0; i < n; ++i) s.spawn(add(&ex, &m, &sum, &inside, &worst));
   s.wait();
@@ -46,7 +46,7 @@ TEST_CASE("who waits longest is next") {
     auto guard = co_await mutex->lock(env);
     to->push_back(me);
   };
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 100; ++i) s.spawn(visit(&m, s, &order, i));
   REQUIRE(eventually([&] { return ex.asleep() == 1; }));
   CHECK(order.empty());
@@ -62,7 +62,7 @@ TEST_CASE("while many wait no worker is blocked") {
   wick::executor ex(1);
   async_mutex m;
   auto held = m.try_lock();
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   const auto visit = [](async_mutex* mutex, environment env) -> task<void> {
     auto guard = co_await mutex->lock(env);
   };
@@ -80,7 +80,7 @@ TEST_CASE("a stop calls off who waits, and the lock goes to the next") {
   wick::executor ex(2);
   async_mutex m;
   auto held = m.try_lock();
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   std::atomic<int> entered{0}, called_off{0};
   const auto visit = [](async_mutex* mutex, environment env, std::atomic<int>* in,
                         std::atomic<int>* off) -> task<void> {
@@ -91,7 +91,7 @@ TEST_CASE("a stop calls off who waits, and the lock goes to the next") {
       off->fetch_add(1);
     }
   };
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 10; ++i) {
     s.spawn(visit(&m, {ex, i % 2 == 0 ? stop.token() : wick::stop_token()}, &entered, &called_off));
   }

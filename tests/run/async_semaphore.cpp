@@ -13,9 +13,9 @@
 #include <wick/run/sync_wait.hpp>
 
 using wick::async_semaphore;
-using wick::environment;
 using wick::sync_wait;
 using wick::task;
+using wick::detail::environment;
 using wick_test::eventually;
 using wick_test::rounds;
 
@@ -54,7 +54,7 @@ TEST_CASE("never more permits are out than there are, whoever takes how many, an
     co_await on->schedule();
     o->fetch_sub(static_cast<int>(n));
   };
-  wick::scope in(ex);
+  wick::detail::scope in(ex);
   const int n = rounds(20'000, 3'000);
   for (int i = 0; i < n; ++i) in.spawn(use(&ex, &s, static_cast<std::size_t>(i % 6), &out, &most));
   in.wait();
@@ -69,7 +69,7 @@ TEST_CASE("who came first is served first, and one who wants many is not overtak
   auto all = s.try_acquire(3);
   REQUIRE(all);
   std::vector<int> order;
-  wick::scope in(ex);
+  wick::detail::scope in(ex);
   const std::size_t wanted[] = {1, 3, 1, 2, 1};
   for (int i = 0; i < 5; ++i) in.spawn(visit(&s, in, wanted[i], &order, i));
   REQUIRE(eventually([&] { return ex.asleep() == 1; }));  // all of them wait
@@ -111,10 +111,10 @@ TEST_CASE(
 TEST_CASE("a stop wakes who waits, takes nothing, and lets those behind go on") {
   wick::executor ex(2);
   async_semaphore s(2);
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   std::atomic<int> got{0}, called_off{0};
   auto one = s.try_acquire(1);
-  wick::scope in(ex);
+  wick::detail::scope in(ex);
   in.spawn(try_to(&s, {ex, stop.token()}, 2, &got, &called_off));  // holds up the next one
   REQUIRE(eventually([&] { return !s.try_acquire(0); }));
   in.spawn(try_to(&s, ex, 1, &got, &called_off));
@@ -131,7 +131,7 @@ TEST_CASE("a stop wakes who waits, takes nothing, and lets those behind go on") 
 TEST_CASE("who was told to stop before gets nothing, though permits are free") {
   wick::executor ex(1);
   async_semaphore s(1);
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   stop.request_stop();
   std::atomic<int> got{0}, called_off{0};
   sync_wait(try_to(&s, {ex, stop.token()}, 1, &got, &called_off));
@@ -147,13 +147,13 @@ TEST_CASE(
   int served = 0, off = 0;
   for (int round = 0; round < rounds(400, 60); ++round) {
     auto s = std::make_unique<async_semaphore>(0);
-    wick::stop_source stops[4];
+    wick::detail::stop_source stops[4];
     std::atomic<int> got{0}, called_off{0};
     constexpr int n = 24;
     int wanted = 0;
     if (round % 5 == 0) stops[0].request_stop();  // so that each thing happens, whatever the timing
     {
-      wick::scope in(ex);
+      wick::detail::scope in(ex);
       for (int i = 0; i < n; ++i) {
         random = random * 1664525u + 1013904223u;
         const std::size_t take = 1 + (random >> 30);
@@ -188,8 +188,8 @@ TEST_CASE("a coroutine that was served may destroy the semaphore at once") {
   for (int i = 0; i < rounds(2'000, 300); ++i) {
     auto s = std::make_unique<async_semaphore>(0);
     async_semaphore& same = *s;
-    wick::stop_source stop;
-    wick::scope in(ex);
+    wick::detail::stop_source stop;
+    wick::detail::scope in(ex);
     in.spawn(last(&s, {ex, stop.token()}));
     same.release();
     in.wait();

@@ -72,15 +72,15 @@ TEST_CASE("when_all and sync_wait take them as they are") {
 }
 
 TEST_CASE("the concept tells what can be awaited, and the traits what that gives") {
-  CHECK(wick::awaitable<task<int>>);
-  CHECK(wick::awaitable<task<void>&>);
-  CHECK(wick::awaitable<with_member>);
-  CHECK_FALSE(wick::awaitable<with_member&>);
-  CHECK(wick::awaitable<with_free>);
-  CHECK(wick::awaitable<std::suspend_always>);
-  CHECK_FALSE(wick::awaitable<int>);
-  CHECK_FALSE(wick::awaitable<std::string>);
-  CHECK(std::is_same_v<wick::await_result_t<task<int&>>, int&>);
-  CHECK(std::is_same_v<wick::awaited_t<task<const int&>>, int>);
-  CHECK(std::is_same_v<wick::awaited_t<task<void>>, std::monostate>);
+  CHECK(wick::detail::awaitable<task<int>>);
+  CHECK(wick::detail::awaitable<task<void>&>);
+  CHECK(wick::detail::awaitable<with_member>);
+  CHECK_FALSE(wick::detail::awaitable<with_member&>);
+  CHECK(wick::detail::awaitable<with_free>);
+  CHECK(wick::detail::awaitable<std::suspend_always>);
+  CHECK_FALSE(wick::detail::awaitable<int>);
+  CHECK_FALSE(wick::detail::awaitable<std::string>);
+  CHECK(std::is_same_v<wick::detail::await_result_t<task<int&>>, int&>);
+  CHECK(std::is_same_v<wick::detail::awaited_t<task<const int&>>, int>);
+  CHECK(std::is_same_v<wick::detail::awaited_t<task<void>>, std::monostate>);
 }

@@ -19,11 +19,11 @@
 #include <wick/run/sleep.hpp>
 #include <wick/run/sync_wait.hpp>
 
-using wick::byte_budget;
-using wick::byte_charge;
 using wick::executor;
-using wick::scope;
 using wick::task;
+using wick::detail::byte_budget;
+using wick::detail::byte_charge;
+using wick::detail::scope;
 using wick_test::call;
 using wick_test::gate;
 using wick_test::rounds;
@@ -342,9 +342,9 @@ TEST_CASE("under load the larger than all pass alone, and everyone is served") {
 namespace {
 
 /// Takes `first`, hops, takes `second` while it has that, hops, ends.
-task<void> two_steps(executor* on, byte_budget* from, std::size_t first, std::size_t second, wick::turn at,
-                     std::vector<std::uint64_t>* ended) {
-  wick::byte_account mine;
+task<void> two_steps(executor* on, byte_budget* from, std::size_t first, std::size_t second,
+                     wick::detail::turn at, std::vector<std::uint64_t>* ended) {
+  wick::detail::byte_account mine;
   co_await from->acquire(mine, *on, first, at);
   co_await on->schedule();
   co_await from->acquire(mine, *on, second, at);
@@ -355,15 +355,15 @@ task<void> two_steps(executor* on, byte_budget* from, std::size_t first, std::si
 }  // namespace
 
 TEST_CASE("turns go by pass, then by position") {
-  CHECK(wick::turn(0, 900) < wick::turn(1, 3));
-  CHECK(wick::turn(1, 2) < wick::turn(1, 3));
-  CHECK(wick::turn(7) == wick::turn(0, 7));
+  CHECK(wick::detail::turn(0, 900) < wick::detail::turn(1, 3));
+  CHECK(wick::detail::turn(1, 2) < wick::detail::turn(1, 3));
+  CHECK(wick::detail::turn(7) == wick::detail::turn(0, 7));
 }
 
 TEST_CASE("an account grows in steps and gives all back at once") {
   byte_budget b(100, hours(1));
   {
-    wick::byte_account a;
+    wick::detail::byte_account a;
     CHECK(b.try_acquire(a, 30));
     CHECK(b.try_acquire(a, 50));
     CHECK_FALSE(b.try_acquire(a, 30));
@@ -420,7 +420,7 @@ TEST_CASE("who holds bytes and waits for something else than bytes does not stop
       ++s->ended;
     }
     static task<void> guest(executor* on, scene* s) {
-      wick::byte_account mine;
+      wick::detail::byte_account mine;
       co_await s->budget.acquire(mine, *on, 100, 1);
       auto key = co_await s->lock.lock({*on, {}});
       ++s->ended;
@@ -455,7 +455,7 @@ struct convoy {
   wick::async_mutex lock;
   std::vector<std::uint64_t> ended;
   static task<void> sample(executor* on, convoy* s, std::uint64_t position) {
-    wick::byte_account mine;
+    wick::detail::byte_account mine;
     co_await s->budget.acquire(mine, *on, 10, position);
     auto permit = co_await s->gate.acquire({*on, {}});
     permit.forget();

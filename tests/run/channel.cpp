@@ -12,10 +12,10 @@
 #include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
 
-using wick::channel;
-using wick::environment;
 using wick::sync_wait;
 using wick::task;
+using wick::detail::channel;
+using wick::detail::environment;
 using wick_test::counted;
 using wick_test::eventually;
 using wick_test::rounds;
@@ -51,7 +51,7 @@ TEST_CASE("each value arrives once, with any number of producers and consumers a
         const int each = rounds(2'000, 300);
         std::vector<std::atomic<int>> seen(static_cast<std::size_t>(each * producers));
         std::atomic<int> refused{0};
-        wick::scope receivers(ex), senders(ex);
+        wick::detail::scope receivers(ex), senders(ex);
         for (int i = 0; i < consumers; ++i) receivers.spawn(consume(&c, ex, &seen));
         for (int i = 0; i < producers; ++i)
           senders.spawn(produce(&c, ex, i * each, (i + 1) * each, &refused));
@@ -81,7 +81,7 @@ TEST_CASE("one consumer sees what one producer sent in its order") {
         sorted = sorted && *value == i;
       }
     };
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     const auto all = [](channel<int>* to, environment env, std::atomic<int>* no) -> task<void> {
       co_await produce(to, env, 0, rounds(5'000, 500), no);
       to->close();
@@ -96,7 +96,7 @@ TEST_CASE("a full channel holds up the sender and never holds more than its capa
   wick::executor ex(1);
   channel<int> c(3);
   std::atomic<int> refused{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.spawn(produce(&c, ex, 0, 10, &refused));
   REQUIRE(eventually([&] { return c.size() == 3 && ex.asleep() == 1; }));
   int extra = 99;
@@ -122,7 +122,7 @@ TEST_CASE("without capacity a send ends when its value was received") {
     const bool ok = co_await to->send(env, 5);
     done->store(ok);
   };
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.spawn(send(&c, ex, &sent));
   REQUIRE(eventually([&] { return ex.asleep() == 1; }));
   CHECK_FALSE(sent.load());
@@ -139,7 +139,7 @@ TEST_CASE("after close what was accepted still arrives, then nothing does, and s
   CHECK(c.try_send(1));
   CHECK(c.try_send(2));
   std::atomic<int> refused{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.spawn(produce(&c, ex, 3, 4, &refused));
   REQUIRE(eventually([&] { return ex.asleep() == 1; }));
   CHECK(refused.load() == 0);
@@ -160,7 +160,7 @@ TEST_CASE("close wakes all that wait to receive") {
   wick::executor ex(2);
   channel<int> c(4);
   std::vector<std::atomic<int>> seen(1);
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 20; ++i) s.spawn(consume(&c, ex, &seen));
   REQUIRE(eventually([&] { return ex.asleep() == 2; }));
   c.close();
@@ -199,7 +199,7 @@ TEST_CASE("values that nobody received go with the channel, dropped ones with th
 
 TEST_CASE("a stop calls off who waits to send or to receive; its value is dropped, nothing else is lost") {
   wick::executor ex(2);
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   channel<int> full(1), empty(1);
   CHECK(full.try_send(0));
   std::atomic<int> called_off{0};
@@ -217,7 +217,7 @@ TEST_CASE("a stop calls off who waits to send or to receive; its value is droppe
       off->fetch_add(1);
     }
   };
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 5; ++i) {
     s.spawn(sender(&full, {ex, stop.token()}, &called_off));
     s.spawn(receiver(&empty, {ex, stop.token()}, &called_off));
@@ -267,8 +267,8 @@ TEST_CASE(
     random = random * 1664525u + 1013904223u;
     std::atomic<int> alive{0}, accepted{0}, refused{0}, received{0}, off{0};
     auto c = std::make_unique<channel<counted>>(random >> 30);
-    wick::stop_source stops[3];
-    wick::scope s(ex);
+    wick::detail::stop_source stops[3];
+    wick::detail::scope s(ex);
     if (round % 5 == 0) stops[0].request_stop();  // so that each thing happens, whatever the timing
     for (int i = 0; i < 6; ++i) {
       if (i == 3 && round % 3 == 0) c->close();

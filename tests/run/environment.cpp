@@ -3,11 +3,11 @@
 #include <type_traits>
 
 #include "../support/doctest.hpp"
-#include <wick/flow/context.hpp>
 #include <wick/run/environment.hpp>
 #include <wick/run/scope.hpp>
+#include <wick/sample/context.hpp>
 
-using wick::environment;
+using wick::detail::environment;
 
 TEST_CASE("an executor alone is an environment that is never stopped") {
   wick::executor ex(1);
@@ -18,8 +18,8 @@ TEST_CASE("an executor alone is an environment that is never stopped") {
 
 TEST_CASE("an executor and a token, a scope, and a stage's context are environments") {
   wick::executor ex(1);
-  wick::stop_source stop;
-  wick::scope s(ex);
+  wick::detail::stop_source stop;
+  wick::detail::scope s(ex);
   const wick::context c({}, &ex, nullptr, stop.token());
   const environment written{ex, stop.token()}, of_scope = s, of_context = c;
   stop.request_stop();
@@ -51,5 +51,5 @@ TEST_CASE("copies are the same, and other things are no environment") {
   environment copy = env;  // from a non-const one
   CHECK(&copy.on() == &ex);
   CHECK_FALSE(std::is_convertible_v<int, environment>);
-  CHECK_FALSE(std::is_convertible_v<wick::stop_source&, environment>);
+  CHECK_FALSE(std::is_convertible_v<wick::detail::stop_source&, environment>);
 }

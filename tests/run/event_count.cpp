@@ -1,17 +1,15 @@
-#include <wick/run/event_count.hpp>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include <wick/run/detail/futex.hpp>
-
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/event_count.hpp>
+#include <wick/system/detail/futex.hpp>
 
-using wick::event_count;
+using wick::detail::event_count;
 using wick_test::rounds;
 
 TEST_CASE("who retires sleeps until it cancels") {
@@ -157,8 +155,10 @@ struct market {
           idle.sleep();
         }
       }
-      if (looks_again) idle.found([this] { return items.load(std::memory_order_acquire) > 0; });
-      else idle.found();
+      if (looks_again)
+        idle.found([this] { return items.load(std::memory_order_acquire) > 0; });
+      else
+        idle.found();
     }
   }
   void stop() {
@@ -240,7 +240,8 @@ TEST_CASE("a wake flag that was set before the wait doesn't wait, and is clear a
   CHECK_FALSE(f.is_set());
 }
 
-TEST_CASE("a wake flag wakes its waiter, shows it what was written before, and may be destroyed by it at once") {
+TEST_CASE(
+    "a wake flag wakes its waiter, shows it what was written before, and may be destroyed by it at once") {
   const int n = rounds(20'000, 2'000);
   struct message {
     wick::detail::wake_flag ready;

@@ -1,5 +1,3 @@
-#include <wick/run/executor.hpp>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -7,10 +5,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <iterator>
 #include <ctime>
 #include <deque>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -18,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include <wick/run/executor.hpp>
 #include <wick/run/future.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sleep.hpp>
@@ -58,7 +57,7 @@ class crowd {
       });
     }
   }
-  wick::job& operator[](std::size_t i) { return jobs_[i]; }
+  wick::detail::job& operator[](std::size_t i) { return jobs_[i]; }
   std::size_t size() const { return jobs_.size(); }
   bool each_once() const {
     std::size_t once = 0;
@@ -140,7 +139,9 @@ TEST_CASE("what a blocked worker has in its queue is taken by the others") {
   CHECK(ex.stolen() >= c.size());  // more, when one of the others has taken some from the other
 }
 
-TEST_CASE("what a blocked worker has in its queue is taken when all jobs before were too short to be worth a wake-up") {
+TEST_CASE(
+    "what a blocked worker has in its queue is taken when all jobs before were too short to be worth a "
+    "wake-up") {
   for (const std::size_t workers : {2u, 4u}) {
     executor ex(workers);
     for (int burst = 0; burst < rounds(2000, 200); ++burst) {
@@ -204,8 +205,10 @@ TEST_CASE("a worker's own jobs and those from outside take turns, whichever are 
       const bool mine = i < own;
       jobs.emplace_back([&, mine] {
         ++(mine ? own_ran : outside_ran);
-        if (mine) outside_at_last_own = outside_ran;
-        else own_at_last_outside = own_ran;
+        if (mine)
+          outside_at_last_own = outside_ran;
+        else
+          own_at_last_outside = own_ran;
         done.down();
       });
     }
@@ -219,12 +222,15 @@ TEST_CASE("a worker's own jobs and those from outside take turns, whichever are 
     posted.open();
     REQUIRE(done.wait());
     // The fewer are through after about as many of the others.
-    if (own < outside) CHECK(outside_at_last_own <= own + 2);
-    else CHECK(own_at_last_outside <= outside + 2);
+    if (own < outside)
+      CHECK(outside_at_last_own <= own + 2);
+    else
+      CHECK(own_at_last_outside <= outside + 2);
   }
 }
 
-TEST_CASE("what a blocked worker has in its queue is taken though the other never runs out of work of its own") {
+TEST_CASE(
+    "what a blocked worker has in its queue is taken though the other never runs out of work of its own") {
   executor ex({.workers = 2, .queue_capacity = 256});
   std::atomic<bool> stop{false};
   gate fed, finished;
@@ -246,7 +252,9 @@ TEST_CASE("what a blocked worker has in its queue is taken though the other neve
   CHECK(other_did_all);
 }
 
-TEST_CASE("the oldest runs first: when a job starts, those before it have started or are in another worker's hands") {
+TEST_CASE(
+    "the oldest runs first: when a job starts, those before it have started or are in another worker's "
+    "hands") {
   for (const std::size_t workers : {1u, 2u, 4u}) {
     CAPTURE(workers);
     executor ex({.workers = workers, .queue_capacity = 1024});
@@ -266,8 +274,8 @@ TEST_CASE("the oldest runs first: when a job starts, those before it have starte
         for (call& j : jobs) ex.post(&j);
       });
       REQUIRE(done.wait());
-      // Job k has overtaken those before it whose ticket is higher: each of these was in some other worker's hands, and
-      // none takes more than eight at a time.
+      // Job k has overtaken those before it whose ticket is higher: each of these was in some other worker's
+      // hands, and none takes more than eight at a time.
       std::size_t worst = 0;
       for (std::size_t k = 0; k < n; ++k) {
         std::size_t overtaken = 0;
@@ -296,7 +304,8 @@ TEST_CASE("what did not fit in a worker's queue is at most a queue's length late
   });
   REQUIRE(done.wait());
   std::size_t late = 0;
-  for (std::size_t place = 0; place < n; ++place) late = std::max(late, place > order[place] ? place - order[place] : 0);
+  for (std::size_t place = 0; place < n; ++place)
+    late = std::max(late, place > order[place] ? place - order[place] : 0);
   CHECK(late <= capacity);
 }
 
@@ -379,7 +388,8 @@ TEST_CASE("workers that have nothing to do take no processor time, nor do I/O th
   REQUIRE(wick_test::eventually([&] { return ex.asleep() == 4; }));
   const auto used = [&] { return ex.worker_seconds() + ex.io().used().processor; };
   REQUIRE(used() > 0);
-  // Their clocks stand still while this thread works for 10 ms: once they are asleep in fact, not a tick goes by.
+  // Their clocks stand still while this thread works for 10 ms: once they are asleep in fact, not a tick goes
+  // by.
   CHECK(wick_test::eventually([&] {
     const double before = used();
     const std::clock_t begun = std::clock();
@@ -389,7 +399,8 @@ TEST_CASE("workers that have nothing to do take no processor time, nor do I/O th
   }));
 }
 
-TEST_CASE("an executor knows its own threads: workers, I/O threads, and who helps, and refuses to let them wait") {
+TEST_CASE(
+    "an executor knows its own threads: workers, I/O threads, and who helps, and refuses to let them wait") {
   executor ex({.workers = 1, .io_threads = 1}), other({.workers = 1, .io_threads = 1});
   const auto refused = [](executor& by) -> std::string {
     try {
@@ -467,7 +478,8 @@ TEST_CASE("no wake-up is lost when a job comes just as the workers fall asleep")
     bool all = true;
     for (int i = 0; i < n && all; ++i) {
       ex.post(&j);
-      int spins = 0;  // gives way to others only when it takes long: the next job is to come within nanoseconds
+      int spins =
+          0;  // gives way to others only when it takes long: the next job is to come within nanoseconds
       while (ran.load(std::memory_order_acquire) != i + 1 && ++spins < 5000) {
       }
       all = wick_test::eventually([&] { return ran.load() == i + 1; });
@@ -561,14 +573,16 @@ TEST_CASE("the destructor finishes blocking calls under way and what continues a
   }
 }
 
-TEST_CASE("a blocking call that begins while the executor is destroyed is refused with an exception, not lost") {
+TEST_CASE(
+    "a blocking call that begins while the executor is destroyed is refused with an exception, not lost") {
   std::atomic<int> refused{0}, done{0};
   std::thread opener;
   gate block;
   call blocked([&] { (void)block.wait(); });
   {
     executor ex({.workers = 1, .io_threads = 2});
-    const auto read = [](executor* on, std::atomic<int>* no, std::atomic<int>* yes) -> wick::detail::detached {
+    const auto read = [](executor* on, std::atomic<int>* no,
+                         std::atomic<int>* yes) -> wick::detail::detached {
       co_await on->schedule();
       try {
         for (;;) {  // until the destructor is there
@@ -602,8 +616,8 @@ TEST_CASE("executors come and go without a trace") {
     ++expected;
   }
   CHECK(ran == expected);
-  // A thread that was joined may be on its way out still.
-  CHECK(wick_test::eventually([&] { return threads() == before; }));
+  // A thread that was joined may be on its way out still, now or when they were first counted.
+  CHECK(wick_test::eventually([&] { return threads() <= before; }));
 }
 
 TEST_CASE("schedule continues on a worker") {
@@ -725,7 +739,7 @@ TEST_CASE("helper slots are handed from thread to thread without a race") {
 
 TEST_CASE("the defaults are one worker a processor") {
   const executor ex;
-  CHECK(ex.workers() == wick::available_cpus());
+  CHECK(ex.workers() == wick::detail::available_cpus());
   CHECK(ex.slots() > ex.workers());
 }
 
@@ -737,37 +751,40 @@ TEST_CASE("workers bear the executor's name and their number") {
   CHECK(std::string(text.data()) == "fuel-0");
 }
 
-TEST_CASE("workers are bound to the processors that pin_to names, and the threads for blocking calls are not") {
-  const std::vector<int> allowed = wick::allowed_cpus();
+TEST_CASE(
+    "workers are bound to the processors that pin_to names, and the threads for blocking calls are not") {
+  const std::vector<int> allowed = wick::detail::allowed_cpus();
   REQUIRE_FALSE(allowed.empty());
   const int cpu = allowed.back();
   executor ex({.workers = 2, .io_threads = 1, .pin_to = {cpu}});
   std::vector<int> seen, seen_by_io;
-  on_a_worker(ex, [&] { seen = wick::allowed_cpus(); });
+  on_a_worker(ex, [&] { seen = wick::detail::allowed_cpus(); });
   CHECK(seen == std::vector<int>{cpu});
   const auto ask = [](executor* on) -> task<std::vector<int>> {
     co_await on->schedule();
-    auto operation = on->io().run(*on, [] { return wick::allowed_cpus(); });  // the pool's threads start here
+    auto operation =
+        on->io().run(*on, [] { return wick::detail::allowed_cpus(); });  // the pool's threads start here
     auto cpus = co_await operation;
     co_return cpus;
   };
   CHECK(wick::sync_wait(ask(&ex)) == allowed);
-  CHECK(wick::allowed_cpus() == allowed);  // this thread is as before
+  CHECK(wick::detail::allowed_cpus() == allowed);  // this thread is as before
 }
 
 TEST_CASE("a processor that this process may not use is refused, with those it may") {
   std::string text;
   try {
-    executor ex({.workers = 2, .pin_to = {wick::allowed_cpus().front(), 100'000}});
+    executor ex({.workers = 2, .pin_to = {wick::detail::allowed_cpus().front(), 100'000}});
   } catch (const std::invalid_argument& e) {
     text = e.what();
   }
   CHECK(text.find("worker 1 can't be bound to processor 100000; pin_to may name") != std::string::npos);
-  CHECK(text.find(' ' + std::to_string(wick::allowed_cpus().front())) != std::string::npos);
+  CHECK(text.find(' ' + std::to_string(wick::detail::allowed_cpus().front())) != std::string::npos);
   CHECK_THROWS_AS(executor({.workers = 1, .pin_to = {-1}}), std::invalid_argument);
 }
 
-#if !defined(__SANITIZE_THREAD__) && !defined(WICK_TEST_TSAN)  // it does not let a child of many threads start threads
+#if !defined(__SANITIZE_THREAD__) && \
+    !defined(WICK_TEST_TSAN)  // it does not let a child of many threads start threads
 namespace {
 
 /// What f returned in a forked child; -1 when it did not come back in time.
@@ -804,7 +821,9 @@ TEST_CASE("in a forked child an executor refuses with a clear error, and its des
     auto operation = on->io().run(*on, [] {});
     co_await operation;
   };
-  const auto nap = [](executor* on) -> task<void> { co_await wick::sleep_for(std::chrono::milliseconds(1), *on); };
+  const auto nap = [](executor* on) -> task<void> {
+    co_await wick::sleep_for(std::chrono::milliseconds(1), *on);
+  };
   wick::sync_wait(block(ex.get()));  // all of its threads are there, and wait
   wick::sync_wait(nap(ex.get()));
   CHECK(in_a_child([&] {
@@ -815,9 +834,9 @@ TEST_CASE("in a forked child an executor refuses with a clear error, and its des
           bad += !refuses([&] { wick::sync_wait(hop(ex.get())); });
           bad += !refuses([&] { wick::sync_wait(block(ex.get())); });
           bad += !refuses([&] { wick::sync_wait(nap(ex.get())); });
-          bad += !refuses([&] { static_cast<void>(wick::as_future(*ex, nothing())); });
+          bad += !refuses([&] { static_cast<void>(wick::detail::as_future(*ex, nothing())); });
           bad += !refuses([&] {
-            wick::scope s(*ex);
+            wick::detail::scope s(*ex);
             s.spawn(nothing());
           });
           ex.reset();

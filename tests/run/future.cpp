@@ -14,9 +14,9 @@
 #include <wick/run/future.hpp>
 #include <wick/run/sync_wait.hpp>
 
-using wick::as_future;
-using wick::future;
 using wick::task;
+using wick::detail::as_future;
+using wick::detail::future;
 using wick_test::counted;
 using wick_test::rounds;
 using namespace std::chrono_literals;

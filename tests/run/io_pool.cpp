@@ -1,5 +1,3 @@
-#include <wick/run/io_pool.hpp>
-
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -10,17 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "../support/doctest.hpp"
+#include "support.hpp"
 #include <wick/run/executor.hpp>
+#include <wick/run/io_pool.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
 
-#include "../support/doctest.hpp"
-#include "support.hpp"
-
 using wick::executor;
-using wick::io_pool;
 using wick::sync_wait;
 using wick::task;
+using wick::detail::io_pool;
 using wick_test::call;
 using wick_test::countdown;
 using wick_test::gate;
@@ -107,7 +105,7 @@ TEST_CASE("workers go on while a call blocks") {
     const bool in_time = co_await operation;
     if (in_time) end->open();
   };
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.spawn(blocked(&ex, &open, &finished));
   // The only worker does a thousand other things, the last of which ends the wait.
   countdown rest(1000);
@@ -127,7 +125,8 @@ TEST_CASE("many calls from many coroutines all come back, from no more threads t
   std::set<std::thread::id> seen;
   std::atomic<int> sum{0};
   struct reader {
-    static task<void> run(executor* on, int times, std::mutex* m, std::set<std::thread::id>* ids, std::atomic<int>* to) {
+    static task<void> run(executor* on, int times, std::mutex* m, std::set<std::thread::id>* ids,
+                          std::atomic<int>* to) {
       for (int i = 0; i < times; ++i) {
         auto operation = on->io().run(*on, [m, ids, i] {
           const std::lock_guard lock(*m);
@@ -140,7 +139,7 @@ TEST_CASE("many calls from many coroutines all come back, from no more threads t
     }
   };
   const int coroutines = 50, times = rounds(200, 40);
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < coroutines; ++i) s.spawn(reader::run(&ex, times, &mutex, &seen, &sum));
   s.wait();
   CHECK(sum.load() == coroutines * (times * (times - 1) / 2));
@@ -164,7 +163,7 @@ TEST_CASE("as many calls block at the same time as there are threads") {
     if (met) n->fetch_add(1);
   };
   std::atomic<int> met{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 4; ++i) s.spawn(check(meet(&ex, &together), &met));
   s.wait();
   CHECK(met.load() == 4);

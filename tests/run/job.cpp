@@ -1,36 +1,34 @@
-#include <wick/run/job.hpp>
-
 #include <atomic>
 #include <memory>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
-#include <wick/run/detail/injector.hpp>
-#include <wick/run/executor.hpp>
-
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/detail/injector.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/job.hpp>
 
 using wick_test::countdown;
 
 TEST_CASE("a fresh job does nothing and is in no queue") {
-  const wick::job j;
+  const wick::detail::job j;
   CHECK((j.execute == nullptr));
   CHECK(j.next == nullptr);
 }
 
 TEST_CASE("a job is two pointers and nothing has to be constructed or destroyed") {
-  CHECK(sizeof(wick::job) == 2 * sizeof(void*));
-  CHECK(std::is_trivially_copyable_v<wick::job>);
-  CHECK(std::is_trivially_destructible_v<wick::job>);
+  CHECK(sizeof(wick::detail::job) == 2 * sizeof(void*));
+  CHECK(std::is_trivially_copyable_v<wick::detail::job>);
+  CHECK(std::is_trivially_destructible_v<wick::detail::job>);
 }
 
 TEST_CASE("a job inside an object finds its way back to it") {
-  struct squared : wick::job {
+  struct squared : wick::detail::job {
     int value = 12;
   } s;
-  s.execute = [](wick::job* j) noexcept {
+  s.execute = [](wick::detail::job* j) noexcept {
     auto* self = static_cast<squared*>(j);
     self->value *= self->value;
   };
@@ -41,17 +39,19 @@ TEST_CASE("a job inside an object finds its way back to it") {
 TEST_CASE("a job may post itself again while it runs") {
   wick::executor ex(2);
   countdown done(1);
-  struct repeated : wick::job {
+  struct repeated : wick::detail::job {
     wick::executor* ex;
     countdown* done;
     int left = 1000;
   } j;
   j.ex = &ex;
   j.done = &done;
-  j.execute = [](wick::job* self) noexcept {
+  j.execute = [](wick::detail::job* self) noexcept {
     auto* r = static_cast<repeated*>(self);
-    if (--r->left == 0) r->done->down();
-    else r->ex->post(r);
+    if (--r->left == 0)
+      r->done->down();
+    else
+      r->ex->post(r);
   };
   ex.post(&j);
   REQUIRE(done.wait());
@@ -61,7 +61,7 @@ TEST_CASE("a job may post itself again while it runs") {
 TEST_CASE("a job may free itself while it runs: nobody touches it afterwards") {
   constexpr int n = 1000;
   countdown done(n);
-  struct once : wick::job {
+  struct once : wick::detail::job {
     countdown* done;
   };
   {
@@ -69,7 +69,7 @@ TEST_CASE("a job may free itself while it runs: nobody touches it afterwards") {
     for (int i = 0; i < n; ++i) {
       auto j = std::make_unique<once>();
       j->done = &done;
-      j->execute = [](wick::job* self) noexcept {
+      j->execute = [](wick::detail::job* self) noexcept {
         const std::unique_ptr<once> me(static_cast<once*>(self));
         me->done->down();
       };
@@ -81,13 +81,13 @@ TEST_CASE("a job may free itself while it runs: nobody touches it afterwards") {
 
 TEST_CASE("the injector is first in, first out, and takes a job again that it gave back") {
   wick::detail::injector queue;
-  std::vector<wick::job> jobs(5);
+  std::vector<wick::detail::job> jobs(5);
   CHECK(queue.empty());
   CHECK(queue.pop() == nullptr);
   for (int round = 0; round < 3; ++round) {
-    for (wick::job& j : jobs) queue.push(&j);
+    for (wick::detail::job& j : jobs) queue.push(&j);
     CHECK_FALSE(queue.empty());
-    for (wick::job& j : jobs) CHECK(queue.pop() == &j);
+    for (wick::detail::job& j : jobs) CHECK(queue.pop() == &j);
     CHECK(queue.empty());
     CHECK(queue.pop() == nullptr);
   }
@@ -96,7 +96,7 @@ TEST_CASE("the injector is first in, first out, and takes a job again that it ga
 TEST_CASE("the injector gives each job to one of many takers, and each pusher's in its order") {
   constexpr std::size_t pushers = 3, takers = 3;
   const auto each = static_cast<std::size_t>(wick_test::rounds(30'000, 3'000));
-  struct numbered : wick::job {
+  struct numbered : wick::detail::job {
     std::size_t pusher, number;
   };
   std::vector<numbered> jobs(pushers * each);

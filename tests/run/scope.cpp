@@ -1,5 +1,3 @@
-#include <wick/run/scope.hpp>
-
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -7,11 +5,11 @@
 #include <thread>
 #include <vector>
 
-#include <wick/run/sync_wait.hpp>
-#include <wick/run/when_all.hpp>
-
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/scope.hpp>
+#include <wick/run/sync_wait.hpp>
+#include <wick/run/when_all.hpp>
 
 using wick::sync_wait;
 using wick::task;
@@ -31,7 +29,7 @@ task<void> fail(std::string text) {
 }
 
 /// Hops from worker to worker until it is asked to stop.
-task<void> until_stopped(wick::scope* in, std::atomic<int>* stopped) {
+task<void> until_stopped(wick::detail::scope* in, std::atomic<int>* stopped) {
   while (!in->stop().stop_requested()) co_await in->on().schedule();
   stopped->fetch_add(1);
 }
@@ -41,7 +39,7 @@ task<void> until_stopped(wick::scope* in, std::atomic<int>* stopped) {
 TEST_CASE("all that was spawned has ended when wait returns") {
   wick::executor ex(4);
   std::atomic<int> sum{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   const int n = rounds(10'000, 2'000);
   for (int i = 0; i < n; ++i) s.spawn(add(&sum, 1));
   s.wait();
@@ -52,7 +50,7 @@ TEST_CASE("all that was spawned has ended when join goes on") {
   wick::executor ex(4);
   const auto run = [](wick::executor* on) -> task<int> {
     std::atomic<int> sum{0};
-    wick::scope s(*on);
+    wick::detail::scope s(*on);
     for (int i = 0; i < 1000; ++i) s.spawn(add(&sum, 1));
     co_await s.join();
     co_return sum.load();
@@ -63,12 +61,12 @@ TEST_CASE("all that was spawned has ended when join goes on") {
 TEST_CASE("joining a scope in which nothing was spawned goes on at once") {
   wick::executor ex(1);
   const auto run = [](wick::executor* on) -> task<std::thread::id> {
-    wick::scope s(*on);
+    wick::detail::scope s(*on);
     co_await s.join();
     co_return wick_test::this_thread();
   };
   CHECK(sync_wait(run(&ex)) == wick_test::this_thread());
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.wait();
 }
 
@@ -79,7 +77,7 @@ TEST_CASE("what is spawned runs on the executor's workers") {
     if (on->this_slot() >= on->workers()) *foreign = true;
     co_return;
   };
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 100; ++i) s.spawn(where(&ex, &elsewhere));
   s.wait();
   CHECK_FALSE(elsewhere.load());
@@ -88,7 +86,7 @@ TEST_CASE("what is spawned runs on the executor's workers") {
 TEST_CASE("the first exception stops the siblings, which are all awaited, and wait throws it") {
   wick::executor ex(2);
   std::atomic<int> stopped{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 20; ++i) s.spawn(until_stopped(&s, &stopped));
   s.spawn(fail("photo 17"));
   CHECK_THROWS_WITH_AS(s.wait(), "photo 17", std::runtime_error);
@@ -99,7 +97,7 @@ TEST_CASE("the first exception stops the siblings, which are all awaited, and jo
   wick::executor ex(2);
   const auto run = [](wick::executor* on, std::atomic<int>* stopped) -> task<std::string> {
     std::string text;
-    wick::scope s(*on);
+    wick::detail::scope s(*on);
     for (int i = 0; i < 20; ++i) s.spawn(until_stopped(&s, stopped));
     s.spawn(fail("photo 18"));
     try {
@@ -118,7 +116,7 @@ TEST_CASE("of many exceptions exactly one is thrown, and no sibling is lost") {
   wick::executor ex(4);
   for (int round = 0; round < rounds(200, 50); ++round) {
     std::atomic<int> sum{0};
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     for (int i = 0; i < 10; ++i) {
       s.spawn(fail("one of many"));
       s.spawn(add(&sum, 1));
@@ -130,9 +128,9 @@ TEST_CASE("of many exceptions exactly one is thrown, and no sibling is lost") {
 
 TEST_CASE("a stop callback of a sibling is called when another fails") {
   wick::executor ex(2);
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   std::atomic<int> called{0};
-  const wick::stop_callback on_stop(s.stop(), [&] { called.fetch_add(1); });
+  const wick::detail::stop_callback on_stop(s.stop(), [&] { called.fetch_add(1); });
   s.spawn(fail("x"));
   CHECK_THROWS_AS(s.wait(), std::runtime_error);
   CHECK(called.load() == 1);
@@ -140,7 +138,7 @@ TEST_CASE("a stop callback of a sibling is called when another fails") {
 
 TEST_CASE("a task of the scope may spawn more into it") {
   struct tree {
-    static task<void> grow(wick::scope* in, std::atomic<int>* leaves, int depth) {
+    static task<void> grow(wick::detail::scope* in, std::atomic<int>* leaves, int depth) {
       if (depth == 0) {
         leaves->fetch_add(1);
         co_return;
@@ -151,7 +149,7 @@ TEST_CASE("a task of the scope may spawn more into it") {
   };
   wick::executor ex(4);
   std::atomic<int> leaves{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.spawn(tree::grow(&s, &leaves, 10));
   s.wait();
   CHECK(leaves.load() == 1024);
@@ -160,7 +158,7 @@ TEST_CASE("a task of the scope may spawn more into it") {
 TEST_CASE("several threads may spawn at once") {
   wick::executor ex(2);
   std::atomic<int> sum{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   {
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
@@ -178,7 +176,7 @@ TEST_CASE("the destructor asks the tasks to stop and waits for them") {
   wick::executor ex(2);
   std::atomic<int> stopped{0};
   {
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     for (int i = 0; i < 10; ++i) s.spawn(until_stopped(&s, &stopped));
   }
   CHECK(stopped.load() == 10);
@@ -188,7 +186,7 @@ TEST_CASE("the destructor drops an exception that nobody asked for") {
   wick::executor ex(2);
   std::atomic<int> sum{0};
   {
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     s.spawn(fail("unheard"));
     s.spawn(add(&sum, 1));
   }
@@ -198,7 +196,7 @@ TEST_CASE("the destructor drops an exception that nobody asked for") {
 TEST_CASE("request_stop reaches the tasks and is no error") {
   wick::executor ex(2);
   std::atomic<int> stopped{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 10; ++i) s.spawn(until_stopped(&s, &stopped));
   s.request_stop();
   s.wait();
@@ -211,7 +209,7 @@ TEST_CASE("the frames of the tasks, their parameters too, are gone when wait ret
   int left = 0;
   for (int i = 0; i < rounds(5'000, 500); ++i) {
     const auto alive = std::make_unique<std::atomic<int>>(0);
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     s.spawn(hold(counted(*alive)));
     s.spawn(hold(counted(*alive)));
     s.wait();
@@ -224,7 +222,7 @@ TEST_CASE("a scope may be destroyed as soon as its join goes on") {
   wick::executor ex(4);
   const auto run = [](wick::executor* on) -> task<int> {
     std::atomic<int> sum{0};
-    auto s = std::make_unique<wick::scope>(*on);
+    auto s = std::make_unique<wick::detail::scope>(*on);
     for (int i = 0; i < 4; ++i) s->spawn(add(&sum, 1));
     co_await s->join();
     s.reset();
@@ -239,12 +237,12 @@ TEST_CASE("a scope may be destroyed as soon as its join goes on") {
 TEST_CASE("a scope in a task of a scope passes its failure up") {
   wick::executor ex(2);
   const auto inner = [](wick::executor* on) -> task<void> {
-    wick::scope s(*on);
+    wick::detail::scope s(*on);
     s.spawn(fail("from below"));
     co_await s.join();
   };
   std::atomic<int> stopped{0};
-  wick::scope outer(ex);
+  wick::detail::scope outer(ex);
   outer.spawn(until_stopped(&outer, &stopped));
   outer.spawn(inner(&ex));
   CHECK_THROWS_WITH_AS(outer.wait(), "from below", std::runtime_error);
@@ -260,7 +258,7 @@ task<void> grow(wick::executor* on, int depth, bool hop, std::atomic<int>* leave
     leaves->fetch_add(1, std::memory_order_relaxed);
     co_return;
   }
-  wick::scope both(*on);
+  wick::detail::scope both(*on);
   both.fork(grow(on, depth - 1, hop, leaves));
   co_await grow(on, depth - 1, hop, leaves);
   co_await both.join();
@@ -272,13 +270,13 @@ task<void> dig(wick::executor* on, int depth, std::atomic<int>* bottom) {
     bottom->fetch_add(1);
     co_return;
   }
-  wick::scope below(*on);
+  wick::detail::scope below(*on);
   below.fork(dig(on, depth - 1, bottom));
   co_await below.join();
 }
 
 /// As many jobs as make a worker's queue long enough for fork to run what it gets at once.
-task<void> idle_jobs(wick::scope* in, std::atomic<int>* sum) {
+task<void> idle_jobs(wick::detail::scope* in, std::atomic<int>* sum) {
   for (int i = 0; i < 100; ++i) in->spawn(add(sum, 1));
   co_return;
 }
@@ -291,7 +289,7 @@ TEST_CASE("a tree of forks has all its leaves, whether they suspend or not, on a
       wick::executor ex(workers);
       std::atomic<int> leaves{0};
       const int depth = rounds(14, 10);
-      sync_wait(wick::starts_on(ex, grow(&ex, depth, hop, &leaves)));
+      sync_wait(wick::detail::starts_on(ex, grow(&ex, depth, hop, &leaves)));
       CHECK(leaves.load() == 1 << depth);
     }
   }
@@ -301,18 +299,19 @@ TEST_CASE("forks may nest as deep as they like") {
   wick::executor ex(2);
   std::atomic<int> bottom{0};
   const int depth = rounds(200'000, 20'000);
-  sync_wait(wick::starts_on(ex, dig(&ex, depth, &bottom)));
+  sync_wait(wick::detail::starts_on(ex, dig(&ex, depth, &bottom)));
   CHECK(bottom.load() == 1);
   // The same when each begins at once, on top of the one before.
   wick::executor one(1);
   std::atomic<int> sum{0};
-  const auto run = [](wick::executor* on, int deep, std::atomic<int>* to, std::atomic<int>* count) -> task<void> {
-    wick::scope s(*on);
+  const auto run = [](wick::executor* on, int deep, std::atomic<int>* to,
+                      std::atomic<int>* count) -> task<void> {
+    wick::detail::scope s(*on);
     co_await idle_jobs(&s, count);
     co_await dig(on, deep, to);
     co_await s.join();
   };
-  sync_wait(wick::starts_on(one, run(&one, depth, &bottom, &sum)));
+  sync_wait(wick::detail::starts_on(one, run(&one, depth, &bottom, &sum)));
   CHECK(bottom.load() == 2);
   CHECK(sum.load() == 100);
 }
@@ -322,13 +321,13 @@ TEST_CASE("while many jobs are queued a fork begins at once, else and on other t
   const auto run = [](wick::executor* on) -> task<void> {
     std::atomic<int> sum{0}, forked{0};
     {
-      wick::scope s(*on);
+      wick::detail::scope s(*on);
       s.fork(add(&forked, 1));
       CHECK(forked.load() == 0);  // the only worker is here
       co_await s.join();
       CHECK(forked.load() == 1);
     }
-    wick::scope s(*on);
+    wick::detail::scope s(*on);
     co_await idle_jobs(&s, &sum);
     CHECK(sum.load() == 0);
     s.fork(add(&forked, 1));
@@ -336,22 +335,23 @@ TEST_CASE("while many jobs are queued a fork begins at once, else and on other t
     co_await s.join();
     CHECK(sum.load() == 100);
   };
-  sync_wait(wick::starts_on(ex, run(&ex)));
+  sync_wait(wick::detail::starts_on(ex, run(&ex)));
   std::atomic<int> from_outside{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.fork(add(&from_outside, 1));
   s.wait();
   CHECK(from_outside.load() == 1);
 }
 
-TEST_CASE("a fork that begins at once may fail at once, or later elsewhere; join throws it, and nothing is lost") {
+TEST_CASE(
+    "a fork that begins at once may fail at once, or later elsewhere; join throws it, and nothing is lost") {
   for (const bool later : {false, true}) {
     CAPTURE(later);
     wick::executor ex(2);
     std::atomic<int> alive{0};
     const auto run = [](wick::executor* on, bool hop, std::atomic<int>* frames) -> task<void> {
       std::atomic<int> sum{0};
-      wick::scope s(*on);
+      wick::detail::scope s(*on);
       co_await idle_jobs(&s, &sum);
       s.fork([](wick::executor* to, bool suspend, counted) -> task<void> {
         if (suspend) co_await to->schedule();
@@ -368,6 +368,6 @@ TEST_CASE("a fork that begins at once may fail at once, or later elsewhere; join
       CHECK(s.stop().stop_requested());
       CHECK(sum.load() == 100);
     };
-    sync_wait(wick::starts_on(ex, run(&ex, later, &alive)));
+    sync_wait(wick::detail::starts_on(ex, run(&ex, later, &alive)));
   }
 }

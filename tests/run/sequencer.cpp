@@ -1,5 +1,3 @@
-#include <wick/run/sequencer.hpp>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -9,14 +7,14 @@
 #include <thread>
 #include <vector>
 
-#include <wick/run/sync_wait.hpp>
-
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/sequencer.hpp>
+#include <wick/run/sync_wait.hpp>
 
 using wick::executor;
-using wick::sequencer;
 using wick::task;
+using wick::detail::sequencer;
 using wick_test::rounds;
 
 namespace {
@@ -27,7 +25,8 @@ struct numbered {
   std::uint64_t square = 0;
 };
 
-/// Publishes 0 … count-1 from several threads, in random order within the window that the consumer has opened.
+/// Publishes 0 … count-1 from several threads, in random order within the window that the consumer has
+/// opened.
 class publishers {
  public:
   publishers(sequencer<numbered>& to, std::size_t count, std::size_t window, std::size_t threads)
@@ -59,7 +58,8 @@ class publishers {
       const std::size_t i = next_.fetch_add(1);
       if (i >= order_.size()) return;
       const std::size_t n = order_[i];
-      const bool in_time = wick_test::eventually([&] { return n < taken_.load(std::memory_order_acquire) + window_; });
+      const bool in_time =
+          wick_test::eventually([&] { return n < taken_.load(std::memory_order_acquire) + window_; });
       if (!in_time) return;
       items_[n].number = n;
       items_[n].square = n * n;
@@ -146,7 +146,8 @@ TEST_CASE("a sleeping consumer gets everything in order from several publishers"
 }
 
 TEST_CASE("a coroutine that awaits gets everything in order from several publishers") {
-  const auto consume = [](sequencer<numbered>* s, publishers* p, executor* on, std::size_t count) -> task<std::size_t> {
+  const auto consume = [](sequencer<numbered>* s, publishers* p, executor* on,
+                          std::size_t count) -> task<std::size_t> {
     std::size_t wrong = 0;
     for (std::size_t n = 0; n < count; ++n) {
       const numbered* const it = co_await s->next(*on);
@@ -177,9 +178,12 @@ TEST_CASE("a consumer may look, sleep and await by turns") {
   std::size_t wrong = 0;
   for (std::size_t n = 0; n < count; ++n) {
     const numbered* it = nullptr;
-    if (n % 3 == 0) it = s.take();
-    else if (n % 3 == 1) it = wick::sync_wait(one(&s, &ex));
-    else if (!wick_test::eventually([&] { return (it = s.try_take()) != nullptr; })) break;
+    if (n % 3 == 0)
+      it = s.take();
+    else if (n % 3 == 1)
+      it = wick::sync_wait(one(&s, &ex));
+    else if (!wick_test::eventually([&] { return (it = s.try_take()) != nullptr; }))
+      break;
     if (it == nullptr || it->number != n) ++wrong;
     p.taken();
   }

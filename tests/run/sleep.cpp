@@ -13,10 +13,10 @@
 #include <wick/run/sleep.hpp>
 #include <wick/run/sync_wait.hpp>
 
-using wick::environment;
 using wick::sleep_for;
 using wick::sync_wait;
 using wick::task;
+using wick::detail::environment;
 using wick_test::eventually;
 using wick_test::rounds;
 using namespace std::chrono_literals;
@@ -49,7 +49,7 @@ TEST_CASE("a sleep takes at least its time and goes on on a worker") {
 TEST_CASE("who sleeps keeps no worker: a thousand sleep at once on one") {
   wick::executor ex(1);
   std::atomic<int> slept{0}, called_off{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   for (int i = 0; i < 1000; ++i) s.spawn(nap(ex, 20ms, &slept, &called_off));
   const auto begin = steady::now();
   s.wait();
@@ -64,7 +64,7 @@ TEST_CASE("a time that has passed does not suspend") {
     co_await sleep_for(0s, *on);
     co_await sleep_for(-5s, *on);
     co_await sleep_for(std::chrono::duration<double>(std::nan("")), *on);
-    co_await wick::sleep_until(steady::now() - 1h, *on);
+    co_await wick::detail::sleep_until(steady::now() - 1h, *on);
     co_return before == wick_test::this_thread();
   };
   CHECK(sync_wait(run(&ex)));
@@ -73,9 +73,9 @@ TEST_CASE("a time that has passed does not suspend") {
 
 TEST_CASE("a stop wakes a sleeper promptly, however long it would have slept") {
   wick::executor ex(2);
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   std::atomic<int> slept{0}, called_off{0};
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   const environment env{ex, stop.token()};
   s.spawn(nap(env, 1h, &slept, &called_off));
   s.spawn(nap(env, std::chrono::nanoseconds::max(), &slept, &called_off));
@@ -97,7 +97,7 @@ TEST_CASE("a stop wakes a sleeper promptly, however long it would have slept") {
 
 TEST_CASE("who was told to stop before does not sleep") {
   wick::executor ex(1);
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   stop.request_stop();
   std::atomic<int> slept{0}, called_off{0};
   sync_wait(nap({ex, stop.token()}, 1h, &slept, &called_off));
@@ -131,8 +131,8 @@ TEST_CASE("whatever stops and deadlines meet, each sleeper goes on exactly once"
   std::atomic<int> slept{0}, called_off{0};
   int n = 0;
   for (int round = 0; round < rounds(150, 30); ++round) {
-    auto stop = std::make_unique<wick::stop_source>();
-    wick::scope s(ex);
+    auto stop = std::make_unique<wick::detail::stop_source>();
+    wick::detail::scope s(ex);
     if (round % 5 == 0) stop->request_stop();
     for (int i = 0; i < 20; ++i, ++n) {
       random = random * 1664525u + 1013904223u;

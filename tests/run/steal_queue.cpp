@@ -1,5 +1,3 @@
-#include <wick/run/steal_queue.hpp>
-
 #include <atomic>
 #include <cstddef>
 #include <thread>
@@ -7,8 +5,9 @@
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/steal_queue.hpp>
 
-using wick::steal_queue;
+using wick::detail::steal_queue;
 
 TEST_CASE("the oldest item comes out first") {
   steal_queue<int> q(8);
@@ -70,7 +69,7 @@ TEST_CASE("size and empty follow pushes and pops round the ring") {
 TEST_CASE("with an owner and several thieves each item is taken once, complete, and in order by each") {
   struct item {
     std::size_t number = 0;
-    std::size_t square = 0;     // plain: the queue must make it visible
+    std::size_t square = 0;  // plain: the queue must make it visible
     std::atomic<int> taken{0};
   };
   const auto n = static_cast<std::size_t>(wick_test::rounds(200'000, 20'000));
@@ -81,7 +80,8 @@ TEST_CASE("with an owner and several thieves each item is taken once, complete, 
     std::atomic<std::size_t> left{n};
     std::atomic<int> wrong{0};
     const auto consider = [&](item* it, std::size_t& next) {
-      if (it->taken.fetch_add(1) != 0 || it->square != it->number * it->number || it->number < next) wrong.fetch_add(1);
+      if (it->taken.fetch_add(1) != 0 || it->square != it->number * it->number || it->number < next)
+        wrong.fetch_add(1);
       next = it->number + 1;
       left.fetch_sub(1);
     };
@@ -90,8 +90,10 @@ TEST_CASE("with an owner and several thieves each item is taken once, complete, 
       thieves.emplace_back([&] {
         std::size_t next = 0;
         while (left.load() != 0) {
-          if (item* it = q.pop()) consider(it, next);
-          else std::this_thread::yield();
+          if (item* it = q.pop())
+            consider(it, next);
+          else
+            std::this_thread::yield();
         }
       });
     }
@@ -104,8 +106,10 @@ TEST_CASE("with an owner and several thieves each item is taken once, complete, 
       }
     }
     while (left.load() != 0) {
-      if (item* it = q.pop()) consider(it, next);
-      else std::this_thread::yield();
+      if (item* it = q.pop())
+        consider(it, next);
+      else
+        std::this_thread::yield();
     }
     for (std::thread& t : thieves) t.join();
     CHECK(wrong.load() == 0);
@@ -142,8 +146,10 @@ TEST_CASE("a slot is written again only after its item was read: items may be re
     for (ball& b : balls) {
       if (b.in_queue.load()) continue;
       b.in_queue.store(true);
-      if (q.push(&b)) ++thrown;
-      else b.in_queue.store(false);
+      if (q.push(&b))
+        ++thrown;
+      else
+        b.in_queue.store(false);
     }
     std::this_thread::yield();
   }

@@ -1,5 +1,3 @@
-#include <wick/run/stop_token.hpp>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -10,10 +8,11 @@
 
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/stop_token.hpp>
 
-using wick::stop_callback;
-using wick::stop_source;
 using wick::stop_token;
+using wick::detail::stop_callback;
+using wick::detail::stop_source;
 using wick_test::gate;
 using wick_test::rounds;
 
@@ -130,8 +129,10 @@ TEST_CASE("callbacks may come and go in any order and the list stays whole") {
   for (int i = 0; i < 10'000; ++i) {
     random = random * 1664525u + 1013904223u;
     auto& slot = all[random >> 28];
-    if (slot) slot.reset();
-    else slot = std::make_unique<callback>(s.token(), count);
+    if (slot)
+      slot.reset();
+    else
+      slot = std::make_unique<callback>(s.token(), count);
   }
   int present = 0;
   for (const auto& c : all) present += c != nullptr;
@@ -213,7 +214,9 @@ TEST_CASE("the destructor of a callback waits until a call on another thread is 
   }
 }
 
-TEST_CASE("callbacks that come and go on several threads while one stops are called at most once, and never when gone") {
+TEST_CASE(
+    "callbacks that come and go on several threads while one stops are called at most once, and never when "
+    "gone") {
   for (int round = 0; round < rounds(300, 60); ++round) {
     stop_source s;
     std::atomic<int> wrong{0};
@@ -247,10 +250,8 @@ TEST_CASE("callbacks that come and go on several threads while one stops are cal
 
 TEST_CASE("a linked source stops with the outer one, also when that was stopped before, and by itself") {
   stop_source outer;
-  {
-    wick::linked_stop_source gone(outer.token());
-  }
-  wick::linked_stop_source a(outer.token()), alone(stop_token{});
+  { wick::detail::linked_stop_source gone(outer.token()); }
+  wick::detail::linked_stop_source a(outer.token()), alone(stop_token{});
   int called = 0;
   const stop_callback c(a.token(), [&] { ++called; });
   alone.request_stop();
@@ -260,7 +261,7 @@ TEST_CASE("a linked source stops with the outer one, also when that was stopped 
   outer.request_stop();
   CHECK(a.stop_requested());
   CHECK(called == 1);
-  const wick::linked_stop_source late(outer.token());
+  const wick::detail::linked_stop_source late(outer.token());
   CHECK(late.stop_requested());
 }
 
@@ -270,7 +271,7 @@ TEST_CASE("a linked source may go while the outer one stops") {
     std::atomic<int> called{0};
     std::thread stopper([&] { outer.request_stop(); });
     {
-      wick::linked_stop_source inner(outer.token());
+      wick::detail::linked_stop_source inner(outer.token());
       const stop_callback c(inner.token(), [&] { called.fetch_add(1); });
       if (round % 2 == 0) std::this_thread::yield();
     }

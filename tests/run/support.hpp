@@ -1,5 +1,6 @@
 /// \file
-/// What the tests of the engine share: jobs out of callables, waits that give up instead of hanging, counted objects.
+/// What the tests of the engine share: jobs out of callables, waits that give up instead of hanging, counted
+/// objects.
 #pragma once
 
 #include <atomic>
@@ -11,19 +12,18 @@
 #include <thread>
 #include <utility>
 
-#include <wick/run/job.hpp>
-
 #include "../support/eventually.hpp"
 #include "../support/sanitized.hpp"
 #include "../support/stack_span.hpp"
+#include <wick/run/job.hpp>
 
 namespace wick_test {
 
 /// A job that calls a callable each time it is run.
-class call : public wick::job {
+class call : public wick::detail::job {
  public:
   explicit call(std::function<void()> f) : f_(std::move(f)) {
-    execute = [](wick::job* j) noexcept { static_cast<call*>(j)->f_(); };
+    execute = [](wick::detail::job* j) noexcept { static_cast<call*>(j)->f_(); };
   }
   call(const call&) = delete;
   call& operator=(const call&) = delete;

@@ -1,5 +1,3 @@
-#include <wick/run/sync_wait.hpp>
-
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -7,10 +5,10 @@
 #include <thread>
 #include <vector>
 
-#include <wick/run/executor.hpp>
-
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/executor.hpp>
+#include <wick/run/sync_wait.hpp>
 
 using wick::sync_wait;
 using wick::task;
@@ -27,7 +25,10 @@ TEST_CASE("sync_wait returns the value of a task that ends elsewhere") {
 }
 
 TEST_CASE("sync_wait throws what the task threw") {
-  const auto fail = []() -> task<int> { throw std::out_of_range("index 7"); co_return 0; };
+  const auto fail = []() -> task<int> {
+    throw std::out_of_range("index 7");
+    co_return 0;
+  };
   CHECK_THROWS_WITH_AS((void)sync_wait(fail()), "index 7", std::out_of_range);
 }
 
@@ -91,7 +92,7 @@ TEST_CASE("many threads may wait at once, each for its own task") {
   const auto square = [](wick::executor* on, int x) -> task<int> {
     co_await on->schedule();
     co_await on->schedule();
-    co_return x * x;
+    co_return x* x;
   };
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;

@@ -1,5 +1,3 @@
-#include <wick/run/task.hpp>
-
 #include <atomic>
 #include <coroutine>
 #include <memory>
@@ -11,13 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "../support/doctest.hpp"
+#include "support.hpp"
 #include <wick/run/detail/frame_pool.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sync_wait.hpp>
-
-#include "../support/doctest.hpp"
-#include "support.hpp"
+#include <wick/run/task.hpp>
 
 using wick::sync_wait;
 using wick::task;
@@ -61,8 +59,9 @@ task<std::string> text_thrown_by(task<T> t) {
   co_return text;
 }
 
-/// A program with 10^6 nested frames of about 200 bytes takes 200 MB, and several times that under a sanitizer, which
-/// puts red zones round each frame and keeps freed ones: there 10^5, which would still overflow any stack.
+/// A program with 10^6 nested frames of about 200 bytes takes 200 MB, and several times that under a
+/// sanitizer, which puts red zones round each frame and keeps freed ones: there 10^5, which would still
+/// overflow any stack.
 const int deep = rounds(1'000'000, 100'000);
 
 }  // namespace
@@ -213,10 +212,10 @@ TEST_CASE("a default task is empty, a moved-from task too") {
 }
 
 TEST_CASE("is_task knows tasks and nothing else") {
-  CHECK(wick::is_task<task<void>>);
-  CHECK(wick::is_task<task<std::unique_ptr<int>>>);
-  CHECK_FALSE(wick::is_task<int>);
-  CHECK_FALSE(wick::is_task<std::coroutine_handle<>>);
+  CHECK(wick::detail::is_task<task<void>>);
+  CHECK(wick::detail::is_task<task<std::unique_ptr<int>>>);
+  CHECK_FALSE(wick::detail::is_task<int>);
+  CHECK_FALSE(wick::detail::is_task<std::coroutine_handle<>>);
 }
 
 TEST_CASE("the locals and parameters of a task are gone once it was awaited and dropped") {
@@ -462,7 +461,8 @@ TEST_CASE("frames larger than the pool's classes work too") {
 
 namespace {
 
-/// Runs tasks when the program ends, after this thread's thread-locals (the frame pool among them) were destroyed.
+/// Runs tasks when the program ends, after this thread's thread-locals (the frame pool among them) were
+/// destroyed.
 struct late {
   task<int> kept = answer();
   ~late() {
@@ -504,7 +504,7 @@ TEST_CASE("a task that is resumed by its bare handle from within another one end
     co_return;
   };
   wick::executor ex(1);
-  const auto all = [&](wick::scope* s, parked* at, int* got) -> task<void> {
+  const auto all = [&](wick::detail::scope* s, parked* at, int* got) -> task<void> {
     s->spawn(p(got, c(at)));
     while (!at->handle) co_await s->on().schedule();
     CHECK(*got == 0);
@@ -514,7 +514,7 @@ TEST_CASE("a task that is resumed by its bare handle from within another one end
   for (int i = 0; i < 100; ++i) {
     parked at;
     int got = 0;
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     s.spawn(all(&s, &at, &got));
     s.wait();
     CHECK(got == 7);

@@ -12,8 +12,8 @@
 #include "support.hpp"
 #include <wick/run/timer_queue.hpp>
 
-using wick::timer;
-using wick::timer_queue;
+using wick::detail::timer;
+using wick::detail::timer_queue;
 using wick_test::countdown;
 using wick_test::eventually;
 using wick_test::rounds;
@@ -43,7 +43,8 @@ struct counted_timer : timer {
 }  // namespace
 
 TEST_CASE("timers expire once each, none before its time, in the order of their deadlines") {
-  // The order of what is added late is another one: tried again, with more time, until all were in before the first.
+  // The order of what is added late is another one: tried again, with more time, until all were in before the
+  // first.
   bool in_time = false;
   for (auto head_start = 2ms; !in_time; head_start *= 4) {
     REQUIRE(head_start < 10s);
@@ -70,7 +71,8 @@ TEST_CASE("timers expire once each, none before its time, in the order of their 
     CHECK(right);
     CHECK(order.size() == n);
     if (in_time) {
-      CHECK(std::is_sorted(order.begin(), order.end(), [](const auto* a, const auto* b) { return a->due < b->due; }));
+      CHECK(std::is_sorted(order.begin(), order.end(),
+                           [](const auto* a, const auto* b) { return a->due < b->due; }));
     }
   }
 }

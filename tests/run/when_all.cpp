@@ -17,10 +17,10 @@
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/when_all.hpp>
 
-using wick::environment;
 using wick::sync_wait;
 using wick::task;
 using wick::when_all;
+using wick::detail::environment;
 using wick_test::counted;
 using wick_test::rounds;
 using namespace std::chrono_literals;
@@ -112,7 +112,8 @@ TEST_CASE("starts_on puts each on a worker, so that they compute at the same tim
     co_return wick_test::eventually(
         [&] { return n->load() == 2; });  // blocks its worker until the other is there
   };
-  const auto both = sync_wait(when_all(wick::starts_on(ex, meet(&here)), wick::starts_on(ex, meet(&here))));
+  const auto both =
+      sync_wait(when_all(wick::detail::starts_on(ex, meet(&here)), wick::detail::starts_on(ex, meet(&here))));
   CHECK(std::get<0>(both));
   CHECK(std::get<1>(both));
 }
@@ -121,7 +122,7 @@ TEST_CASE("the first exception stops the siblings, which are all awaited and gon
   wick::executor ex(2);
   std::atomic<int> called_off{0}, alive{0};
   const auto run = [](wick::executor* on, std::atomic<int>* off, std::atomic<int>* n) -> task<std::string> {
-    wick::stop_source stop;
+    wick::detail::stop_source stop;
     const auto holding = [](environment env, std::atomic<int>* o, counted) -> task<int> {
       return sleep_long(env, o);
     };
@@ -144,7 +145,7 @@ TEST_CASE("the first exception of a vector stops the rest") {
   wick::executor ex(2);
   std::atomic<int> called_off{0};
   const auto run = [](wick::executor* on, std::atomic<int>* off) -> task<std::string> {
-    wick::stop_source stop;
+    wick::detail::stop_source stop;
     std::vector<task<int>> tasks;
     for (int i = 0; i < 20; ++i) tasks.push_back(sleep_long({*on, stop.token()}, off));
     tasks.push_back(fail("21st"));
@@ -173,15 +174,15 @@ TEST_CASE("without a stop source an exception waits for the others") {
 
 TEST_CASE("a linked stop source passes an outer stop on to the siblings") {
   wick::executor ex(2);
-  wick::stop_source outer;
+  wick::detail::stop_source outer;
   std::atomic<int> called_off{0};
   const auto run = [](environment env, std::atomic<int>* off) -> task<void> {
-    wick::linked_stop_source stop(env.stop());
+    wick::detail::linked_stop_source stop(env.stop());
     const environment inner{env.on(), stop.token()};
     auto both = co_await when_all(stop, sleep_long(inner, off), sleep_long(inner, off));
     static_cast<void>(both);
   };
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   s.spawn(run({ex, outer.token()}, &called_off));
   REQUIRE(wick_test::eventually([&] { return ex.timers().size() == 2; }));
   outer.request_stop();

@@ -16,10 +16,10 @@
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/when_any.hpp>
 
-using wick::environment;
 using wick::sync_wait;
 using wick::task;
-using wick::when_any;
+using wick::detail::environment;
+using wick::detail::when_any;
 using wick_test::counted;
 using wick_test::rounds;
 using namespace std::chrono_literals;
@@ -57,7 +57,7 @@ TEST_CASE("the first result is given with its place, and the losers have unwound
   std::atomic<int> alive{0}, cleaned{0};
   const auto run = [](wick::executor* on, std::atomic<int>* n,
                       std::atomic<int>* c) -> task<std::pair<int, bool>> {
-    wick::stop_source stop;
+    wick::detail::stop_source stop;
     const environment env{*on, stop.token()};
     auto won = co_await when_any(stop, after(env, 1h, 1, counted(*n)), untidy(env, c),
                                  after(env, 1ms, 3, counted(*n)));
@@ -71,9 +71,9 @@ TEST_CASE("the first result is given with its place, and the losers have unwound
 
 TEST_CASE("a timeout: the sleep wins against what hangs") {
   wick::executor ex(1);
-  wick::channel<int> silent(1);
-  const auto run = [](wick::executor* on, wick::channel<int>* c) -> task<std::size_t> {
-    wick::stop_source stop;
+  wick::detail::channel<int> silent(1);
+  const auto run = [](wick::executor* on, wick::detail::channel<int>* c) -> task<std::size_t> {
+    wick::detail::stop_source stop;
     const environment env{*on, stop.token()};
     auto won = co_await when_any(stop, c->receive(env), wick::sleep_for(2ms, env));
     co_return won.index();
@@ -89,7 +89,7 @@ TEST_CASE("one that ends at once wins, and those behind it are stopped at their 
   wick::executor ex(1);
   std::atomic<int> alive{0};
   const auto run = [](wick::executor* on, std::atomic<int>* n) -> task<int> {
-    wick::stop_source stop;
+    wick::detail::stop_source stop;
     auto won = co_await when_any(stop, give(7), after({*on, stop.token()}, 1h, 8, counted(*n)));
     co_return std::get<0>(won);
   };
@@ -100,7 +100,7 @@ TEST_CASE("an exception that comes first decides; a loser's exception is dropped
   wick::executor ex(1);
   std::atomic<int> alive{0};
   const auto run = [](wick::executor* on, std::atomic<int>* n, bool first) -> task<int> {
-    wick::stop_source stop;
+    wick::detail::stop_source stop;
     if (first) {
       auto won = co_await when_any(stop, fail("disk"), after({*on, stop.token()}, 1h, 8, counted(*n)));
       co_return std::get<1>(won);
@@ -117,7 +117,7 @@ TEST_CASE("of a vector the index says which was first") {
   wick::executor ex(2);
   std::atomic<int> alive{0};
   const auto run = [](wick::executor* on, std::atomic<int>* n, std::size_t quick) -> task<std::size_t> {
-    wick::stop_source stop;
+    wick::detail::stop_source stop;
     const environment env{*on, stop.token()};
     std::vector<task<int>> tasks;
     for (std::size_t i = 0; i < 10; ++i) {
@@ -132,18 +132,18 @@ TEST_CASE("of a vector the index says which was first") {
 }
 
 TEST_CASE("of no tasks there is no first") {
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   CHECK_THROWS_AS(sync_wait(when_any(stop, std::vector<task<int>>())), std::invalid_argument);
 }
 
 TEST_CASE("tasks of void have a place and no value") {
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   const auto nothing = []() -> task<void> { co_return; };
   const auto won = sync_wait(when_any(stop, nothing()));
   CHECK(won.index() == 0);
   std::vector<task<void>> several;
   several.push_back(nothing());
-  wick::stop_source again;
+  wick::detail::stop_source again;
   CHECK(sync_wait(when_any(again, std::move(several))).index == 0);
 }
 
@@ -156,7 +156,7 @@ TEST_CASE("a value whose copy throws after it has won is the exception, not a ha
     int moves = 0;
   };
   const auto make = []() -> task<fragile> { co_return fragile(); };
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   CHECK_THROWS_AS(sync_wait(when_any(stop, make())), std::runtime_error);
 }
 
@@ -167,7 +167,7 @@ TEST_CASE(
   std::uint32_t random = 11;
   const auto run = [](environment env, std::atomic<int>* n, std::uint32_t r,
                       std::atomic<int>* bad) -> task<void> {
-    wick::linked_stop_source stop(env.stop());
+    wick::detail::linked_stop_source stop(env.stop());
     const environment inner{env.on(), stop.token()};
     std::vector<task<int>> tasks;
     for (int i = 0; i < 4; ++i) {
@@ -181,8 +181,8 @@ TEST_CASE(
   };
   std::atomic<int> bad{0};
   for (int round = 0; round < rounds(200, 40); ++round) {
-    wick::stop_source outer;
-    wick::scope s(ex);
+    wick::detail::stop_source outer;
+    wick::detail::scope s(ex);
     for (int i = 0; i < 8; ++i) {
       random = random * 1664525u + 1013904223u;
       s.spawn(run({ex, outer.token()}, &alive, random >> 8, &bad));

@@ -1,5 +1,3 @@
-#include <wick/run/worker_local.hpp>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,15 +8,15 @@
 #include <thread>
 #include <vector>
 
-#include <wick/run/scope.hpp>
-#include <wick/run/sync_wait.hpp>
-
 #include "../support/doctest.hpp"
 #include "support.hpp"
+#include <wick/run/scope.hpp>
+#include <wick/run/sync_wait.hpp>
+#include <wick/run/worker_local.hpp>
 
 using wick::executor;
 using wick::task;
-using wick::worker_local;
+using wick::detail::worker_local;
 
 namespace {
 
@@ -69,7 +67,7 @@ TEST_CASE("an object is made when a worker first asks, and only then") {
   CHECK(made.load() == 3);
 }
 
-TEST_CASE("without a maker the object is value-initialised") {
+TEST_CASE("without a maker the object is value-initialized") {
   executor ex(1);
   worker_local<int> own(ex);
   int seen = -1;
@@ -146,7 +144,7 @@ TEST_CASE("the objects live as long as the worker_local, whatever runs in betwee
   CHECK(alive.load() == 0);
 }
 
-TEST_CASE("neighbours share no cache line") {
+TEST_CASE("neighbors share no cache line") {
   executor ex(4);
   worker_local<char> own(ex);
   std::vector<std::uintptr_t> lines;
@@ -165,7 +163,7 @@ TEST_CASE("coroutines that hop from worker to worker use the object of the one t
     }
   };
   const int coroutines = 50, times = wick_test::rounds(500, 100);
-  wick::scope s(ex);
+  wick::detail::scope s(ex);
   // The first step of each is on a worker too: spawn schedules.
   for (int i = 0; i < coroutines; ++i) s.spawn(count(&ex, &own, times));
   s.wait();

@@ -31,7 +31,7 @@ wick::task<int> hop(wick::executor* ex) {
 }
 
 [[noreturn]] void leave() {
-  for (int i = 0; i < each; ++i) static_cast<void>(wick::as_future(everywhere(), hop(&everywhere())));
+  for (int i = 0; i < each; ++i) static_cast<void>(wick::detail::as_future(everywhere(), hop(&everywhere())));
   std::exit(0);
 }
 

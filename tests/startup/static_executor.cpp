@@ -54,7 +54,8 @@ wick::task<void> block(wick::executor* ex) {
 
 /// Nobody waits for these: the executor's destructor does.
 void start_many(std::atomic<int>& done) {
-  for (int i = 0; i < each; ++i) static_cast<void>(wick::as_future(everywhere, hop(&everywhere, &done)));
+  for (int i = 0; i < each; ++i)
+    static_cast<void>(wick::detail::as_future(everywhere, hop(&everywhere, &done)));
 }
 
 /// Made behind the executor, so destroyed before it, when main has returned.
@@ -68,8 +69,8 @@ const user of_it;
 
 int main() {
   start_many(in_main);
-  static_cast<void>(wick::as_future(everywhere, sleep_long(&everywhere)));
-  auto blocks = wick::as_future(everywhere, block(&everywhere));
+  static_cast<void>(wick::detail::as_future(everywhere, sleep_long(&everywhere)));
+  auto blocks = wick::detail::as_future(everywhere, block(&everywhere));
   blocks.get();  // the executor works before it is left
   return everywhere.workers() == 2 ? 0 : 1;
 }

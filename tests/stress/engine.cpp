@@ -32,13 +32,13 @@ using std::chrono::microseconds;
 using wick::task;
 
 /// A job that counts its runs and posts another when it has one.
-struct counted_job : wick::job {
+struct counted_job : wick::detail::job {
   std::atomic<int> runs{0};
   wick::executor* on = nullptr;
   counted_job* follower = nullptr;
 
   counted_job() {
-    execute = [](wick::job* j) noexcept {
+    execute = [](wick::detail::job* j) noexcept {
       auto* self = static_cast<counted_job*>(j);
       wick::executor* const ex = self->on;
       counted_job* const next = self->follower;
@@ -74,7 +74,7 @@ struct walker {
 void drained(world& w) {
   std::deque<counted_job> jobs(w.random.below(300));
   std::atomic<int> ended{0};
-  std::vector<wick::future<long>> futures;
+  std::vector<wick::detail::future<long>> futures;
   {
     wick::executor ex(w.engine());
     const std::size_t heads = jobs.size() / 3;
@@ -90,7 +90,8 @@ void drained(world& w) {
       });
     }
     for (int n = w.random.between(0, 40); n > 0; --n) {
-      futures.push_back(wick::as_future(ex, walker::run(&w, live(w.alive), &ex, w.random.fork(), &ended)));
+      futures.push_back(
+          wick::detail::as_future(ex, walker::run(&w, live(w.alive), &ex, w.random.fork(), &ended)));
     }
     if (threads == 0) {
       for (std::size_t i = 0; i < heads; ++i) ex.post(&jobs[i]);
@@ -109,7 +110,7 @@ void drained(world& w) {
 
 struct brood {
   world* w;
-  wick::scope* in;
+  wick::detail::scope* in;
   std::atomic<int> started{0}, ended{0};
   std::atomic<std::uint64_t> thrown{0};  // how many, and a bit for each id
 
@@ -159,12 +160,12 @@ struct brood {
       throw mishap(b->w->alive, 1);
     }
   }
-  static task<void> join(wick::scope* s, live) { co_await s->join(); }
+  static task<void> join(wick::detail::scope* s, live) { co_await s->join(); }
 };
 
 void scopes(world& w) {
   wick::executor ex(w.engine());
-  std::optional<wick::scope> s(std::in_place, ex);
+  std::optional<wick::detail::scope> s(std::in_place, ex);
   brood b{&w, &*s};
   for (int n = w.random.between(0, 8); n > 0; --n)
     s->spawn(brood::member(&b, live(w.alive), w.random.fork(), 3));
@@ -211,9 +212,9 @@ struct calls {
 
 void blocking(world& w) {
   wick::executor ex(w.engine(w.random.below(4) + 1));
-  std::vector<wick::future<long>> futures;
+  std::vector<wick::detail::future<long>> futures;
   for (int n = w.random.between(1, 20); n > 0; --n) {
-    futures.push_back(wick::as_future(ex, calls::run(&w, live(w.alive), &ex, w.random.fork())));
+    futures.push_back(wick::detail::as_future(ex, calls::run(&w, live(w.alive), &ex, w.random.fork())));
   }
   for (auto& f : futures) f.get();
 }
@@ -226,7 +227,7 @@ struct reorder {
   };
   world* w;
   wick::executor* ex;
-  wick::sequencer<parcel> ring;
+  wick::detail::sequencer<parcel> ring;
   wick::async_semaphore window;
   std::atomic<std::uint64_t> next{0};
 
@@ -282,7 +283,7 @@ void sequencers(world& w) {
   wick::executor ex(w.engine());
   reorder r(w, ex, w.random.below(8) + 1);
   const std::uint64_t count = w.random.below(300);
-  wick::scope makers(ex);
+  wick::detail::scope makers(ex);
   for (int n = w.random.between(1, 6); n > 0; --n) {
     makers.spawn(reorder::make(&r, live(w.alive), w.random.fork(), count));
   }
@@ -323,7 +324,7 @@ void foreign(world& w) {
       for (int i = 0; i < 20; ++i) {
         const int n = d.between(0, 10);
         const int hops = d.one_in(2) ? wick::sync_wait(ping::run(&a, &b, live(w.alive), n))
-                                     : wick::as_future(b, ping::run(&b, &a, live(w.alive), n)).get();
+                                     : wick::detail::as_future(b, ping::run(&b, &a, live(w.alive), n)).get();
         w.expect(hops == n, "a task that hops between executors is where it says", hops, n);
       }
     });

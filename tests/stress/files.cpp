@@ -32,15 +32,15 @@
 #include "support/tar_writer.hpp"
 #include "support/temp_dir.hpp"
 #include "world.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
-#include <wick/flow/pipeline.hpp>
-#include <wick/flow/state_file.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
+#include <wick/pipeline/pipeline.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
 #include <wick/read/tar.hpp>
+#include <wick/resume/state_file.hpp>
 #include <wick/run/async_mutex.hpp>
 #include <wick/run/executor.hpp>
 
@@ -51,8 +51,7 @@ namespace fs = std::filesystem;
 using wick::task;
 using namespace std::chrono_literals;
 
-// ---- what lies in the files
-// -----------------------------------------------------------------------------------------
+// ---- what lies in the files ----
 
 /// Its size, its id, its version, and bytes that follow from these.
 std::string content_of(std::uint64_t id, std::uint64_t version, std::size_t size) {
@@ -79,8 +78,7 @@ std::optional<label> label_of(std::string_view bytes) {
   return label{head[1], head[2]};
 }
 
-// ---- the weather
-// ----------------------------------------------------------------------------------------------------
+// ---- the weather ----
 
 /// Does something again and again on a thread of its own, at random intervals, until it is dropped.
 class repeatedly {
@@ -141,18 +139,49 @@ class signal_rain {
   std::optional<repeatedly> rain_;
 };
 
+/// There are `most` descriptors more than are open now.
 class few_descriptors {
  public:
   explicit few_descriptors(rlim_t most) {
     ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::dup(0);
+    ::close(next);
     ::rlimit few = before_;
-    few.rlim_cur = std::min(most, before_.rlim_max);
+    few.rlim_cur = std::min(static_cast<rlim_t>(next) + most, before_.rlim_max);
     ::setrlimit(RLIMIT_NOFILE, &few);
   }
   ~few_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
 
  private:
   ::rlimit before_ = {};
+};
+
+/// Takes all descriptors that are left, now and then, and gives them back.
+class hunger {
+ public:
+  explicit hunger(dice random)
+      : taking_(std::in_place, random, 2000, [this](dice&) {
+          if (!taken_.empty()) return give_back();
+          since_ = std::chrono::steady_clock::now();
+          for (int fd; (fd = ::open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken_.push_back(fd);
+        }) {}
+  /// Whether its thread was without a processor for so long that a read may have given up waiting.
+  bool held_long() const noexcept { return long_; }
+  ~hunger() {
+    taking_.reset();
+    give_back();
+  }
+
+ private:
+  void give_back() {
+    if (!taken_.empty() && std::chrono::steady_clock::now() - since_ > 200ms) long_ = true;
+    for (const int fd : taken_) ::close(fd);
+    taken_.clear();
+  }
+  std::vector<int> taken_;
+  std::chrono::steady_clock::time_point since_{};
+  std::atomic<bool> long_{false};
+  std::optional<repeatedly> taking_;
 };
 
 std::size_t open_descriptors() {
@@ -182,8 +211,7 @@ void replace(const fs::path& path, const std::string& content) {
   fs::rename(next, path, ignored);
 }
 
-// ---- what stages do
-// -------------------------------------------------------------------------------------------------
+// ---- what stages do ----
 
 /// Bytes where nobody finds them.
 class document {
@@ -264,8 +292,7 @@ std::uint64_t take_singles(Loader& l, std::uint64_t most, Take&& given) {
   return n;
 }
 
-// ---- files
-// ----------------------------------------------------------------------------------------------------------
+// ---- files ----
 
 /// Files by their paths: replaced as a whole, removed, in their place a pipe, a folder, a link to itself.
 void files(world& w) {
@@ -282,8 +309,10 @@ void files(world& w) {
   const std::uint64_t seed = w.random.next();
   const std::size_t descriptors = open_descriptors();
   {
-    const few_descriptors few(64);
+    const few_descriptors few(w.random.below(40) + 1);
     const signal_rain rain(w.random.fork());
+    std::optional<hunger> hungry;
+    if (w.random.one_in(2)) hungry.emplace(w.random.fork());
     std::optional<repeatedly> changes;
     if (changing) {
       changes.emplace(w.random.fork(), 3000, [&](dice& random) {
@@ -334,7 +363,8 @@ void files(world& w) {
         w.expect(n == std::min<std::uint64_t>(most, count), "each sample is given, or told to have failed", n,
                  most, count);
         for (std::size_t i = 0; i < count; ++i) w.expect(seen[i] <= 1, "no sample twice", i, seen[i]);
-        w.expect(changing || good == n, "no file that stays fails", good, n, l.ledger().total());
+        w.expect(changing || good == n || (hungry && hungry->held_long()), "no file that stays fails", good,
+                 n, l.ledger().total());
       }
     };
     if (again)
@@ -349,8 +379,7 @@ void files(world& w) {
            signals_on_our_threads.load());
 }
 
-// ---- shards
-// ---------------------------------------------------------------------------------------------------------
+// ---- shards ----
 
 struct shard_set {
   std::vector<fs::path> paths;
@@ -371,10 +400,11 @@ void shards(world& w) {
   const wick_test::temp_dir dir;
   shard_set set;
   std::uint64_t count = 0;
-  for (std::uint64_t shard = 0, n = w.random.below(30) + 1; shard < n; ++shard) {
+  const bool big = w.random.one_in(2);  // so that a read takes long enough for others to write meanwhile
+  for (std::uint64_t shard = 0, n = w.random.below(big ? 6 : 30) + 1; shard < n; ++shard) {
     auto& members = set.members.emplace_back();
     for (std::uint64_t m = w.random.below(20) + 1; m > 0; --m)
-      members.emplace_back(count++, w.random.below(9000));
+      members.emplace_back(count++, w.random.below(big ? 200'000 : 9000));
     set.paths.push_back(dir.write("s" + std::to_string(1000 + shard) + ".tar", set.bytes(shard, 0)));
     if (w.random.one_in(2)) evict(set.paths.back());
   }
@@ -387,12 +417,13 @@ void shards(world& w) {
     auto options = draw_options(w, w.random.next());
     if (policy == 1) options.on_error = wick::on_error(wick::skip);
     if (policy == 2) options.on_error = wick::on_error(wick::retry(1).then(wick::replace));
+    // The long one last: nothing is read of the shard after it.
     wick::loader l(
-        wick::tar((dir / "s*.tar").string(), {"bin", "txt"}) | wick::shuffle() | wick::read() |
+        wick::tar((dir / "s*.tar").string(), {"txt", "bin"}) | wick::shuffle() | wick::read() |
             [&w](const wick::record<wick::bytes>& r) {
-              const auto found = label_of(r[0].text());
-              w.expect(found.has_value() && found->version == 0 && r[1].text() == std::to_string(found->id),
-                       "what is given is what was indexed", std::string(r.key), r[0].size(),
+              const auto found = label_of(r[1].text());
+              w.expect(found.has_value() && found->version == 0 && r[0].text() == std::to_string(found->id),
+                       "what is given is what was indexed", std::string(r.key), r[1].size(),
                        found ? found->version : ~std::uint64_t{0});
               return static_cast<std::int64_t>(found ? found->id : 0);
             } |
@@ -402,11 +433,15 @@ void shards(world& w) {
         20ms);  // two changes of a file in one tick of the kernel's clock can't be told apart
     std::optional<repeatedly> changes;
     if (changing) {
-      changes.emplace(w.random.fork(), 20'000, [&](dice& random) {
+      changes.emplace(w.random.fork(), big ? 5000 : 20'000, [&](dice& random) {
         const std::size_t i = random.below(set.paths.size());
-        const std::string other = set.bytes(i, 1 + random.below(100));
         std::error_code ignored;
-        switch (random.below(3)) {
+        if (big) {  // reads of what is in no cache: the slow way
+          for (const fs::path& path : set.paths) evict(path);
+          if (!random.one_in(4)) return;
+        }
+        const std::string other = set.bytes(i, 1 + random.below(100));
+        switch (big ? 1 : random.below(3)) {
           case 0:
             replace(set.paths[i], other);
             break;
@@ -457,8 +492,7 @@ void shards(world& w) {
   w.expect(open_descriptors() == descriptors, "all descriptors are closed", open_descriptors(), descriptors);
 }
 
-// ---- a full disk
-// ----------------------------------------------------------------------------------------------------
+// ---- a full disk ----
 
 /// How many lines of the ledger could not be written, by the loader's own words.
 std::uint64_t lines_lost(const wick::report& r) {
@@ -475,16 +509,18 @@ std::uint64_t lines_lost(const wick::report& r) {
 void full_disk_in(world& w, const fs::path& at) {
   const std::size_t count = 150;
   const auto make = [&](wick::executor& ex) {
-    return wick::loader(
-        wick::from(wick::in_memory(std::vector<std::int64_t>(count, 1))) | wick::shuffle() |
-            wick::map("choosy",
-                      [](std::int64_t, wick::context& c) -> std::int64_t {
-                        if (c.index() % 5 == 2)
-                          throw wick::error(std::string(c.index() % 3000, 'x') + " is bad");
-                        return static_cast<std::int64_t>(c.index());
-                      }) |
-            wick::array_batch(4),
-        {.seed = 5, .on = &ex, .on_error = wick::on_error(wick::skip), .ledger_file = at / "ledger.jsonl"});
+    return wick::loader(wick::from(wick::in_memory(std::vector<std::int64_t>(count, 1))) | wick::shuffle() |
+                            wick::map("choosy",
+                                      [](std::int64_t, wick::context& c) -> std::int64_t {
+                                        if (c.index() % 5 == 2)
+                                          throw wick::error(std::string(c.index() % 3000, 'x') + " is bad");
+                                        return static_cast<std::int64_t>(c.index());
+                                      }) |
+                            wick::array_batch(4),
+                        {.seed = 5,
+                         .executor = &ex,
+                         .on_error = wick::on_error(wick::skip),
+                         .ledger_file = at / "ledger.jsonl"});
   };
   std::uint64_t written = 0, refused = 0, told = 0, lost = 0;
   {

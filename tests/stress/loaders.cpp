@@ -16,17 +16,17 @@
 #include <vector>
 
 #include "world.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/context.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/order.hpp>
-#include <wick/flow/pipeline.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
+#include <wick/pipeline/pipeline.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>
 #include <wick/run/sleep.hpp>
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
 
 namespace wick_stress {
 namespace {
@@ -136,7 +136,7 @@ wick::loader_options draw_options(world& w, wick::executor* on, std::uint64_t se
           .prefetch = static_cast<std::size_t>(w.random.below(5)),
           .in_flight = in_flight[w.random.below(4)],
           .prefetch_next_epoch = w.random.one_in(2),
-          .on = on};
+          .executor = on};
 }
 
 /// A sample or a failure, as a consumer sees it: ids, and -1 - position for failures.
@@ -323,7 +323,7 @@ void left(world& w) {
       default: {
         if (p.stuck_from != ~std::uint64_t{0}) break;  // it would wait for samples that do
         std::atomic<bool> leave{false};
-        wick::scope s(l->on());
+        wick::detail::scope s(l->on());
         s.spawn(consume(&*l, live(w.alive), &leave));
         for (std::uint64_t i = w.random.below(100); i > 0; --i) std::this_thread::yield();
         leave.store(true);
@@ -382,7 +382,7 @@ void shared(world& w) {
     };
     trace t;
     const std::atomic<bool> never{false};
-    wick::scope s(ex);
+    wick::detail::scope s(ex);
     s.spawn(consumer::run(&a, live(w.alive), &t));
     s.spawn(consume(&b, live(w.alive), &never));
     s.wait();

@@ -105,7 +105,7 @@ struct tree {
   }
   task<long> child(dice& d, std::atomic<long>& alive, int depth, wick::stop_token stop, ending* e) {
     task<long> inner = node(this, live(alive), d.fork(), depth - 1, stop);
-    if (d.one_in(2)) inner = wick::starts_on(*ex, std::move(inner));
+    if (d.one_in(2)) inner = wick::detail::starts_on(*ex, std::move(inner));
     return recorded(std::move(inner), e);
   }
 
@@ -157,7 +157,7 @@ struct tree {
     std::vector<ending> endings(d.below(5));
     ending seen{ending::value};
     {
-      wick::linked_stop_source source(stop);
+      wick::detail::linked_stop_source source(stop);
       const bool stops = d.one_in(2);
       std::vector<task<long>> tasks;
       for (ending& e : endings) tasks.push_back(t->child(d, alive, depth, stops ? source.token() : stop, &e));
@@ -188,7 +188,7 @@ struct tree {
     endings.emplace_back();
     ending seen{ending::value};
     {
-      wick::linked_stop_source source(stop);
+      wick::detail::linked_stop_source source(stop);
       auto child = t->child(d, alive, depth, source.token(), &endings[0]);
       auto sleep = wick::sleep_for(microseconds(d.below(300)), {*t->ex, source.token()});
       const bool fails = d.one_in(6);
@@ -220,14 +220,14 @@ struct tree {
     std::vector<ending> endings(d.below(4) + 1);
     ending seen{ending::value};
     {
-      wick::linked_stop_source source(stop);
+      wick::detail::linked_stop_source source(stop);
       std::vector<task<long>> tasks;
       for (ending& e : endings) {
         const bool waits = &e != &endings.front() && d.one_in(3);
         tasks.push_back(waits ? recorded(hour(t, live(alive), source.token()), &e)
                               : t->child(d, alive, depth, source.token(), &e));
       }
-      auto race = wick::when_any(source, std::move(tasks));
+      auto race = wick::detail::when_any(source, std::move(tasks));
       try {
         auto first = co_await race;
         if (t->w->expect(first.index < endings.size(), "the winner is one of them", first.index)) {
@@ -256,13 +256,13 @@ struct tree {
 
 void trees(world& w) {
   wick::executor ex(w.engine());
-  wick::stop_source stop;
+  wick::detail::stop_source stop;
   tree t{&w, &ex};
   std::vector<ending> endings(w.random.below(4) + 1);
-  std::vector<wick::future<long>> roots;
+  std::vector<wick::detail::future<long>> roots;
   for (ending& e : endings)
     roots.push_back(
-        wick::as_future(ex, t.child(w.random, w.alive, w.random.between(1, 6), stop.token(), &e)));
+        wick::detail::as_future(ex, t.child(w.random, w.alive, w.random.between(1, 6), stop.token(), &e)));
   std::thread stopper;
   if (w.random.one_in(2)) {
     stopper = std::thread([&stop, rounds = w.random.below(300)] {

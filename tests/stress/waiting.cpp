@@ -28,7 +28,7 @@ using std::chrono::microseconds;
 using wick::task;
 
 /// Requests a stop after a while, from outside of the executor.
-std::thread stops_later(wick::stop_source& stop, std::uint64_t rounds) {
+std::thread stops_later(wick::detail::stop_source& stop, std::uint64_t rounds) {
   return std::thread([&stop, rounds] {
     for (std::uint64_t i = 0; i < rounds; ++i) std::this_thread::yield();
     stop.request_stop();
@@ -53,7 +53,7 @@ struct post_office {
   }
   world* w;
   wick::executor* ex;
-  wick::channel<parcel> line;
+  wick::detail::channel<parcel> line;
   std::atomic<std::size_t> sending, receiving;  // who ends last closes the channel
   std::vector<std::unique_ptr<std::atomic<int>>> accepted, received;
 
@@ -108,7 +108,7 @@ void channels(world& w) {
   wick::executor ex(w.engine());
   const std::size_t producers = w.random.below(4) + 1, consumers = w.random.below(4) + 1;
   post_office o(w, ex, w.random.below(4), producers, consumers);
-  wick::scope senders(ex), receivers(ex);
+  wick::detail::scope senders(ex), receivers(ex);
   for (std::size_t i = 0; i < producers; ++i) {
     senders.spawn(post_office::produce(&o, live(w.alive), i, w.random.fork(), senders.stop()));
   }
@@ -167,9 +167,9 @@ struct workshop {
 void locks(world& w) {
   wick::executor ex(w.engine());
   workshop s{&w, &ex, w.random.below(4) + 1};
-  wick::scope stays(ex), leaves(ex);
+  wick::detail::scope stays(ex), leaves(ex);
   for (std::size_t n = w.random.below(10) + 2, i = 0; i < n; ++i) {
-    wick::scope& in = w.random.one_in(2) ? stays : leaves;
+    wick::detail::scope& in = w.random.one_in(2) ? stays : leaves;
     in.spawn(workshop::visit(&s, live(w.alive), w.random.fork(), in.stop()));
   }
   if (w.random.one_in(2)) leaves.request_stop();
@@ -185,20 +185,20 @@ struct larder {
   world* w;
   wick::executor* ex;
   std::size_t limit;
-  wick::byte_budget budget{limit, std::chrono::hours(1)};
+  wick::detail::byte_budget budget{limit, std::chrono::hours(1)};
   std::atomic<long> out{0}, holders{0}, served{0};
 
   static task<void> eat(larder* s, live, dice d, std::uint64_t position) {
     // Now and then more than there is, which is let through alone.
     const std::size_t n = d.one_in(5) ? s->limit + d.below(100) + 1 : d.below(s->limit) + 1;
-    wick::byte_charge held = co_await s->budget.acquire(*s->ex, n, position);
+    wick::detail::byte_charge held = co_await s->budget.acquire(*s->ex, n, position);
     s->w->expect(held.bytes() == n, "a charge of another size than was asked for", held.bytes(), n);
     const long now = s->out.fetch_add(static_cast<long>(n)) + static_cast<long>(n);
     const long others = s->holders.fetch_add(1);
     s->w->expect(now <= static_cast<long>(s->limit) || (n > s->limit && others == 0),
                  "more is out than there is", now, n, others);
     if (d.one_in(3)) co_await s->ex->schedule();
-    std::optional<wick::byte_charge> part;
+    std::optional<wick::detail::byte_charge> part;
     if (d.one_in(3)) part = held.split(d.below(n));
     s->holders.fetch_sub(1);
     s->out.fetch_sub(static_cast<long>(n));
@@ -214,11 +214,11 @@ void budgets(world& w) {
   larder s{&w, &ex, w.random.below(1000) + 1};
   const long n = static_cast<long>(w.random.below(200)) + 2;
   {
-    wick::scope eaters(ex);
+    wick::detail::scope eaters(ex);
     for (long i = 0; i < n; ++i) {
       eaters.spawn(larder::eat(&s, live(w.alive), w.random.fork(), w.random.below(1000)));
       if (w.random.one_in(5)) {
-        if (wick::byte_charge taken = s.budget.try_acquire(w.random.below(s.limit) + 1)) {
+        if (wick::detail::byte_charge taken = s.budget.try_acquire(w.random.below(s.limit) + 1)) {
           const auto bytes = static_cast<long>(taken.bytes());
           s.holders.fetch_add(1);
           w.expect(s.out.fetch_add(bytes) + bytes <= static_cast<long>(s.limit),
@@ -259,15 +259,15 @@ void sleepers(world& w) {
   const bool abandoned = w.random.one_in(2);
   const int n = w.random.between(1, 60);
   bedroom b{&w};
-  wick::stop_source stop;
-  std::vector<wick::future<void>> futures;
+  wick::detail::stop_source stop;
+  std::vector<wick::detail::future<void>> futures;
   std::thread stopper;
   {
     wick::executor ex(w.engine());
     for (int i = 0; i < n; ++i) {
       const bool forever = w.random.one_in(3);
       const auto token = forever || w.random.one_in(2) ? stop.token() : wick::stop_token();
-      futures.push_back(wick::as_future(
+      futures.push_back(wick::detail::as_future(
           ex, bedroom::sleeper(&b, live(w.alive), &ex, microseconds(w.random.below(1500)), forever, token)));
     }
     if (!abandoned || w.random.one_in(2)) stopper = stops_later(stop, w.random.below(200));
@@ -286,10 +286,10 @@ void sleepers(world& w) {
 void races(world& w) {
   wick::executor ex(w.engine());
   for (int round = 0; round < 20; ++round) {
-    wick::stop_source stop;
+    wick::detail::stop_source stop;
     wick::async_semaphore none(0);
     struct waiter {
-      static task<int> run(wick::async_semaphore* s, live, wick::environment env) {
+      static task<int> run(wick::async_semaphore* s, live, wick::detail::environment env) {
         try {
           auto held = co_await s->acquire(env);
           held.forget();
@@ -299,10 +299,10 @@ void races(world& w) {
         }
       }
     };
-    std::vector<wick::future<int>> futures;
+    std::vector<wick::detail::future<int>> futures;
     const int n = w.random.between(1, 4);
     for (int i = 0; i < n; ++i)
-      futures.push_back(wick::as_future(ex, waiter::run(&none, live(w.alive), {ex, stop.token()})));
+      futures.push_back(wick::detail::as_future(ex, waiter::run(&none, live(w.alive), {ex, stop.token()})));
     std::thread stopper = stops_later(stop, w.random.below(4));
     const int given = w.random.between(0, n);
     for (int i = 0; i < given; ++i) none.release();

@@ -1,4 +1,4 @@
-#ifdef WICK_TEST_TURBOJPEG
+#ifdef WICK_TEST_LIBJPEG_TURBO
 #include "jpeg_writer.hpp"
 
 #include <cstddef>

@@ -1,15 +1,15 @@
 /// \file
-/// JPEGs of every kind, written by libjpeg: for tests of the feature `turbojpeg`.
+/// JPEGs of every kind, written by libjpeg, where there is one.
 #pragma once
 
 #include <array>
 #include <string>
 
-#include <wick/image/image.hpp>
+#include <wick/pixels/image.hpp>
 
 namespace wick_test {
 
-/// How the components are stored: `as_given` 1 to 4 channels are grey, nothing, RGB and CMYK.
+/// How the components are stored: `as_given` 1 to 4 channels are gray, nothing, RGB and CMYK.
 enum class jpeg_colors { as_given, ycc };
 
 struct jpeg_kind {
@@ -20,7 +20,7 @@ struct jpeg_kind {
   std::array<int, 4> down{2, 1, 1, 2};
   unsigned restart_blocks = 0;  ///< units between restart markers; 0: none
   bool one_scan_each = false;   ///< the components one after the other
-  bool most_scans = false;      ///< grey and progressive: 100 scans, as many as cjpeg and jpegtran write
+  bool most_scans = false;      ///< gray and progressive: 100 scans, as many as cjpeg and jpegtran write
 };
 
 /// `picture` has 1, 3 or 4 channels. CMYK levels are written as they are, with Adobe's marker.

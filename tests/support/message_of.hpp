@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/flow/error.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick_test {
 

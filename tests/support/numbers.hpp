@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/sample.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/sample.hpp>
 
 namespace wick_test {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include <wick/flow/random.hpp>
+#include <wick/sample/random.hpp>
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
@@ -111,13 +111,13 @@ std::string encode_bmp(const wick::image& p) {
   return out;
 }
 
-std::string encode_gif(const wick::image& grey) {
+std::string encode_gif(const wick::image& gray) {
   const auto little16 = [](int v) {
     return std::string{static_cast<char>(v & 255), static_cast<char>(v >> 8)};
   };
-  std::string out = "GIF89a" + little16(grey.width()) + little16(grey.height()) + std::string("\xF7\0\0", 3);
+  std::string out = "GIF89a" + little16(gray.width()) + little16(gray.height()) + std::string("\xF7\0\0", 3);
   for (int i = 0; i < 256; ++i) out.append(3, static_cast<char>(i));
-  out += ',' + std::string(4, '\0') + little16(grey.width()) + little16(grey.height()) + std::string(1, '\0');
+  out += ',' + std::string(4, '\0') + little16(gray.width()) + little16(gray.height()) + std::string(1, '\0');
   // Codes of nine bits throughout: cleared before the table would grow past them.
   std::string codes;
   unsigned bits = 0, buffer = 0;
@@ -126,7 +126,7 @@ std::string encode_gif(const wick::image& grey) {
     for (bits += 9; bits >= 8; bits -= 8, buffer >>= 8) codes += static_cast<char>(buffer & 255u);
   };
   int since_clear = 200;
-  for (const std::uint8_t level : grey.pixels()) {
+  for (const std::uint8_t level : gray.pixels()) {
     if (since_clear++ == 200) {
       put(256);
       since_clear = 1;

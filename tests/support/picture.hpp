@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/image/image.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/sample.hpp>
 
 namespace wick_test {
 
@@ -23,14 +23,14 @@ wick::image flat(int width, int height, int channels, int level);
 std::string encode_jpeg(const wick::image& picture, int quality = 92);
 std::string encode_png(const wick::image& picture);
 std::string encode_bmp(const wick::image& picture);
-/// Grey levels as a GIF of one frame.
-std::string encode_gif(const wick::image& grey);
+/// Gray levels as a GIF of one frame.
+std::string encode_gif(const wick::image& gray);
 
 /// What goes into a PNG by hand. `rows` holds the scanlines without their filter bytes.
 struct png_parts {
   std::uint32_t width = 0, height = 0;
   int bits = 8;
-  int color_type = 2;  // 0 grey, 2 RGB, 3 palette, 4 grey and alpha, 6 RGBA
+  int color_type = 2;  // 0 gray, 2 RGB, 3 palette, 4 gray and alpha, 6 RGBA
   std::vector<std::uint8_t> rows = {};
   std::vector<std::uint8_t> palette = {};
   std::vector<std::uint8_t> transparency = {};
@@ -48,7 +48,7 @@ std::string with_jpeg_size(std::string jpeg, int width, int height);
 
 inline wick::bytes as_bytes(std::string_view encoded) { return wick::bytes(encoded.data(), encoded.size()); }
 inline wick::context context_at(std::uint64_t position, std::uint64_t seed = 7, std::uint64_t epoch = 0) {
-  return wick::context(wick::place{seed, epoch, position, position});
+  return wick::context(wick::detail::place{seed, epoch, position, position});
 }
 
 /// The greatest and the mean difference between two pictures of one shape; 256 when the shapes differ.
@@ -65,7 +65,8 @@ bool same_where(const wick::image& a, const wick::image& b, Counts&& counts) {
   for (int y = 0; y < a.height(); ++y) {
     for (int x = 0; x < a.width(); ++x) {
       const std::ptrdiff_t at = std::ptrdiff_t{x} * a.channels();
-      if (counts(x, y) && !std::equal(a.row(y) + at, a.row(y) + at + a.channels(), b.row(y) + at)) return false;
+      if (counts(x, y) && !std::equal(a.row(y) + at, a.row(y) + at + a.channels(), b.row(y) + at))
+        return false;
     }
   }
   return true;

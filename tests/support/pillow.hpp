@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "temp_dir.hpp"
-#include <wick/image/image.hpp>
+#include <wick/pixels/image.hpp>
 
 namespace wick_test {
 

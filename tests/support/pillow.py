@@ -5,7 +5,7 @@ line. Exit code 77 says that there is no Pillow.
   convert IN OUT MODE FORMAT KEY=VALUE…    the picture IN, converted to MODE, in another format
   frames IN OUT NEXT…              a GIF of several frames
   load IN OUT MODE                 the pixels of the file IN, converted to MODE, as bytes
-  load_drafted IN OUT MODE         the same, by the decoder already where it can (a JPEG's own grey)
+  load_drafted IN OUT MODE         the same, by the decoder already where it can (a JPEG's own gray)
   load_truncated IN OUT MODE       the same of a file that breaks off
   load_turned IN OUT MODE          the same, turned as its EXIF orientation says
   resize IN OUT X Y W H NEW_W NEW_H FILTER    the rectangle of IN resized; the filter does not look past it

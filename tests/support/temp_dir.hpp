@@ -2,13 +2,12 @@
 /// A folder of a test's own, gone with all that is in it when the test ends.
 #pragma once
 
-#include <stdlib.h>
-
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <stdlib.h>
 #include <string>
 #include <string_view>
 #include <system_error>

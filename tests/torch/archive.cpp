@@ -12,9 +12,9 @@
 #include "../support/message_of.hpp"
 #include "../support/numbers.hpp"
 #include "../support/temp_dir.hpp"
-#include <wick/flow/batch.hpp>
-#include <wick/flow/loader.hpp>
-#include <wick/flow/state_file.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/resume/state_file.hpp>
 #include <wick/torch/archive.hpp>
 
 using torch::serialize::InputArchive;

@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/batch.hpp>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,12 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/loader.hpp>
-#include <wick/image/image.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/eventually.hpp"
 #include "../support/message_of.hpp"
 #include "numbers.hpp"
+#include <wick/loader/loader.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/torch/batch.hpp>
 
 namespace {
 
@@ -50,7 +47,8 @@ auto labelled_pictures(std::uint64_t n, int channels = 3) {
   };
 }
 
-/// Whether `data` and `target` hold the samples first, first + 1, …; pictures as [N, C, H, W] or [N, H, W, C].
+/// Whether `data` and `target` hold the samples first, first + 1, …; pictures as [N, C, H, W] or [N, H, W,
+/// C].
 bool holds(const picture_batch& batch, std::int64_t first, int channels, bool nhwc = false) {
   const auto* const base = static_cast<const std::uint8_t*>(batch.data.data_ptr());
   const auto* const labels = static_cast<const std::int64_t*>(batch.target.data_ptr());

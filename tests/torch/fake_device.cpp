@@ -1,5 +1,3 @@
-#include "../support/doctest.hpp"
-
 #include "fake_device.hpp"
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/library.h>
 
+#include "../support/doctest.hpp"
 #include "fake_pinned.hpp"
 
 namespace wick_test::fake {
@@ -412,8 +411,7 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
 
 }  // namespace
 
-// ---- what tests see
-// ---------------------------------------------------------------------------------------------
+// ---- what tests see ----
 
 c10::Device device(int index) { return {device_type, static_cast<c10::DeviceIndex>(index)}; }
 
@@ -547,8 +545,7 @@ broken::~broken() { the_machine().is_broken = false; }
 
 }  // namespace wick_test::fake
 
-// ---- is it one?
-// -------------------------------------------------------------------------------------------------
+// ---- is it one? ----
 
 namespace fake = wick_test::fake;
 

@@ -1,5 +1,3 @@
-#include "../support/doctest.hpp"
-
 #include "fake_pinned.hpp"
 
 #include <algorithm>
@@ -20,6 +18,8 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/TensorOptions.h>
 #include <c10/util/Exception.h>
+
+#include "../support/doctest.hpp"
 
 #if __has_include(<ATen/detail/PrivateUse1HooksInterface.h>)
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -53,7 +53,7 @@ struct host_memory {
       ++statistics.out;
       return b;
     }
-    auto* const data = static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64}));
+    auto* const data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t{64}));
     std::memset(data, 0xDB, bytes);
     auto* const b = all.emplace_back(std::make_unique<block>(block{data, bytes, true, {}})).get();
     by_context.insert(b);

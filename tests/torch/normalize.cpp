@@ -1,28 +1,27 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/normalize.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ATen/core/ivalue.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/conv2d.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
-#include <wick/flow/loader.hpp>
-#include <wick/image/image.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/torch/batch.hpp>
-#include <wick/torch/tensors.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "numbers.hpp"
+#include <wick/image/lazy_image.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/normalize.hpp>
+#include <wick/torch/tensors.hpp>
 
 namespace {
 
@@ -36,7 +35,7 @@ struct values {
 const values of_three = {{0.485, 0.456, 0.406}, {0.229, 0.224, 0.225}};
 const values of_one = {{0.1307}, {0.3081}};
 
-wick::normalize_stage stage_of(const values& v) {
+wick::detail::normalize_stage stage_of(const values& v) {
   if (v.mean.size() == 1) return wick::normalize(v.mean[0], v.deviation[0]);
   return wick::normalize({v.mean[0], v.mean[1], v.mean[2]}, {v.deviation[0], v.deviation[1], v.deviation[2]});
 }
@@ -159,4 +158,25 @@ TEST_CASE("a batch with another number of channels is an error that says both") 
   }
   CHECK(contains(message_of([] { return normalized(at::zeros({3}, at::kByte), of_three); }),
                  "3 means for a batch of [3]"));
+}
+
+TEST_CASE("a model of floats refuses pictures as they are, in words that the guide names, and takes these") {
+  const at::Tensor weight = at::full({2, 3, 3, 3}, 0.1), bias = at::zeros({2});
+  wick::loader plain(pictures(4, 3) | wick::batch(4));
+  const at::Tensor bytes = plain.next().value().data;
+  const auto words = [](auto&& call) -> std::string {
+    try {
+      static_cast<void>(call());
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return {};
+  };
+  CHECK(contains(words([&] { return at::conv2d(bytes, weight); }), "Byte"));
+  CHECK(contains(words([&] { return at::conv2d(bytes, weight, bias); }), "unsigned char"));
+  wick::loader before(pictures(4, 3) | stage_of(of_three) | wick::batch(4));
+  wick::loader behind(pictures(4, 3) | wick::batch(4) | stage_of(of_three));
+  for (const at::Tensor& floats : {before.next().value().data, behind.next().value().data}) {
+    CHECK((at::conv2d(floats, weight, bias).sizes() == at::IntArrayRef({4, 2, 4, 9})));
+  }
 }

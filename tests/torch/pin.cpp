@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/pin.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -17,14 +13,17 @@
 #include <ATen/ops/full.h>
 #include <c10/core/StreamGuard.h>
 
-#include <wick/flow/loader.hpp>
-#include <wick/read/memory.hpp>
-#include <wick/torch/batch.hpp>
-#include <wick/torch/transfer.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
 #include "fake_pinned.hpp"
+#include <wick/loader/loader.hpp>
+#include <wick/read/memory.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/pin.hpp>
+#include <wick/torch/transfer.hpp>
+
+static_assert(wick::detail::stage_of<wick::detail::pin_stage, wick::on_batch>);
 
 namespace {
 
@@ -42,7 +41,7 @@ auto rows(std::size_t n) {
   return wick::in_memory(std::move(values), {3}, std::move(targets));
 }
 
-const bool pins = wick::pinned_slab_memory().pins();
+const bool pins = wick::detail::pinned_slab_memory().pins();
 
 /// Whether `data`, on the device, is rows `first` to `first + count` of rows().
 bool are_rows(const at::Tensor& data, std::int64_t first, std::int64_t count) {
@@ -115,18 +114,18 @@ TEST_CASE("all columns take their memory from one place, which outlives the load
 }
 
 TEST_CASE("blocks may be taken and given back by several threads") {
-  wick::pinned_slab_memory memory;
+  wick::detail::pinned_slab_memory memory;
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&memory, t] {
       for (int round = 0; round < 50; ++round) {
-        std::vector<wick::memory_block> blocks;
+        std::vector<wick::detail::memory_block> blocks;
         for (std::size_t k = 1; k < 6; ++k) {
           blocks.push_back(memory.allocate(k * 1000));
           std::memset(blocks.back().data, t, k * 1000);
         }
         for (std::size_t k = 1; k < 6; ++k) {
-          const wick::memory_block& b = blocks[k - 1];
+          const wick::detail::memory_block& b = blocks[k - 1];
           if (b.data[k * 1000 - 1] != static_cast<std::byte>(t)) std::abort();
           b.free(b.context);
         }

@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/tensor.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -23,11 +19,14 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
-#include <wick/flow/loader.hpp>
-#include <wick/torch/batch.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "numbers.hpp"
+#include <wick/loader/loader.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/tensor.hpp>
+
+static_assert(wick::detail::batchable<at::Tensor>);
 
 namespace {
 
@@ -41,9 +40,9 @@ constexpr wick::dtype all_types[] = {wick::dtype::uint8,   wick::dtype::int8,   
 
 /// Whether the bytes that `t` writes into its slot are those of its elements, one after another.
 bool writes_its_elements(const at::Tensor& t) {
-  using access = wick::field_access<at::Tensor>;
+  using access = wick::detail::field_access<at::Tensor>;
   const std::size_t bytes =
-      static_cast<std::size_t>(access::extents(t).count()) * wick::size_of(access::type(t));
+      static_cast<std::size_t>(access::extents(t).count()) * wick::detail::size_of(access::type(t));
   std::vector<std::byte> slot(bytes + 16, std::byte{0x5A});
   access::write_to(t, {slot.data() + 8, false});
   const at::Tensor packed = at::empty(t.sizes(), t.options()).copy_(t);
@@ -60,35 +59,36 @@ bool writes_its_elements(const at::Tensor& t) {
 
 TEST_CASE("every dtype is a type of Torch's, of the same size, and back") {
   for (const wick::dtype t : all_types) {
-    CHECK((wick::dtype_of(wick::scalar_type_of(t)) == t));
-    CHECK(c10::elementSize(wick::scalar_type_of(t)) == wick::size_of(t));
+    CHECK((wick::detail::dtype_of(wick::detail::scalar_type_of(t)) == t));
+    CHECK(c10::elementSize(wick::detail::scalar_type_of(t)) == wick::detail::size_of(t));
   }
-  CHECK((wick::scalar_type_of(wick::dtype_of<float>()) == at::kFloat));
-  CHECK((wick::scalar_type_of(wick::dtype_of<bool>()) == at::kBool));
-  CHECK((wick::scalar_type_of(wick::dtype_of<std::uint8_t>()) == at::kByte));
+  CHECK((wick::detail::scalar_type_of(wick::detail::dtype_of<float>()) == at::kFloat));
+  CHECK((wick::detail::scalar_type_of(wick::detail::dtype_of<bool>()) == at::kBool));
+  CHECK((wick::detail::scalar_type_of(wick::detail::dtype_of<std::uint8_t>()) == at::kByte));
 }
 
 TEST_CASE("types that have no place in a batch are refused by name") {
   for (const at::ScalarType t : {at::kBFloat16, at::kComplexFloat, at::kComplexDouble, at::kComplexHalf,
                                  at::kQInt8, at::kQUInt8, at::kQInt32}) {
-    CHECK(contains(message_of([&] { return wick::dtype_of(t); }),
+    CHECK(contains(message_of([&] { return wick::detail::dtype_of(t); }),
                    std::string("a tensor of ") + c10::toString(t), "can't be batched", "convert it"));
   }
 }
 
 TEST_CASE("a tensor's shape is wick's shape, up to seven dimensions") {
-  CHECK(wick::shape_of(at::zeros({})) == wick::shape{});
-  CHECK(wick::shape_of(at::zeros({2, 0, 3})) == wick::shape{2, 0, 3});
-  CHECK(wick::shape_of(at::zeros({1, 2, 1, 2, 1, 2})) == wick::shape{1, 2, 1, 2, 1, 2});
+  CHECK(wick::detail::shape_of(at::zeros({})) == wick::shape{});
+  CHECK(wick::detail::shape_of(at::zeros({2, 0, 3})) == wick::shape{2, 0, 3});
+  CHECK(wick::detail::shape_of(at::zeros({1, 2, 1, 2, 1, 2})) == wick::shape{1, 2, 1, 2, 1, 2});
   CHECK(contains(message_of([] {
-                   return wick::shape_of(at::zeros({1, 1, 1, 1, 1, 1, 1, 1}));
+                   return wick::detail::shape_of(at::zeros({1, 1, 1, 1, 1, 1, 1, 1}));
                  }),
                  "at most 6 dimensions"));
 }
 
 TEST_CASE("a tensor writes its elements in order, however it lies in memory") {
   for (const wick::dtype type : all_types) {
-    const at::Tensor t = at::arange(0, 120, at::kLong).to(wick::scalar_type_of(type)).reshape({2, 3, 4, 5});
+    const at::Tensor t =
+        at::arange(0, 120, at::kLong).to(wick::detail::scalar_type_of(type)).reshape({2, 3, 4, 5});
     CHECK(writes_its_elements(t));
     CHECK(writes_its_elements(t.transpose(1, 3)));
     CHECK(writes_its_elements(t.permute({3, 2, 1, 0})));
@@ -104,8 +104,8 @@ TEST_CASE("a tensor writes its elements in order, however it lies in memory") {
 TEST_CASE("the imaginary part of a conjugate is written with its sign") {
   const at::Tensor z = at::complex(at::full({1}, 1.0f), at::full({1}, 2.0f));
   float imaginary = 0;
-  wick::field_access<at::Tensor>::write_to(at::imag(z.conj()),
-                                           {reinterpret_cast<std::byte*>(&imaginary), false});
+  wick::detail::field_access<at::Tensor>::write_to(at::imag(z.conj()),
+                                                   {reinterpret_cast<std::byte*>(&imaginary), false});
   CHECK(imaginary == -2.0f);
 }
 
@@ -114,14 +114,14 @@ TEST_CASE(
   for (const wick::dtype type : all_types) {
     for (const std::size_t workers : {1, 3}) {
       const auto make = [type](std::int64_t i) {
-        return at::arange(i, i + 6, at::kLong).to(wick::scalar_type_of(type)).reshape({2, 3});
+        return at::arange(i, i + 6, at::kLong).to(wick::detail::scalar_type_of(type)).reshape({2, 3});
       };
       wick::loader loader(wick::from(numbers{23}) | make | wick::batch(5), {.workers = workers});
       std::int64_t first = 0;
       for (auto& batch : loader.epoch(0)) {
         std::vector<at::Tensor> rows;
         for (std::int64_t i = first; i < std::min<std::int64_t>(first + 5, 23); ++i) rows.push_back(make(i));
-        CHECK((batch.scalar_type() == wick::scalar_type_of(type)));
+        CHECK((batch.scalar_type() == wick::detail::scalar_type_of(type)));
         CHECK(batch.equal(at::stack(rows)));
         CHECK(batch.is_contiguous());
         first += 5;

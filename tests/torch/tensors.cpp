@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/tensors.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -20,11 +16,15 @@
 #include <ATen/ops/view_as_complex.h>
 #include <ATen/ops/zeros.h>
 
-#include <wick/flow/loader.hpp>
-#include <wick/torch/batch.hpp>
-
+#include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "fake_device.hpp"
+#include <wick/loader/loader.hpp>
+#include <wick/torch/batch.hpp>
+#include <wick/torch/tensors.hpp>
+
+static_assert(wick::source<wick::detail::labelled_tensors>);
+static_assert(wick::source<wick::detail::paired_tensors>);
 
 namespace {
 
@@ -217,9 +217,9 @@ TEST_CASE("sparse tensors are refused, with what to write instead") {
 }
 
 TEST_CASE("the source keeps the tensors, also as a copy") {
-  std::optional<wick::labelled_tensors> first(wick::tensors(data_of(4), labels_of(4)));
-  const wick::labelled_tensors copy = *first;
-  const wick::labelled_tensors moved = std::move(*first);
+  std::optional<wick::detail::labelled_tensors> first(wick::tensors(data_of(4), labels_of(4)));
+  const wick::detail::labelled_tensors copy = *first;
+  const wick::detail::labelled_tensors moved = std::move(*first);
   first.reset();
   CHECK(copy.at(3).data.as<float>()[0] == 18.0f);
   CHECK(moved.at(3).target == 3);

@@ -1,14 +1,12 @@
-#include <wick/torch/threads.hpp>
-
 #include <ATen/Parallel.h>
 
-#include <wick/run/cpus.hpp>
-
 #include "support/doctest.hpp"
+#include <wick/system/cpus.hpp>
+#include <wick/torch/threads.hpp>
 
 TEST_CASE("Torch gets the processors that the workers leave, and never none") {
   const int before = at::get_num_threads();
-  const std::size_t all = wick::available_cpus();
+  const std::size_t all = wick::detail::available_cpus();
   {
     wick::executor one(1);
     const std::size_t left = all > 1 ? all - 1 : 1;

@@ -1,7 +1,3 @@
-#include "../support/doctest.hpp"
-
-#include <wick/torch/transfer.hpp>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -16,16 +12,19 @@
 #include <ATen/ops/full.h>
 #include <c10/core/StreamGuard.h>
 
-#include <wick/flow/loader.hpp>
+#include "../support/doctest.hpp"
+#include "../support/eventually.hpp"
+#include "../support/message_of.hpp"
+#include "fake_device.hpp"
+#include <wick/loader/loader.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/run/sync_wait.hpp>
 #include <wick/torch/batch.hpp>
 #include <wick/torch/normalize.hpp>
 #include <wick/torch/pin.hpp>
+#include <wick/torch/transfer.hpp>
 
-#include "../support/eventually.hpp"
-#include "../support/message_of.hpp"
-#include "fake_device.hpp"
+static_assert(wick::detail::stage_of<wick::detail::transfer_stage, wick::on_batch>);
 
 namespace {
 
@@ -64,10 +63,10 @@ bool are_rows(const batch_type& batch, std::int64_t first) {
 }
 
 /// Ordinary memory that knows of blocks which go back before the device has read them.
-class watched_memory final : public wick::slab_memory {
+class watched_memory final : public wick::detail::slab_memory {
  public:
-  wick::memory_block allocate(std::size_t bytes) override {
-    const wick::memory_block inner = host_.allocate(bytes);
+  wick::detail::memory_block allocate(std::size_t bytes) override {
+    const wick::detail::memory_block inner = host_.allocate(bytes);
     return {inner.data, new piece{this, inner, bytes}, [](void* context) {
               const std::unique_ptr<piece> p(static_cast<piece*>(context));
               if (fake::will_read(p->inner.data, p->bytes)) ++p->of->too_early;
@@ -80,16 +79,17 @@ class watched_memory final : public wick::slab_memory {
  private:
   struct piece {
     watched_memory* of;
-    wick::memory_block inner;
+    wick::detail::memory_block inner;
     std::size_t bytes;
   };
-  wick::host_slab_memory host_;
+  wick::detail::host_slab_memory host_;
 };
 struct watch {
   using stage_kind = wick::on_batch;
+  using stage_hooks = wick::hooks<wick::hook::slab_memory>;
   static constexpr std::string_view name = "watch";
   std::shared_ptr<watched_memory> memory;
-  std::shared_ptr<wick::slab_memory> slab_memory() const { return memory; }
+  std::shared_ptr<wick::detail::slab_memory> slab_memory() const { return memory; }
   template <class Batch>
   Batch operator()(Batch batch, wick::context&) const {
     return batch;

@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
                      {.seed = 42, .on_error = wick::on_error(wick::skip)});
   for (auto& batch : train.epoch(0)) std::printf("%zu fields\n", sizeof batch);
 
-  wick::loader padded(wick::image_folder(argv[1]) | wick::read() | wick::decode({.mode = wick::color::grey}) |
+  wick::loader padded(wick::image_folder(argv[1]) | wick::read() | wick::decode({.mode = wick::color::gray}) |
                       wick::resize(256) | wick::pad(4) | wick::random_crop(224, {.padding = 4}) |
                       wick::center_crop(200) | wick::grayscale(3) | wick::array_batch(32));
   for (auto& batch : padded.epoch(0)) std::printf("%zu fields\n", sizeof batch);
@@ -27,9 +27,9 @@ int main(int argc, char** argv) {
   while (auto samples = validate.next()) std::printf("%zu\n", samples->size());
 
   wick::image picture(8, 8, 3);
-  for (const auto what :
-       {wick::pixel_op::kind::hue, wick::pixel_op::kind::saturation, wick::pixel_op::kind::contrast}) {
-    wick::apply({what, 0.5f}, wick::picture_target::interleaved(picture.data(), 8, 8, 3));
+  for (const auto what : {wick::detail::pixel_op::kind::hue, wick::detail::pixel_op::kind::saturation,
+                          wick::detail::pixel_op::kind::contrast}) {
+    wick::detail::apply({what, 0.5f}, wick::detail::picture_target::interleaved(picture.data(), 8, 8, 3));
   }
   wick::lazy_image lazy(std::move(picture));
   lazy.crop({1, 1, 6, 6});

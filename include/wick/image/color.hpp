@@ -1,5 +1,5 @@
 /// \file
-/// Colour stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
 /// pixels, in the batch's slot.
 #pragma once
 
@@ -11,19 +11,22 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/image/pixel_ops.hpp>
+#include <wick/pixels/pixel_ops.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick {
+
+namespace detail {
 
 class color_jitter_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "color_jitter";
 
   color_jitter_stage(double brightness, double contrast, double saturation, double hue)
@@ -36,8 +39,7 @@ class color_jitter_stage {
       }
     }
     if (!(hue >= 0 && hue <= 0.5)) {
-      throw error("color_jitter: hue " + std::to_string(hue) +
-                  "; give a part of the colour circle, 0 to 0.5");
+      throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the color circle, 0 to 0.5");
     }
   }
   lazy_image operator()(lazy_image picture, context& ctx) const {
@@ -57,24 +59,28 @@ class color_jitter_stage {
     }
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(amount_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(amount_); }
 
  private:
   std::array<double, 4> amount_;
 };
-static_assert(stage_of<color_jitter_stage, on_data>);
+
+}  // namespace detail
 
 /// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the
 /// hue by a part of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its
 /// uint8 tensor formulas.
-inline color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0,
-                                       double hue = 0) {
+inline detail::color_jitter_stage color_jitter(double brightness = 0, double contrast = 0,
+                                               double saturation = 0, double hue = 0) {
   return {brightness, contrast, saturation, hue};
 }
+
+namespace detail {
 
 class grayscale_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "grayscale";
 
   explicit grayscale_stage(int channels) : channels_(channels) {
@@ -83,37 +89,44 @@ class grayscale_stage {
     }
   }
   lazy_image operator()(lazy_image picture, context&) const {
-    picture.make_grey(channels_);
+    picture.make_gray(channels_);
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(channels_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
 
  private:
   int channels_;
 };
-static_assert(stage_of<grayscale_stage, on_data>);
 
-/// Grey, as one channel or as three equal ones. torchvision.transforms.Grayscale.
-inline grayscale_stage grayscale(int channels = 1) { return grayscale_stage(channels); }
+}  // namespace detail
+
+/// Gray, as one channel or as three equal ones. torchvision.transforms.Grayscale.
+inline detail::grayscale_stage grayscale(int channels = 1) { return detail::grayscale_stage(channels); }
+
+namespace detail {
 
 class random_grayscale_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_grayscale";
 
   explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
   lazy_image operator()(lazy_image picture, context& ctx) const {
-    if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::grey});
+    if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
 };
-static_assert(stage_of<random_grayscale_stage, on_data>);
 
-/// Grey with probability p; the number of channels stays. torchvision.transforms.RandomGrayscale.
-inline random_grayscale_stage random_grayscale(double p = 0.1) { return random_grayscale_stage(p); }
+}  // namespace detail
+
+/// Gray with probability p; the number of channels stays. torchvision.transforms.RandomGrayscale.
+inline detail::random_grayscale_stage random_grayscale(double p = 0.1) {
+  return detail::random_grayscale_stage(p);
+}
 
 }  // namespace wick

@@ -11,23 +11,25 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/geometry.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/pad.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick {
 
-// ---- center_crop
-// ------------------------------------------------------------------------------------------------
+// ---- center_crop ----
+
+namespace detail {
 
 class center_crop_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "center_crop";
 
   center_crop_stage(int height, int width) : height_(height), width_(width) {
@@ -38,32 +40,35 @@ class center_crop_stage {
     picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(height_, width_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
   /// Half of n as torchvision rounds it: ties to even, Python's round().
   static int half(int n) noexcept { return n / 2 + (n % 2 != 0 ? (n / 2) & 1 : 0); }
   int height_, width_;
 };
-static_assert(stage_of<center_crop_stage, on_data>);
+
+}  // namespace detail
 
 /// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error.
-inline center_crop_stage center_crop(int height, int width) { return {height, width}; }
-inline center_crop_stage center_crop(int size) { return {size, size}; }
+inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
+inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
-// ---- random_crop
-// ------------------------------------------------------------------------------------------------
+// ---- random_crop ----
+
+namespace detail {
 
 struct random_crop_options {
   edges padding{};             ///< added before the crop: `.padding = 4`
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
-  fill_color fill{};
-  padding_mode mode = padding_mode::constant;
+  fill_color fill{};           ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
 };
 
 class random_crop_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_crop";
 
   random_crop_stage(int height, int width, const random_crop_options& options)
@@ -82,7 +87,9 @@ class random_crop_stage {
       if (down > 0) around.top += down, around.bottom += down;
     }
     if (!around.empty())
-      picture.replace_pixels(pad_picture(std::move(picture).pixels(), around, options_.fill, options_.mode));
+      // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+      picture.replace_pixels(
+          pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
     rect part{0, 0, width_, height_};
     if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
     if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
@@ -91,7 +98,7 @@ class random_crop_stage {
   }
   std::uint64_t fingerprint() const noexcept {
     const auto& [padding, pad_if_needed, fill, mode] = options_;
-    return fingerprint_of_parameters(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+    return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
   }
 
  private:
@@ -101,29 +108,33 @@ class random_crop_stage {
   int height_, width_;
   random_crop_options options_;
 };
-static_assert(stage_of<random_crop_stage, on_data>);
+
+}  // namespace detail
 
 /// A rectangle of height x width px, every position equally likely. torchvision.transforms.RandomCrop.
-inline random_crop_stage random_crop(int height, int width, const random_crop_options& options = {}) {
+inline detail::random_crop_stage random_crop(int height, int width,
+                                             const detail::random_crop_options& options = {}) {
   return {height, width, options};
 }
-inline random_crop_stage random_crop(int size, const random_crop_options& options = {}) {
+inline detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options = {}) {
   return {size, size, options};
 }
 
-// ---- random_resized_crop
-// ----------------------------------------------------------------------------------------
+// ---- random_resized_crop ----
+
+namespace detail {
 
 struct random_resized_crop_options {
   std::array<double, 2> scale{0.08, 1.0};  ///< least and greatest share of the picture's area
   std::array<double, 2> ratio{3.0 / 4.0,
                               4.0 / 3.0};  ///< least and greatest width / height, before the resize
-  interpolation filter = interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
 class random_resized_crop_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_resized_crop";
 
   random_resized_crop_stage(int height, int width, const random_resized_crop_options& options)
@@ -142,7 +153,7 @@ class random_resized_crop_stage {
   }
   lazy_image operator()(lazy_image picture, context& ctx) const {
     picture.crop(choose(picture.width(), picture.height(), ctx.random()));
-    picture.resize(width_, height_, options_.filter);
+    picture.resize(width_, height_, options_.interpolation);
     return picture;
   }
 
@@ -171,7 +182,7 @@ class random_resized_crop_stage {
     return {(width - w) / 2, (height - h) / 2, w, h};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(height_, width_, options_.scale, options_.ratio, options_.filter);
+    return fingerprint_hash::of(height_, width_, options_.scale, options_.ratio, options_.interpolation);
   }
 
  private:
@@ -181,17 +192,18 @@ class random_resized_crop_stage {
   int height_, width_;
   random_resized_crop_options options_;
 };
-static_assert(stage_of<random_resized_crop_stage, on_data>);
+
+}  // namespace detail
 
 /// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
 /// training (Szegedy et al., "Going deeper with convolutions", 2015).
 /// torchvision.transforms.RandomResizedCrop.
-inline random_resized_crop_stage random_resized_crop(int height, int width,
-                                                     const random_resized_crop_options& options = {}) {
+inline detail::random_resized_crop_stage random_resized_crop(
+    int height, int width, const detail::random_resized_crop_options& options = {}) {
   return {height, width, options};
 }
-inline random_resized_crop_stage random_resized_crop(int size,
-                                                     const random_resized_crop_options& options = {}) {
+inline detail::random_resized_crop_stage random_resized_crop(
+    int size, const detail::random_resized_crop_options& options = {}) {
   return {size, size, options};
 }
 

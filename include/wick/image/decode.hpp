@@ -10,33 +10,35 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/shape.hpp>
-#include <wick/flow/stage.hpp>
-#include <wick/image/detail/decoders_seen.hpp>
-#include <wick/image/detail/exif.hpp>
+#include <wick/codec/detail/decoders_seen.hpp>
+#include <wick/codec/detail/exif.hpp>
+#include <wick/codec/detail/stb.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/image/stb.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick {
 
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
 /// not blended.
 enum class color : std::uint8_t {
-  unchanged,
-  grey,
-  rgb,
-  rgba,
-  /// One channel of the numbers that are stored, for masks: those of a palette's colors (PNG, GIF), or a grey
+  unchanged,  ///< those that are stored
+  gray,       ///< one channel
+  rgb,        ///< three channels
+  rgba,       ///< four channels; opaque where none is stored
+  /// One channel of the numbers that are stored, for masks: those of a palette's colors (PNG, GIF), or a gray
   /// PNG's levels, of few bits too, as they are. They are never blended: a resize must be `nearest`.
   index,
 };
 
+namespace detail {
+
 struct decode_options {
-  color mode = color::rgb;
+  color mode = color::rgb;  ///< the channels
   /// uint8: levels of 8 bits, and a PNG of 16 bits is an error. int32: levels as they are, 0 to 65535 of 16
   /// bits, 0 to 255 of
   /// 8. float32: levels divided by 65535 or 255. The two are written by batch(); of 16 bits they go with
@@ -47,7 +49,7 @@ struct decode_options {
       178'956'970;  ///< more in a header is an error before memory is taken; Pillow's limit. Decoding takes
                     ///< up to 16 bytes a pixel while it lasts (24 for a 16-bit PNG), whatever the file holds
   bool allow_truncated =
-      false;           ///< take JPEGs that break off; what is missing is grey. Other formats stay errors.
+      false;           ///< take JPEGs that break off; what is missing is gray. Other formats stay errors.
   bool exact = false;  ///< never decode a JPEG smaller than it is, even where a smaller one covers the output
   bool orient =
       false;  ///< turn a JPEG upright as its EXIF orientation says; a quarter turn decodes the whole picture
@@ -56,6 +58,7 @@ struct decode_options {
 class decode_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode";
 
   /// \throws wick::error when max_pixels is less than 1
@@ -65,7 +68,8 @@ class decode_stage {
                   " refuses every picture; give at least 1");
     }
     if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
-      throw error("decode: .type = " + std::string(name_of(options.type)) + "; give uint8, int32 or float32");
+      throw error("decode: .type = " + std::string(to_string(options.type)) +
+                  "; give uint8, int32 or float32");
     }
     if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
       throw error(
@@ -73,8 +77,8 @@ class decode_stage {
           "uint8, or int32 for more than 256");
     }
     if (options.reduce_16_bits && options.type != dtype::uint8) {
-      throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(name_of(options.type)) +
-                  "; leave one of them out");
+      throw error("decode: .reduce_16_bits gives uint8, and .type is " +
+                  std::string(to_string(options.type)) + "; leave one of them out");
     }
   }
 
@@ -98,7 +102,7 @@ class decode_stage {
   }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(options_.mode, options_.exact, options_.orient, options_.type);
+    return fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
   }
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
   std::string note() const {
@@ -106,9 +110,10 @@ class decode_stage {
     const std::string seen = seen_.text();
     if (seen.empty()) return text;
     text += (text.empty() ? "decode: " : "; decode: ") + seen;
-    if (seen_.saw("JPEG", stb_codec.name)) {
-      text += "; libjpeg-turbo is about three times as fast for JPEGs: link wick::turbojpeg, and call "
-              "wick::codecs().add(wick::turbojpeg_codec) before the loader is made";
+    if (seen_.saw("JPEG", detail::stb_codec.name)) {
+      text +=
+          "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
+          "and build wick anew, without WICK_JPEG=stb";
     }
     return text;
   }
@@ -124,6 +129,7 @@ class decode_stage {
   }
   /// What is stored turned as EXIF numbers it, turned back.
   static lazy_image upright(lazy_image picture, int turn) {
+    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
     if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
     if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
     if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
@@ -134,9 +140,9 @@ class decode_stage {
     const bool indexes = options_.mode == color::index;
     const std::string what(info.format);
     if (indexes && !info.palette && (info.channels > 2 || info.format == "JPEG")) {
-      throw error(what + " of " + (info.channels <= 2 ? "grey levels" : "colors") +
+      throw error(what + " of " + (info.channels <= 2 ? "gray levels" : "colors") +
                   ", which stores no numbers of classes: color::index is for PNGs and GIFs with a palette "
-                  "and for grey PNGs; "
+                  "and for gray PNGs; "
                   "convert the masks to such PNGs");
     }
     const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
@@ -151,7 +157,7 @@ class decode_stage {
   }
   int channels(const picture_info& info) const noexcept {
     switch (options_.mode) {
-      case color::grey:
+      case color::gray:
       case color::index:
         return 1;
       case color::rgb:
@@ -165,12 +171,20 @@ class decode_stage {
   decode_options options_;
   mutable detail::decoders_seen seen_;
 };
-static_assert(stage_of<decode_stage, on_data>);
+
+template <>
+struct once_decoded<bytes> {
+  using type = lazy_image;
+};
+
+}  // namespace detail
 
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
-inline decode_stage decode(const decode_options& options = {}) { return decode_stage(options); }
+inline detail::decode_stage decode(const detail::decode_options& options = {}) {
+  return detail::decode_stage(options);
+}
 
 }  // namespace wick

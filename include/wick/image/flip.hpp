@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <string_view>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick {
+
+namespace detail {
 
 struct horizontal_flip_stage {
   using stage_kind = on_data;
@@ -23,7 +25,6 @@ struct horizontal_flip_stage {
     return picture;
   }
 };
-static_assert(stage_of<horizontal_flip_stage, on_data>);
 
 struct vertical_flip_stage {
   using stage_kind = on_data;
@@ -34,11 +35,11 @@ struct vertical_flip_stage {
     return picture;
   }
 };
-static_assert(stage_of<vertical_flip_stage, on_data>);
 
 class random_horizontal_flip_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_horizontal_flip";
 
   explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
@@ -46,16 +47,16 @@ class random_horizontal_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_x();
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
 };
-static_assert(stage_of<random_horizontal_flip_stage, on_data>);
 
 class random_vertical_flip_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_vertical_flip";
 
   explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
@@ -63,24 +64,25 @@ class random_vertical_flip_stage {
     if (ctx.random().bernoulli(p_)) picture.mirror_y();
     return picture;
   }
-  std::uint64_t fingerprint() const noexcept { return fingerprint_of_parameters(p_); }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
   double p_;
 };
-static_assert(stage_of<random_vertical_flip_stage, on_data>);
+
+}  // namespace detail
 
 /// Left and right change places.
-inline horizontal_flip_stage horizontal_flip() noexcept { return {}; }
+inline detail::horizontal_flip_stage horizontal_flip() noexcept { return {}; }
 /// Top and bottom change places.
-inline vertical_flip_stage vertical_flip() noexcept { return {}; }
+inline detail::vertical_flip_stage vertical_flip() noexcept { return {}; }
 /// Left and right change places with probability p. torchvision.transforms.RandomHorizontalFlip.
-inline random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) {
-  return random_horizontal_flip_stage(p);
+inline detail::random_horizontal_flip_stage random_horizontal_flip(double p = 0.5) {
+  return detail::random_horizontal_flip_stage(p);
 }
 /// Top and bottom change places with probability p. torchvision.transforms.RandomVerticalFlip.
-inline random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
-  return random_vertical_flip_stage(p);
+inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
+  return detail::random_vertical_flip_stage(p);
 }
 
 }  // namespace wick

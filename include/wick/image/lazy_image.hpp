@@ -9,18 +9,20 @@
 #include <string>
 #include <utility>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/shape.hpp>
-#include <wick/image/codec.hpp>
-#include <wick/image/detail/wide_resample.hpp>
-#include <wick/image/geometry.hpp>
-#include <wick/image/image.hpp>
-#include <wick/image/pixel_ops.hpp>
-#include <wick/image/resample.hpp>
+#include <wick/codec/codec.hpp>
 #include <wick/observe/phases.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/pixel_ops.hpp>
+#include <wick/resample/detail/wide_resample.hpp>
+#include <wick/resample/resample.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick {
+
+namespace detail {
 
 /// In what numbers a picture comes out.
 struct pixel_numbers {
@@ -29,7 +31,9 @@ struct pixel_numbers {
   bool indexes = false;       ///< numbers of colors or classes, which have no levels between them
 };
 
-/// Encoded bytes (or pixels), a geometry plan, and colour operations after it. Whatever order the members are
+}  // namespace detail
+
+/// Encoded bytes (or pixels), a geometry plan, and color operations after it. Whatever order the members are
 /// called in, the pixels are those of doing each at once: what does not commute is carried out first.
 class lazy_image {
  public:
@@ -39,33 +43,33 @@ class lazy_image {
   /// An encoded picture whose header was read; it will come out with `channels` channels. When it
   /// is `exact`, the decoder may not deliver it smaller than it is.
   lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
-             const pixel_numbers& as = {}) noexcept
+             const detail::pixel_numbers& as = {}) noexcept
       : encoded_(std::move(encoded)),
         info_(info),
         exact_(exact),
         as_(as),
         channels_(channels),
         out_channels_(channels),
-        plan_(plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
+        plan_(detail::plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
   lazy_image(image pixels) noexcept  // NOLINT: implicit on purpose
       : decoded_(std::move(pixels)),
         channels_(decoded_.channels()),
         out_channels_(channels_),
-        plan_(plan::whole(decoded_.width(), decoded_.height())) {}
+        plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
 
   /// As it will come out.
   int width() const noexcept { return plan_.output_width(); }
   int height() const noexcept { return plan_.output_height(); }
   int channels() const noexcept { return out_channels_; }
   bool empty() const noexcept { return width() == 0; }
-  const plan& geometry() const noexcept { return plan_; }
+  const detail::plan& geometry() const noexcept { return plan_; }
   bool normalized() const noexcept { return normal_.count != 0; }
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
-  void crop(const rect& part) {
-    if (!pointwise_) materialise();
-    compose_crop(plan_, part);
+  void crop(const detail::rect& part) {
+    if (!pointwise_) carry_out();
+    detail::compose_crop(plan_, part);
   }
   /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear) {
@@ -73,36 +77,36 @@ class lazy_image {
         (width != this->width() || height != this->height())) {
       throw error(
           "a resize that blends would make numbers of classes which the mask does not have; give it "
-          ".filter = wick::interpolation::nearest");
+          ".interpolation = wick::interpolation::nearest");
     }
-    if (op_count_ != 0 && (width != this->width() || height != this->height())) materialise();
-    if (compose_resize(plan_, width, height, filter)) return;
-    materialise();
-    compose_resize(plan_, width, height, filter);
+    if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
+    if (detail::compose_resize(plan_, width, height, filter)) return;
+    carry_out();
+    detail::compose_resize(plan_, width, height, filter);
   }
-  void mirror_x() noexcept { compose_mirror_x(plan_); }
-  void mirror_y() noexcept { compose_mirror_y(plan_); }
+  void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
+  void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
 
-  /// Adds a colour operation. \throws wick::error after normalize
-  void apply(const pixel_op& op) {
-    refuse_normalized("colour operations");
-    refuse_numbers("colour operations");
-    if (op_count_ == ops_.size() || out_channels_ != channels_) materialise();
+  /// Adds a color operation. \throws wick::error after normalize
+  void apply(const detail::pixel_op& op) {
+    refuse_normalized("color operations");
+    refuse_numbers("color operations");
+    if (op_count_ == ops_.size() || out_channels_ != channels_) carry_out();
     ops_[op_count_++] = op;
     pointwise_ = pointwise_ && op.pointwise();
   }
-  /// Grey, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
-  void make_grey(int channels) {
+  /// Gray, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
+  void make_gray(int channels) {
     refuse_numbers("grayscale");
-    if (out_channels_ >= 3) apply({pixel_op::kind::grey});
+    if (out_channels_ >= 3) apply({detail::pixel_op::kind::gray});
     out_channels_ = channels;
   }
-  /// The picture comes out as float32, (x / 255 - mean) / deviation. Colour operations must come before.
+  /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
   /// \throws wick::error when that was said already
-  void normalize(const normalization& by) {
+  void normalize(const detail::normalization& by) {
     refuse_normalized("a second normalize");
     if (as_.indexes || as_.type == dtype::int32) {
-      throw error("normalize gives float32, and the picture is to be " + std::string(name_of(as_.type)) +
+      throw error("normalize gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
                   (as_.indexes
                        ? " numbers of classes; leave normalize out"
                        : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
@@ -110,7 +114,7 @@ class lazy_image {
     normal_ = by;
   }
 
-  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalised or of
+  /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
   /// 16 bits: neither has a place in an image
   image pixels() const& {
     refuse_normalized("pixels as wick::image");
@@ -130,7 +134,7 @@ class lazy_image {
   image materialize() && {
     if (as_.type != dtype::uint8) {
       throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
-                  std::string(name_of(as_.type)) +
+                  std::string(to_string(as_.type)) +
                   ": that goes with batch() alone; leave .type out, or write batch()");
     }
     return std::move(*this).pixels();
@@ -139,7 +143,7 @@ class lazy_image {
   operator image() && { return std::move(*this).materialize(); }
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels) {
-    const pixel_numbers as = as_;
+    const detail::pixel_numbers as = as_;
     *this = lazy_image(std::move(pixels));
     as_ = as;
   }
@@ -147,11 +151,11 @@ class lazy_image {
   /// [H, W, C].
   wick::shape extents() const { return {height(), width(), channels()}; }
   dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
-  /// Decodes what is needed, resizes, mirrors and colours it straight into the slot. \throws wick::error for
+  /// Decodes what is needed, resizes, mirrors and colors it straight into the slot. \throws wick::error for
   /// damaged data
   void write_to(slot to) const {
     if (as_.wide) {
-      const wide_rows out = render_wide();
+      const detail::wide_rows out = render_wide();
       detail::write_numbers(out.levels.data(), out.levels.size() / static_cast<std::size_t>(channels_),
                             channels_, 65535.0f, type(), normal_, to);
     } else if (as_.type != dtype::uint8 && !normalized()) {
@@ -159,19 +163,19 @@ class lazy_image {
       detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
                             out.channels(), 255.0f, type(), normal_, to);
     } else if (normalized()) {
-      write_normalized(render(), normal_, to.data, to.planar);
+      detail::write_normalized(render(), normal_, to.data, to.planar);
     } else if (out_channels_ != channels_) {
       render().write_to(to);
     } else {
-      render_to(to.planar ? picture_target::planar(to.data, width(), height(), channels())
-                          : picture_target::interleaved(to.data, width(), height(), channels()));
+      render_to(to.planar ? detail::picture_target::planar(to.data, width(), height(), channels())
+                          : detail::picture_target::interleaved(to.data, width(), height(), channels()));
     }
   }
 
  private:
   bool untouched() const noexcept {
     return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
-           plan_ == plan::whole(decoded_.width(), decoded_.height());
+           plan_ == detail::plan::whole(decoded_.width(), decoded_.height());
   }
   void refuse_wide(const char* what) const {
     if (as_.wide) {
@@ -195,14 +199,15 @@ class lazy_image {
 
   /// What is needed of the encoded picture, by the tables of the full size.
   decode_request request(const detail::resample_scratch& scratch) const noexcept {
-    rect part{scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
-              scratch.rows.high() - scratch.rows.low()};
+    detail::rect part{scratch.columns.low(), scratch.rows.low(),
+                      scratch.columns.high() - scratch.columns.low(),
+                      scratch.rows.high() - scratch.rows.low()};
     double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
                             static_cast<double>(plan_.height) / plan_.source.height);
     if (exact_ || scale > 1) scale = 1;
     if (scale < 1) {
       // The same filter over a smaller picture may reach one pixel of that further.
-      const rect& all = plan_.source;
+      const detail::rect& all = plan_.source;
       const int more = static_cast<int>(std::min(1 / scale, 65536.0)) + 1;
       const int right = std::min(part.x + part.width + more, all.x + all.width),
                 bottom = std::min(part.y + part.height + more, all.y + all.height);
@@ -213,35 +218,36 @@ class lazy_image {
     }
     return {part, scale, channels_, as_.indexes};
   }
-  /// Geometry and colour, in the channels the decoder gives.
-  void render_to(const picture_target& to) const {
-    phase_timer timer(phase::resize);
+  /// Geometry and color, in the channels the decoder gives.
+  void render_to(const detail::picture_target& to) const {
+    detail::phase_timer timer(detail::phase::resize);
     if (encoded_.empty()) {
-      resample(decoded_.view(), plan_, to);
+      detail::resample(decoded_.view(), plan_, to);
     } else {
       try {
         decode_to(to, timer);
       } catch (const error& e) {  // what only decoding shows is still decode()'s
-        throw late_error("decode", e.what());
+        throw detail::late_error("decode", e.what());
       }
     }
     if (op_count_ == 0) return;
-    timer.next(phase::color);
-    for (std::size_t i = 0; i < op_count_; ++i) wick::apply(ops_[i], to);
+    timer.next(detail::phase::color);
+    for (std::size_t i = 0; i < op_count_; ++i) wick::detail::apply(ops_[i], to);
   }
-  void decode_to(const picture_target& to, phase_timer& timer) const {
+  void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
     const bool by_rows = info_.decoder->decode_rows != nullptr;
     if (plan_.only_cuts() && !by_rows) {  // no tables are needed
-      timer.next(phase::decode);
-      const rect& part = plan_.source;
+      timer.next(detail::phase::decode);
+      const detail::rect& part = plan_.source;
       const decoded_picture got = decode(part, 1.0);
-      timer.next(phase::resize);
-      return copy_pixels(got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
+      timer.next(detail::phase::resize);
+      return detail::copy_pixels(
+          got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
     }
     detail::resample_lease lease;
     detail::resample_scratch& scratch = *lease;
     detail::build_axes(plan_, 1.0, 0, 0, scratch);
-    timer.next(phase::decode);
+    timer.next(detail::phase::decode);
     const decode_request wanted = request(scratch);
     if (by_rows) {
       decode_rows(wanted, scratch, to, timer);
@@ -249,21 +255,22 @@ class lazy_image {
       decode_whole(wanted, scratch, to, timer);
     }
   }
-  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
-                   phase_timer& timer) const {
+  void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
+                   const detail::picture_target& to, detail::phase_timer& timer) const {
     detail::row_resampler sink(plan_, scratch, to, &timer);
     info_.decoder->decode_rows(encoded_.span(), info_, wanted, sink);
-    if (!sink.finished()) throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
+    if (!sink.finished())
+      throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
   }
-  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch, const picture_target& to,
-                    phase_timer& timer) const {
+  void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
+                    const detail::picture_target& to, detail::phase_timer& timer) const {
     const decoded_picture got = decode(wanted.wanted, wanted.scale);
-    timer.next(phase::resize);
+    timer.next(detail::phase::resize);
     if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
     detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
     detail::resample(got.pixels.view(), 0, 0, scratch, to);
   }
-  decoded_picture decode(const rect& part, double scale) const {
+  decoded_picture decode(const detail::rect& part, double scale) const {
     decoded_picture got =
         info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_, as_.indexes});
     const image& p = got.pixels;
@@ -278,35 +285,35 @@ class lazy_image {
     return got;
   }
   /// The geometry of a picture of 16 bits.
-  wide_rows render_wide() const {
-    phase_timer timer(phase::resize);
+  detail::wide_rows render_wide() const {
+    detail::phase_timer timer(detail::phase::resize);
     detail::resample_lease lease;
     detail::resample_scratch& scratch = *lease;
     detail::build_axes(plan_, 1.0, 0, 0, scratch);
     if (encoded_.empty()) return detail::resample_wide(wide_, scratch);
-    timer.next(phase::decode);
+    timer.next(detail::phase::decode);
     const int low = scratch.rows.low(), high = scratch.rows.high();
-    wide_rows got;
+    detail::wide_rows got;
     try {
       got = info_.decoder->decode_wide(encoded_.span(), info_,
                                        {{0, low, static_cast<int>(info_.width), high - low}, 1.0, channels_});
     } catch (const error& e) {
-      throw late_error("decode", e.what());
+      throw detail::late_error("decode", e.what());
     }
     if (got.channels != channels_ || got.width != info_.width || got.top > low ||
         got.top + got.height < high) {
       throw error(std::string(info_.decoder->name) +
                   " gave less of the picture than it was asked for; report it to the codec's author");
     }
-    timer.next(phase::resize);
+    timer.next(detail::phase::resize);
     return detail::resample_wide(got, scratch);
   }
-  /// All of it but the normalisation.
+  /// All of it but the normalization.
   image render() const {
     image out(width(), height(), channels_);
-    render_to(picture_target::interleaved(out.data(), width(), height(), channels_));
+    render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
     if (out_channels_ == channels_) return out;
-    image changed(width(), height(), out_channels_);  // grey: every colour channel is the first one
+    image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
     for (int y = 0; y < height(); ++y) {
       const std::uint8_t* in = out.row(y);
       std::uint8_t* to = changed.row(y);
@@ -316,11 +323,11 @@ class lazy_image {
     }
     return changed;
   }
-  void materialise() {
+  void carry_out() {
     if (as_.wide) {
       wide_ = render_wide();
       encoded_ = {};
-      plan_ = plan::whole(wide_.width, wide_.height);
+      plan_ = detail::plan::whole(wide_.width, wide_.height);
       return;
     }
     decoded_ = render();
@@ -328,23 +335,23 @@ class lazy_image {
     op_count_ = 0;
     pointwise_ = true;
     channels_ = out_channels_;
-    plan_ = plan::whole(decoded_.width(), decoded_.height());
+    plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
   }
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
-  wide_rows wide_;  // in place of decoded_ when that is what they are
+  detail::wide_rows wide_;  // in place of decoded_ when that is what they are
   picture_info info_;
   bool exact_ = false;
-  pixel_numbers as_;
-  int channels_ = 0;      // while geometry and colour are worked on
+  detail::pixel_numbers as_;
+  int channels_ = 0;      // while geometry and color are worked on
   int out_channels_ = 0;  // when all is done
-  plan plan_;
-  std::array<pixel_op, 6> ops_{};
+  detail::plan plan_;
+  std::array<detail::pixel_op, 6> ops_{};
   std::size_t op_count_ = 0;
   bool pointwise_ =
       true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
-  normalization normal_;
+  detail::normalization normal_;
 };
 
 }  // namespace wick

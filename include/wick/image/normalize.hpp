@@ -14,14 +14,16 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/stage.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/image/pixel_ops.hpp>
+#include <wick/pixels/pixel_ops.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick {
+
+namespace detail {
 
 /// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
 struct channel_values {
@@ -44,6 +46,7 @@ struct channel_values {
 class normalize_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "normalize";
 
   normalize_stage(const channel_values& mean, const channel_values& deviation)
@@ -73,17 +76,19 @@ class normalize_stage {
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.mean, by_.deviation, by_.count);
+    return fingerprint_hash::of(by_.mean, by_.deviation, by_.count);
   }
 
  private:
   normalization by_;
 };
-static_assert(stage_of<normalize_stage, on_data>);
+
+}  // namespace detail
 
 /// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
 /// Normalize after ToTensor. The last picture stage.
-inline normalize_stage normalize(const channel_values& mean, const channel_values& std) {
+inline detail::normalize_stage normalize(const detail::channel_values& mean,
+                                         const detail::channel_values& std) {
   return {mean, std};
 }
 

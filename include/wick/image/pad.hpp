@@ -13,14 +13,16 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/stage.hpp>
-#include <wick/image/geometry.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick {
+
+namespace detail {
 
 /// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
 struct edges {
@@ -49,19 +51,22 @@ struct fill_color {
   }
 };
 
+}  // namespace detail
+
+/// What stands in the border that pad() makes.
 enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill colour
+  constant,   ///< the fill color
   edge,       ///< the outermost pixel again and again
   reflect,    ///< mirrored about the outermost pixel, which is not repeated
   symmetric,  ///< mirrored about the edge
 };
 
-struct pad_options {
-  fill_color fill{};
-  padding_mode mode = padding_mode::constant;
-};
-
 namespace detail {
+
+struct pad_options {
+  fill_color fill{};  ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+};
 
 inline void require_edges(std::string_view stage, const edges& e) {
   if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
@@ -106,8 +111,6 @@ inline std::vector<int> padded_axis(int size, int before, int after, padding_mod
   return from;
 }
 
-}  // namespace detail
-
 /// `picture` with a border. \throws wick::error when it is mirrored by more than it has
 inline image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode) {
   const std::vector<int> columns = detail::padded_axis(picture.width(), by.left, by.right, mode);
@@ -139,6 +142,7 @@ inline image pad_picture(const image& picture, const edges& by, const fill_color
 class pad_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
 
   pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
@@ -146,23 +150,29 @@ class pad_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     if (by_.empty()) return picture;
-    picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.mode));
+    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+    picture.replace_pixels(
+        pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
     return picture;
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(by_.each(), options_.fill.levels, options_.mode);
+    return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
   }
 
  private:
   edges by_;
   pad_options options_;
 };
-static_assert(stage_of<pad_stage, on_data>);
+
+}  // namespace detail
 
 /// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
 /// torchvision.transforms.Pad.
-inline pad_stage pad(const edges& by, const pad_options& options = {}) { return {by, options}; }
-inline pad_stage pad(int left, int top, int right, int bottom, const pad_options& options = {}) {
+inline detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {}) {
+  return {by, options};
+}
+inline detail::pad_stage pad(int left, int top, int right, int bottom,
+                             const detail::pad_options& options = {}) {
   return {{left, top, right, bottom}, options};
 }
 

@@ -9,24 +9,27 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/stage.hpp>
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/geometry.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick {
 
+namespace detail {
+
 struct resize_options {
   int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
-  interpolation filter = interpolation::bilinear;
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
 class resize_stage {
  public:
   using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "resize";
 
   resize_stage(int height, int width, const resize_options& options)
@@ -44,7 +47,7 @@ class resize_stage {
   }
   lazy_image operator()(lazy_image picture, context&) const {
     const auto [width, height] = size_for(picture.width(), picture.height());
-    picture.resize(width, height, options_.filter);
+    picture.resize(width, height, options_.interpolation);
     return picture;
   }
 
@@ -63,21 +66,22 @@ class resize_stage {
     return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
   }
   std::uint64_t fingerprint() const noexcept {
-    return fingerprint_of_parameters(shorter_, height_, width_, options_.max_size, options_.filter);
+    return fingerprint_hash::of(shorter_, height_, width_, options_.max_size, options_.interpolation);
   }
 
  private:
   int shorter_ = 0, height_ = 0, width_ = 0;
   resize_options options_;
 };
-static_assert(stage_of<resize_stage, on_data>);
+
+}  // namespace detail
 
 /// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
-inline resize_stage resize(int height, int width, const resize_options& options = {}) {
+inline detail::resize_stage resize(int height, int width, const detail::resize_options& options = {}) {
   return {height, width, options};
 }
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
-inline resize_stage resize(int shorter_edge, const resize_options& options = {}) {
+inline detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {}) {
   return {shorter_edge, options};
 }
 

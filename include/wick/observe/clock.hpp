@@ -5,17 +5,13 @@
 #include <chrono>
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+namespace wick::detail {
 
-namespace wick {
-
-/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread; between
-/// two processors they may differ by a few, so subtract with care what another thread has read.
+/// Ticks of the fastest steady clock there is; tick_scale says how long one takes. They rise on one thread;
+/// between two processors they may differ by a few, so subtract with care what another thread has read.
 inline std::uint64_t now_ticks() noexcept {
 #if defined(__x86_64__)
-  return __rdtsc();
+  return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
   std::uint64_t t;
   asm volatile("mrs %0, cntvct_el0" : "=r"(t));
@@ -25,7 +21,8 @@ inline std::uint64_t now_ticks() noexcept {
 #endif
 }
 
-/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read it.
+/// Turns ticks into seconds by comparing the two clocks over its own lifetime. A value; any thread may read
+/// it.
 class tick_scale {
  public:
   tick_scale() noexcept : ticks_(now_ticks()), time_(std::chrono::steady_clock::now()) {}
@@ -44,4 +41,4 @@ class tick_scale {
   std::chrono::steady_clock::time_point time_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -1,5 +1,6 @@
 /// \file
-/// What happens inside a slot: a picture is decoded, resized and coloured in one pass, and each part has its own clock.
+/// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
+/// own clock.
 #pragma once
 
 #include <array>
@@ -9,7 +10,7 @@
 
 #include <wick/observe/clock.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 enum class phase : std::uint8_t { decode, resize, color };
 inline constexpr std::size_t phase_count = 3;
@@ -19,7 +20,9 @@ inline constexpr std::array<std::string_view, phase_count> phase_names = {"decod
 class phase_ticks {
  public:
   using values = std::array<std::uint64_t, phase_count>;
-  static void add(phase p, std::uint64_t ticks) noexcept { of_this_thread()[static_cast<std::size_t>(p)] += ticks; }
+  static void add(phase p, std::uint64_t ticks) noexcept {
+    of_this_thread()[static_cast<std::size_t>(p)] += ticks;
+  }
   /// Reads and clears.
   static values take() noexcept {
     values& mine = of_this_thread();
@@ -35,7 +38,8 @@ class phase_ticks {
   }
 };
 
-/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …; t.next(phase::resize);`.
+/// Times a block, and what follows it under another name: `phase_timer t(phase::decode); …;
+/// t.next(phase::resize);`.
 class phase_timer {
  public:
   explicit phase_timer(phase p) noexcept : phase_(p), begun_(now_ticks()) {}
@@ -54,4 +58,4 @@ class phase_timer {
   std::uint64_t begun_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

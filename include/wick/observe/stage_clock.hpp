@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstdint>
 
-namespace wick {
+namespace wick::detail {
 
-/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads and
-/// stores, relaxed, because a report needs each number whole and not all of the same instant. Short samples are timed
-/// now and then only, so the time of all is inferred from the timed ones.
+/// One stage on one worker. Written by that worker alone, read by any thread that makes a report: plain loads
+/// and stores, relaxed, because a report needs each number whole and not all of the same instant. Short
+/// samples are timed now and then only, so the time of all is inferred from the timed ones.
 class stage_clock {
  public:
   void ran(std::uint64_t times) noexcept { add(count_, times); }
@@ -31,4 +31,4 @@ class stage_clock {
   std::atomic<std::uint64_t> count_{0}, timed_{0}, ticks_{0}, waited_{0};
 };
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -1,15 +1,16 @@
 /// \file
-/// How much of the training loop's time is waiting for data: the one number that tells whether input is the problem.
+/// How much of the training loop's time is waiting for data: the one number that tells whether input is the
+/// problem.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
-namespace wick {
+namespace wick::detail {
 
-/// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of the share
-/// over all iterations since the last reset, in constant memory (bins of 0.1 %). One thread.
+/// For each iteration of the consumer: ticks spent waiting, ticks in all. Keeps the mean and the median of
+/// the share over all iterations since the last reset, in constant memory (bins of 0.1 %). One thread.
 class stall_meter {
  public:
   void iteration(std::uint64_t waited, std::uint64_t total) noexcept {
@@ -27,8 +28,8 @@ class stall_meter {
   double mean() const noexcept {
     return total_ == 0 ? 0.0 : static_cast<double>(waited_) / static_cast<double>(total_);
   }
-  /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones don't
-  /// move it.
+  /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones
+  /// don't move it.
   double median() const noexcept {
     std::uint64_t below = 0;
     for (std::size_t i = 0; i < bins_.size(); ++i) {
@@ -45,4 +46,4 @@ class stall_meter {
   std::uint64_t count_ = 0, waited_ = 0, total_ = 0;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

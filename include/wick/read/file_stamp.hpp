@@ -7,11 +7,11 @@
 #include <string>
 #include <sys/stat.h>
 
-#include <wick/flow/detail/file_system.hpp>
-#include <wick/flow/error.hpp>
 #include <wick/read/detail/file_io.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/system/detail/file_system.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
 /// address with each location in that file.
@@ -56,8 +56,6 @@ struct file_stamp {
   }
 };
 
-namespace detail {
-
 /// \throws wick::error "was changed since it was indexed (it had 100 bytes, and has 200); …" when it was
 inline void require_same(const file_stamp& then, const file_stamp& now, const char* since,
                          const char* advice) {
@@ -95,5 +93,4 @@ struct file_watch {
   }
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail

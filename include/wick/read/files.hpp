@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/source.hpp>
 #include <wick/read/detail/glob.hpp>
 #include <wick/read/location.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/source.hpp>
 
 namespace wick {
 
@@ -39,7 +39,7 @@ class files {
     struct ::stat status {};
     if (found.size() == 1 && ::stat(found[0].c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
       throw detail::source_error(text, "files",
-                                 "is a folder; write \"" + detail::join_path(printable(text), "*") +
+                                 "is a folder; write \"" + detail::join_path(detail::printable(text), "*") +
                                      "\", or use wick::image_folder");
     }
     keep(found);
@@ -48,7 +48,7 @@ class files {
   std::uint64_t size() const noexcept { return data_->offsets.size(); }
   location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
-  std::string key(std::uint64_t i) const { return printable(path(i)); }
+  std::string key(std::uint64_t i) const { return detail::printable(path(i)); }
   /// Of the paths below the folder that all share, so that the data may move.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
@@ -100,6 +100,6 @@ class files {
   std::shared_ptr<const table> data_;
 };
 
-static_assert(source<files>);
+namespace detail {}  // namespace detail
 
 }  // namespace wick

@@ -13,14 +13,16 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/source.hpp>
 #include <wick/read/detail/folder.hpp>
 #include <wick/read/detail/walk.hpp>
 #include <wick/read/location.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/source.hpp>
 
 namespace wick {
+
+namespace detail {
 
 struct image_folder_options {
   /// Which files are pictures, by the end of their names, in lower or upper case; all files when empty.
@@ -30,17 +32,20 @@ struct image_folder_options {
   bool allow_empty = false;
 };
 
-/// ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of their names, and a
-/// sample's target is the index of its class. Order, targets and extensions are those of torchvision, except
-/// that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are followed, and a folder
-/// with several names counts under each. Two links are not followed: one that leads back to a folder above
-/// it, and one to a folder that was already listed, when a link led to where it lies. Files directly in ROOT
-/// are no samples. The folders are listed once, here; 8 bytes and the path are kept for each sample.
+}  // namespace detail
+
+/// Pictures that lie as ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of
+/// their names, and a sample's target is the index of its class. Order, targets and extensions are those of
+/// torchvision, except that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are
+/// followed, and a folder with several names counts under each. Two links are not followed: one that leads
+/// back to a folder above it, and one to a folder that was already listed, when a link led to where it lies.
+/// Files directly in ROOT are no samples. The folders are listed once, here; 8 bytes and the path are kept
+/// for each sample.
 class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
   /// class has none
-  explicit image_folder(const std::filesystem::path& root, image_folder_options options = {}) {
+  explicit image_folder(const std::filesystem::path& root, detail::image_folder_options options = {}) {
     std::string folder = root.native();
     while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
     for (std::string& e : options.extensions) {
@@ -65,7 +70,7 @@ class image_folder {
     const entry e = data_->samples[i];
     return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
   }
-  std::string key(std::uint64_t i) const { return printable(at(i).data.path); }
+  std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
   /// The names of the sub-folders; a target is an index into them.
   const std::vector<std::string>& classes() const noexcept { return data_->classes; }
   /// Of class names and of paths below the root, so that the data may move.
@@ -88,7 +93,8 @@ class image_folder {
     std::size_t root_size = 0;
   };
 
-  static std::vector<std::string> list_classes(const std::string& root, const image_folder_options& options) {
+  static std::vector<std::string> list_classes(const std::string& root,
+                                               const detail::image_folder_options& options) {
     std::vector<std::string> classes;
     std::uint64_t pictures = 0;
     detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
@@ -110,13 +116,13 @@ class image_folder {
     return classes;
   }
 
-  static error no_pictures(const std::string& folder, const image_folder_options& options) {
+  static error no_pictures(const std::string& folder, const detail::image_folder_options& options) {
     std::string wanted;
     for (const std::string& e : options.extensions) wanted += " " + e;
-    return detail::source_error(folder, "image_folder",
-                                "has no pictures" +
-                                    (wanted.empty() ? wanted : " (wanted:" + printable(wanted) + ")") +
-                                    "; remove the folder, name other extensions, or set .allow_empty = true");
+    return detail::source_error(
+        folder, "image_folder",
+        "has no pictures" + (wanted.empty() ? wanted : " (wanted:" + detail::printable(wanted) + ")") +
+            "; remove the folder, name other extensions, or set .allow_empty = true");
   }
 
   /// Adds one class. Returns whether there was a picture.
@@ -152,6 +158,6 @@ class image_folder {
   std::shared_ptr<const table> data_;
 };
 
-static_assert(source<image_folder>);
+namespace detail {}  // namespace detail
 
 }  // namespace wick

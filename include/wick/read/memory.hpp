@@ -13,13 +13,16 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/shape.hpp>
-#include <wick/flow/source.hpp>
 #include <wick/read/memory_view.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
+#include <wick/sample/source.hpp>
 
 namespace wick {
+
+namespace detail {
+
 /// A vector as a source: `at(i)` is item i, a copy when that is at most two words, else a reference. Made by
 /// in_memory(vector).
 template <class T>
@@ -42,7 +45,9 @@ class memory_items {
       return static_cast<const T&>(first_[i]);
     }
   }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept { prefetch_bytes(first_ + i, sizeof(T), most); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(first_ + i, sizeof(T), most);
+  }
   /// Of the items where their bytes or characters can be hashed, else of their number.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
@@ -58,8 +63,6 @@ class memory_items {
   std::shared_ptr<const std::vector<T>> items_;
   const T* first_;
 };
-
-static_assert(source<memory_items<std::string>>);
 
 /// The rows of an array and their targets: `at(i)` is a sample<memory_view, int64>, ready for batch(). Made
 /// by in_memory(values, shape, targets) and by idx().
@@ -89,7 +92,7 @@ class memory_rows {
   /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.
   std::uint64_t fingerprint() const noexcept {
     fingerprint_hash h;
-    h.add(name_of(format_->type));
+    h.add(to_string(format_->type));
     for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
     for (const std::int64_t t : targets()) h.add(static_cast<std::uint64_t>(t));
     const std::uint64_t rows =
@@ -112,39 +115,64 @@ class memory_rows {
   const std::int64_t* targets_;
 };
 
-static_assert(source<memory_rows>);
+}  // namespace detail
 
 /// A source of the items of a vector, which it takes over. \throws wick::error when the vector is empty
 template <class T>
-memory_items<T> in_memory(std::vector<T> items) {
-  return memory_items<T>(std::move(items));
+detail::memory_items<T> in_memory(std::vector<T> items) {
+  return detail::memory_items<T>(std::move(items));
+}
+
+/// Of what only refers to its items (std::span), or is another range, there is none: say so.
+template <class Range>
+  requires requires(const Range& r) { r.begin() != r.end(); }
+auto in_memory(const Range& items) {
+  using item = std::remove_cvref_t<decltype(*items.begin())>;
+  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
+  static_assert(is_vector,
+                "wick: in_memory() takes a std::vector over, and a std::span or another range was found (see "
+                "'Range'); write in_memory(std::vector(r.begin(), r.end())), which copies the items");
+  return detail::memory_items<item>(std::vector<item>());
 }
 
 /// A source of the rows of a contiguous array [targets.size(), row…] of any arithmetic type, which it takes
 /// over. `in_memory(std::move(pixels), {28, 28}, labels)` is TensorDataset without tensors. \throws
 /// wick::error when sizes disagree, or there is no row
 template <class T>
-  requires std::is_arithmetic_v<T> memory_rows in_memory(std::vector<T> values, const shape& row,
-                                                         std::vector<std::int64_t> targets) {
-    const row_format format(row, dtype_of<T>());
-    if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
-      throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
-                  std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
-                  "; check both");
-    }
-    auto owner = std::make_shared<const std::vector<T>>(std::move(values));
-    const auto* data = reinterpret_cast<const std::byte*>(owner->data());
-    return memory_rows(std::move(owner), data, format, std::move(targets));
+  requires std::is_arithmetic_v<T>
+detail::memory_rows in_memory(std::vector<T> values, const shape& row, std::vector<std::int64_t> targets) {
+  const detail::row_format format(row, detail::dtype_of<T>());
+  if (values.size() != targets.size() * static_cast<std::size_t>(row.count())) {
+    throw error("in_memory: " + std::to_string(values.size()) + " values are not " +
+                std::to_string(targets.size()) + " rows (one a target) of shape " + to_string(row) +
+                "; check both");
   }
+  auto owner = std::make_shared<const std::vector<T>>(std::move(values));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  return detail::memory_rows(std::move(owner), data, format, std::move(targets));
+}
 
 /// The same over memory of the caller's, who keeps it alive and unchanged.
 /// \throws wick::error when there is no row, or a null pointer
 template <class T>
-  requires std::is_arithmetic_v<T> memory_rows in_memory(const T* values, const shape& row,
-                                                         std::vector<std::int64_t> targets) {
-    if (values == nullptr) throw error("in_memory: the pointer to the values is null");
-    return memory_rows(nullptr, reinterpret_cast<const std::byte*>(values), row_format(row, dtype_of<T>()),
-                       std::move(targets));
-  }
+  requires std::is_arithmetic_v<T>
+detail::memory_rows in_memory(const T* values, const shape& row, std::vector<std::int64_t> targets) {
+  if (values == nullptr) throw error("in_memory: the pointer to the values is null");
+  return detail::memory_rows(nullptr, reinterpret_cast<const std::byte*>(values),
+                             detail::row_format(row, detail::dtype_of<T>()), std::move(targets));
+}
+
+/// Neither of what only refers to its numbers.
+template <class Range>
+  requires requires(const Range& r) { r.begin() != r.end(); }
+detail::memory_rows in_memory(const Range&, const shape& row, std::vector<std::int64_t> targets) {
+  constexpr bool is_vector = sizeof(Range) == ~std::size_t{0};
+  static_assert(
+      is_vector,
+      "wick: in_memory() takes a std::vector of numbers over, and a std::span or another range was "
+      "found (see 'Range'); write in_memory(r.data(), row, targets) when what it refers to lives as "
+      "long as the loader, else in_memory(std::vector(r.begin(), r.end()), row, targets)");
+  return in_memory(std::vector<float>(), row, std::move(targets));
+}
 
 }  // namespace wick

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/shape.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick {
 
@@ -102,8 +102,6 @@ class strided_walk {
   std::size_t loops_ = 0, run_ = 0, span_ = 0;
 };
 
-}  // namespace detail
-
 /// What all rows of an array in memory have in common.
 struct row_format {
   /// \throws wick::error for an extent below 1
@@ -129,11 +127,14 @@ struct row_format {
   detail::strided_walk walk;
 };
 
+}  // namespace detail
+
 /// One row of an array in memory. Two pointers, both into its source, which outlives it.
 class memory_view {
  public:
   memory_view() noexcept = default;
-  memory_view(const std::byte* data, const row_format& format) noexcept : data_(data), format_(&format) {}
+  memory_view(const std::byte* data, const detail::row_format& format) noexcept
+      : data_(data), format_(&format) {}
 
   /// The elements, side by side. \throws wick::error when they don't lie so in the array: write_to() copies
   /// them
@@ -156,9 +157,9 @@ class memory_view {
   /// side
   template <class T>
   const T* as() const {
-    if (dtype_of<T>() != type()) {
-      throw error("wick::memory_view: elements are " + std::string(name_of(type())) + ", not " +
-                  std::string(name_of(dtype_of<T>())));
+    if (detail::dtype_of<T>() != type()) {
+      throw error("wick::memory_view: elements are " + std::string(to_string(type())) + ", not " +
+                  std::string(to_string(detail::dtype_of<T>())));
     }
     return reinterpret_cast<const T*>(data());
   }
@@ -172,7 +173,7 @@ class memory_view {
   }
 
   const std::byte* data_ = nullptr;
-  const row_format* format_ = nullptr;
+  const detail::row_format* format_ = nullptr;
 };
 
 }  // namespace wick

@@ -16,10 +16,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/stage.hpp>
 #include <wick/read/detail/cached_read.hpp>
 #include <wick/read/detail/file_io.hpp>
 #include <wick/read/file_stamp.hpp>
@@ -27,15 +23,19 @@
 #include <wick/read/record.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/stage.hpp>
 
 namespace wick {
+
+namespace detail {
 
 struct read_options {
   /// A sample with more bytes (all members of a record together) is an error of that sample.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
-
-namespace detail {
 
 /// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
 /// no file open. \throws wick::error
@@ -199,8 +199,6 @@ task<typename read_shape<From>::to> read_waiting(From where, context* c, std::ui
   co_return out;
 }
 
-}  // namespace detail
-
 /// What awaiting read() does: at once where all lies in the page cache, else by the I/O threads.
 template <class From>
 class [[nodiscard]] read_operation {
@@ -279,13 +277,16 @@ class read_stage {
  private:
   read_options options_;
 };
-static_assert(stage_of<read_stage, on_data>);
+
+}  // namespace detail
 
 /// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the
 /// page cache is read by the executor's I/O threads, and what exceeds the loader's memory bound waits, lowest
 /// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
 /// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
 /// larger than `max_bytes`
-inline read_stage read(read_options options = {}) noexcept { return read_stage(options); }
+inline detail::read_stage read(detail::read_options options = {}) noexcept {
+  return detail::read_stage(options);
+}
 
 }  // namespace wick

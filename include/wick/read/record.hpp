@@ -10,9 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
+#include <wick/read/location.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
 
 namespace wick {
+
+namespace detail {
 
 /// The members that a source was asked for: extensions in lower case without the dot. One field may name
 /// alternatives, "jpg;jpeg;png", of which the first that a sample has is taken.
@@ -73,6 +77,8 @@ class record_fields {
   std::vector<std::vector<std::string>> alternatives_;
 };
 
+}  // namespace detail
+
 /// The wanted members of one sample, in the order they were asked for. `T` is location before read(), bytes
 /// after. `key` and the names of the fields lie in the source, which outlives every record.
 template <class T>
@@ -81,7 +87,7 @@ class record {
   using value_type = T;
 
   record() = default;
-  record(std::string_view of, const record_fields& fields) noexcept : key(of), fields_(&fields) {}
+  record(std::string_view of, const detail::record_fields& fields) noexcept : key(of), fields_(&fields) {}
   /// The same key and fields, and no members yet: push_back what became of them.
   template <class U>
   explicit record(const record<U>& like) noexcept : key(like.key), fields_(like.fields()) {}
@@ -103,26 +109,36 @@ class record {
 
   /// At most 8.
   void push_back(T member) { members_.at(size_++) = std::move(member); }
-  const record_fields* fields() const noexcept { return fields_; }
+  const detail::record_fields* fields() const noexcept { return fields_; }
 
  private:
   std::size_t index(std::string_view extension) const {
     const std::size_t i = fields_ != nullptr ? fields_->find(extension) : size_;
     if (i < size_) return i;
-    std::string text = printable(key) + ": no member \"" + printable(extension) + "\" was asked for, only";
+    std::string text =
+        detail::printable(key) + ": no member \"" + detail::printable(extension) + "\" was asked for, only";
     for (std::size_t f = 0; fields_ != nullptr && f < fields_->size(); ++f)
       text += " \"" + fields_->name(f) + '"';
     throw error(text + "; name it in the list given to wick::tar");
   }
 
-  const record_fields* fields_ = nullptr;
+  const detail::record_fields* fields_ = nullptr;
   std::size_t size_ = 0;
-  std::array<T, record_fields::max_fields> members_{};
+  std::array<T, detail::record_fields::max_fields> members_{};
+};
+
+namespace detail {
+
+template <>
+struct once_read<record<location>> {
+  using type = record<bytes>;
 };
 
 template <class T>
 inline constexpr bool is_record = false;
 template <class T>
 inline constexpr bool is_record<record<T>> = true;
+
+}  // namespace detail
 
 }  // namespace wick

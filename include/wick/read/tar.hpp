@@ -12,15 +12,17 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/source.hpp>
 #include <wick/read/detail/glob.hpp>
 #include <wick/read/detail/tar_index.hpp>
 #include <wick/read/location.hpp>
 #include <wick/read/record.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/source.hpp>
 
 namespace wick {
+
+namespace detail {
 
 /// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
 /// names.
@@ -28,10 +30,10 @@ class shard_list {
  public:
   /// \throws wick::error when a wildcard matches nothing, or the list is empty
   template <class Pattern>
-    requires std::convertible_to<const Pattern&, std::filesystem::path> shard_list(
-        const Pattern& pattern) {  // NOLINT(google-explicit-constructor)
-      add(std::filesystem::path(pattern));
-    }
+    requires std::convertible_to<const Pattern&, std::filesystem::path>
+  shard_list(const Pattern& pattern) {  // NOLINT(google-explicit-constructor)
+    add(std::filesystem::path(pattern));
+  }
   shard_list(std::initializer_list<std::filesystem::path> patterns) : shard_list(std::vector(patterns)) {}
   shard_list(const std::vector<std::filesystem::path>& patterns) {  // NOLINT(google-explicit-constructor)
     for (const std::filesystem::path& p : patterns) add(p);
@@ -82,8 +84,6 @@ class tar_samples {
   std::shared_ptr<const detail::tar_index> index_;
 };
 
-static_assert(source<tar_samples>);
-
 /// The members asked for, of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
 class tar_records {
  public:
@@ -112,24 +112,25 @@ class tar_records {
   std::shared_ptr<const detail::tar_index> index_;
 };
 
-static_assert(source<tar_records>);
+}  // namespace detail
 
 /// Tar shards of pictures with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
 /// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part;
 /// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
 /// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
-/// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is read from it.
-/// \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted
-/// member is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
-inline tar_samples tar(shard_list shards, tar_options options = {}) {
-  return tar_samples(std::move(shards), options);
+/// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
+/// read from it. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted member
+/// is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
+inline detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {}) {
+  return detail::tar_samples(std::move(shards), options);
 }
 
 /// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
 /// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
 /// never read.
-inline tar_records tar(shard_list shards, const std::vector<std::string>& members, tar_options options = {}) {
-  return tar_records(std::move(shards), members, options);
+inline detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+                               detail::tar_options options = {}) {
+  return detail::tar_records(std::move(shards), members, options);
 }
 
 }  // namespace wick

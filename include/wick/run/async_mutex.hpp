@@ -16,7 +16,7 @@ namespace wick {
 /// lock, try_lock: any thread. What was written under the lock is visible to the next who has it. It must
 /// outlive its guards, and be destroyed when nobody waits.
 ///
-///     auto guard = co_await mutex.lock(c);   // c: the stage's context, a scope, or {executor, token}
+///     auto guard = co_await mutex.lock(c);   // c: the stage's context, or {executor, token}
 class async_mutex {
  public:
   async_mutex() noexcept = default;
@@ -41,7 +41,7 @@ class async_mutex {
   };
 
   /// Suspends until it is this one's turn. \throws wick::cancelled
-  lock_awaiter lock(environment env) noexcept { return {one_, env, 1}; }
+  lock_awaiter lock(detail::environment env) noexcept { return {one_, env, 1}; }
 
   /// At once or not at all: an empty guard. Never overtakes one who waits.
   guard try_lock() noexcept { return guard(one_.try_acquire()); }

@@ -11,19 +11,19 @@
 
 namespace wick {
 
-/// A number of permits. First come, first served: one who wants many is not overtaken by those who want few,
-/// so nobody starves; who wants more than there will ever be waits until it is cancelled, and those behind it
-/// with it.
+/// A number of permits that coroutines share. First come, first served: one who wants many is not overtaken
+/// by those who want few, so nobody starves; who wants more than there will ever be waits until it is
+/// cancelled, and those behind it with it.
 ///
 /// acquire, try_acquire, release: any thread. What was written before a permit was given back is visible to
 /// who gets it. It must outlive its permits, and be destroyed when nobody waits; a coroutine that was served
 /// may destroy it though release, on another thread, has not returned yet.
 ///
 ///     wick::async_semaphore connections(8);
-///     auto permit = co_await connections.acquire(c);   // c: the stage's context, a scope, or {executor,
-///     token}
+///     auto permit = co_await connections.acquire(c);   // c: the stage's context, or {executor, token}
 class async_semaphore {
  public:
+  /// So many are free at first.
   explicit async_semaphore(std::size_t permits) noexcept : free_(permits) {}
   async_semaphore(const async_semaphore&) = delete;
   async_semaphore& operator=(const async_semaphore&) = delete;
@@ -62,7 +62,7 @@ class async_semaphore {
 
   class [[nodiscard]] acquire_awaiter : public detail::line_awaiter<async_semaphore, acquire_awaiter> {
    public:
-    acquire_awaiter(async_semaphore& of, environment env, std::size_t wanted) noexcept
+    acquire_awaiter(async_semaphore& of, detail::environment env, std::size_t wanted) noexcept
         : line_awaiter(of, env), wanted_(wanted) {}
     permits await_resume() {
       finish();
@@ -75,7 +75,7 @@ class async_semaphore {
   };
 
   /// Suspends until `n` permits are free and those who came before have theirs. \throws wick::cancelled
-  acquire_awaiter acquire(environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
+  acquire_awaiter acquire(detail::environment env, std::size_t n = 1) noexcept { return {*this, env, n}; }
 
   /// At once or not at all. Never overtakes one who waits.
   permits try_acquire(std::size_t n = 1) noexcept {

@@ -8,18 +8,12 @@
 #include <utility>
 #include <variant>
 
-namespace wick {
-
-namespace detail {
+namespace wick::detail {
 
 template <class A>
-concept has_member_co_await = requires(A&& a) {
-  static_cast<A&&>(a).operator co_await();
-};
+concept has_member_co_await = requires(A&& a) { static_cast<A&&>(a).operator co_await(); };
 template <class A>
-concept has_free_co_await = requires(A&& a) {
-  operator co_await(static_cast<A&&>(a));
-};
+concept has_free_co_await = requires(A&& a) { operator co_await(static_cast<A&&>(a)); };
 
 /// What `co_await a` calls the three functions of.
 template <class A>
@@ -43,8 +37,6 @@ concept awaiter = requires(std::remove_reference_t<A>& a, std::coroutine_handle<
   a.await_resume();
 };
 
-}  // namespace detail
-
 /// What `co_await` takes in any coroutine of wick: an awaiter whose await_suspend returns nothing, bool or a
 /// handle, or what has a member or free `operator co_await` that gives one.
 template <class A>
@@ -59,4 +51,4 @@ template <awaitable A>
 using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::monostate,
                                      std::remove_cvref_t<await_result_t<A>>>;
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <compare>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -14,25 +13,16 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/detail/condition.hpp>
-#include <wick/run/detail/process.hpp>
 #include <wick/run/detail/resume.hpp>
+#include <wick/run/detail/turn.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/timer_queue.hpp>
+#include <wick/system/detail/condition.hpp>
+#include <wick/system/detail/process.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 class byte_budget;
-
-/// Whose turn it is where memory is short: the lowest first, pass by pass through the data.
-struct turn {
-  std::uint64_t pass = 0;
-  std::uint64_t position = 0;
-
-  constexpr turn(std::uint64_t in_pass, std::uint64_t at) noexcept : pass(in_pass), position(at) {}
-  constexpr turn(std::uint64_t at) noexcept : position(at) {}  // NOLINT: a position alone is a turn
-  friend constexpr auto operator<=>(const turn&, const turn&) = default;
-};
 
 /// Some bytes taken from a budget; given back when this is dropped, on any thread.
 class [[nodiscard]] byte_charge {
@@ -89,9 +79,9 @@ class byte_account {
 /// A small budget makes a pipeline slow and never stuck. Something larger than the whole budget is let
 /// through when nothing else is out. When all bytes that are out belong to accounts that wait for more, one
 /// of those is let through. And so is one when somebody waits and nothing is given back for `patience`, or
-/// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes may be
-/// waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already, since
-/// that one may have a lock and will give back; else the lowest.
+/// for a hundredth of it in which the executor is at rest (twice as long each time): whoever holds the bytes
+/// may be waiting for it, for a lock of the user's perhaps. It is the lowest turn that holds some already,
+/// since that one may have a lock and will give back; else the lowest.
 ///
 /// Any thread may take and give back. Whoever gives back hands the bytes to those who wait before it returns,
 /// and they go on on their executor, which must outlive the budget. The budget must outlive its charges and
@@ -199,7 +189,7 @@ class byte_budget {
   friend class byte_charge;
   friend class byte_account;
 
-  // ---- under the mutex ------------------------------------------------------------------------------------
+  // ---- under the mutex ----
 
   /// All that is out belongs to those who wait for more.
   bool all_wait() const noexcept { return used_.load(std::memory_order_relaxed) <= idle_; }
@@ -272,7 +262,7 @@ class byte_budget {
     watched_on_ = added ? &on : nullptr;
   }
 
-  // ---- taking it -----------------------------------------------------------------------------------------
+  // ---- taking it ----
 
   static void post_all(job* first) noexcept {
     while (first != nullptr) {
@@ -401,4 +391,4 @@ inline void byte_account::give_back() noexcept {
   if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(0, this);
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -12,7 +12,7 @@
 #include <wick/run/detail/line.hpp>
 #include <wick/run/environment.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// Any number of coroutines send and receive, on any threads. Each value is received once, in the order in
 /// which they were accepted; who waits is served in the order of arrival. With capacity 0 a send ends when
@@ -233,4 +233,4 @@ class channel {
   detail::line senders_, receivers_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

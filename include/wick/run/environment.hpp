@@ -12,6 +12,8 @@ namespace wick {
 
 class executor;
 
+namespace detail {
+
 /// The executor that a coroutine continues on, and the stop token that cancels its wait (an environment in
 /// the words of P2300). Anything with `on()` and `stop()` converts to it: a stage hands its `context&`, a
 /// task its `scope&`; elsewhere it is written out, `{ex}` or `{ex, stop.token()}`. Copied for nothing. The
@@ -24,10 +26,10 @@ class environment {
   environment(executor& on, stop_token stop = {}) noexcept : on_(&on), stop_(stop) {}
   /// \throws std::logic_error for a context that was made by hand, without an executor
   template <class From>
-  requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
-    from.on();
-    { from.stop() } -> std::convertible_to<stop_token>;
-  }
+    requires(!std::same_as<std::remove_const_t<From>, environment>) && requires(From& from) {
+      from.on();
+      { from.stop() } -> std::convertible_to<stop_token>;
+    }
   environment(From& from) : stop_(from.stop()) {
     if constexpr (std::is_pointer_v<decltype(from.on())>)
       on_ = from.on();
@@ -47,5 +49,7 @@ class environment {
   executor* on_;
   stop_token stop_;
 };
+
+}  // namespace detail
 
 }  // namespace wick

@@ -7,9 +7,9 @@
 #include <chrono>
 #include <cstdint>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// Counts those who search for work and those who sleep, in one word, so that each decision is one atomic
 /// operation on it and no fence is needed.
@@ -157,4 +157,4 @@ class basic_event_count {
 
 using event_count = basic_event_count<>;
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -15,98 +15,103 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/cpus.hpp>
-#include <wick/run/detail/cpu_set.hpp>
-#include <wick/run/detail/futex.hpp>
-#include <wick/run/detail/process.hpp>
-#include <wick/run/detail/processor_time.hpp>
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/detail/run_queues.hpp>
-#include <wick/run/detail/signal_mask.hpp>
 #include <wick/run/detail/tenants.hpp>
-#include <wick/run/detail/thread_name.hpp>
 #include <wick/run/io_pool.hpp>
 #include <wick/run/job.hpp>
 #include <wick/run/timer_queue.hpp>
+#include <wick/system/cpus.hpp>
+#include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/futex.hpp>
+#include <wick/system/detail/process.hpp>
+#include <wick/system/detail/processor_time.hpp>
+#include <wick/system/detail/signal_mask.hpp>
+#include <wick/system/detail/thread_name.hpp>
 
 namespace wick {
 
+/// How many threads an executor has, and which.
 struct executor_options {
-  std::size_t workers = 0;         ///< 0: available_cpus()
-  std::size_t io_threads = 0;      ///< for calls that block; 0: twice the workers, at least 4, at most 32
+  std::size_t workers = 0;            ///< threads that run jobs; 0: as many as processors are available
+  std::size_t io_threads = 0;         ///< for calls that block; 0: twice the workers, at least 4, at most 32
   std::size_t queue_capacity = 1024;  ///< of each worker's own queue; more goes to the shared one
-  std::string name = "wick";       ///< of the threads, as top shows them
-  std::vector<int> pin_to = {};    ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
+  std::string name = "wick";          ///< of the threads, as top shows them
+  std::vector<int> pin_to =
+      {};  ///< worker i is bound to processor pin_to[i % size]; empty: the system decides
 };
 
-/// A pool of workers. Each has a bounded FIFO queue of its own; outside submissions and overflow go to a shared one,
-/// which every worker looks at between any two jobs, and now and then each looks into another's queue though its own is
-/// not empty. So a job waits for no other job to end, as long as one worker is free or comes round. Only what workers post
-/// themselves may lie there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then
-/// free workers come round now and then instead of being woken. A worker must not block: what waits suspends (see io(),
-/// sleep_for, channel).
+/// A pool of workers, the threads that run stages and other coroutines. Each has a bounded FIFO queue of its
+/// own; outside submissions and overflow go to a shared one, which every worker looks at between any two
+/// jobs, and now and then each looks into another's queue though its own is not empty. So a job waits for no
+/// other job to end, as long as one worker is free or comes round. Only what workers post themselves may lie
+/// there for up to 0.8 ms more, after several bursts in a row that were too short to be shared: then free
+/// workers come round now and then instead of being woken. A worker must not block: what waits suspends (see
+/// context::run_blocking, sleep_for).
 ///
-/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the jobs from
-/// outside in their order, and its own in theirs as long as they fit in its queue; between the two, and between
-/// workers, there is no order.
+/// post and schedule: any thread. What was written before post is visible to the job. One worker takes the
+/// jobs from outside in their order, and its own in theirs as long as they fit in its queue; between the two,
+/// and between workers, there is no order.
 ///
-/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for) is woken
-/// with wick::cancelled, and a blocking call that begins after it has is refused with an exception. Loaders and scopes
-/// that use the executor must be gone before, and calls of post from other threads must have returned. Not on a worker.
-/// It is neither copied nor moved: workers point into it.
+/// The destructor runs what is queued, what that posts, and what io() has under way; who sleeps (sleep_for)
+/// is woken with wick::cancelled, and a blocking call that begins after it has is refused with an exception.
+/// Loaders and scopes that use the executor must be gone before, and calls of post from other threads must
+/// have returned. Not on a worker. It is neither copied nor moved: workers point into it.
 ///
-/// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself (SIGSEGV,
-/// SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM or SIGCHLD is
-/// started with posix_spawn and POSIX_SPAWN_SETSIGMASK.
+/// Handlers of signals never run on its threads: all are blocked there but those that a thread causes itself
+/// (SIGSEGV, SIGPIPE, …) and SIGPROF. A process that a stage starts inherits that; one that must heed SIGTERM
+/// or SIGCHLD is started with posix_spawn and POSIX_SPAWN_SETSIGMASK.
 ///
-/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end of the
-/// program. In a forked child its threads don't exist: there post throws std::logic_error instead of waiting for ever,
-/// and the destructor leaves all as it is.
+/// A static one is fine: it is made without the help of other globals, and may be destroyed at the very end
+/// of the program. In a forked child its threads don't exist: there post throws std::logic_error instead of
+/// waiting for ever, and the destructor leaves all as it is.
 class executor {
  public:
-  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker can't be
-  /// bound to the processor that pin_to names
+  /// \throws std::system_error when there are no more threads to be had, std::invalid_argument when a worker
+  /// can't be bound to the processor that pin_to names
   explicit executor(executor_options options = {});
   explicit executor(std::size_t workers) : executor(executor_options{.workers = workers}) {}
   executor(const executor&) = delete;
   executor& operator=(const executor&) = delete;
   ~executor();
 
+  /// How many there are; a helping training loop is not among them.
   std::size_t workers() const noexcept { return queues_.workers(); }
-  /// Workers, and the places for threads that help (see helper): the number of slots a worker_local needs.
+  /// For the loader: workers, and the places for threads that help (see helper): the number of slots a
+  /// worker_local needs.
   std::size_t slots() const noexcept { return workers() + max_helpers; }
   /// Where blocking calls go.
-  io_pool& io() noexcept { return io_; }
+  detail::io_pool& io() noexcept { return io_; }
   /// Who wakes up at a given time; see sleep_for.
-  timer_queue& timers() noexcept { return timers_; }
+  detail::timer_queue& timers() noexcept { return timers_; }
 
-  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and is run
-  /// exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
-  void post(job* j);
+  /// Queues a job. From a worker it goes to the worker's own queue. The job must live until it has run, and
+  /// is run exactly once; it must not throw. \throws std::logic_error in a forked child, nothing elsewhere
+  void post(detail::job* j);
 
   /// True in a forked child, where nobody would run a job.
   bool forked() const noexcept { return born_.elsewhere(); }
   /// For who is about to wait for a worker. \throws std::logic_error in a forked child
   void require_workers() const { born_.require_same("an executor (or a loader or scope on it) was used"); }
 
-  /// Whether the calling thread is one on which work of this executor waits: a worker, a thread that helps (see helper),
-  /// or an I/O thread.
+  /// For the loader: whether the calling thread is one on which work of this executor waits: a worker, a
+  /// thread that helps (see helper), or an I/O thread.
   bool owns_this_thread() const noexcept { return this_slot() != none || io_.has_this_thread(); }
-  /// For a call that makes its thread wait for this executor. \throws std::logic_error with what to write instead, on a
-  /// thread of the executor's own: nobody might be left to wait for
+  /// For who makes its thread wait for this executor. \throws std::logic_error with what to write
+  /// instead, on a thread of the executor's own: nobody might be left to wait for
   void require_outside(const char* call, const char* instead) const {
     if (this_slot() != none) refuse(call, "a worker of the executor", instead);
     if (io_.has_this_thread()) refuse(call, "an I/O thread of the executor", instead);
   }
 
-  /// `co_await ex.schedule();` continues on a worker.
-  class [[nodiscard]] schedule_awaiter : job {
+  /// What schedule() gives; to be awaited, once.
+  class [[nodiscard]] schedule_awaiter : detail::job {
    public:
     explicit schedule_awaiter(executor& on) noexcept : on_(on) {}
     bool await_ready() const noexcept { return false; }
     [[gnu::noinline]] void await_suspend(std::coroutine_handle<> handle) {
       handle_ = handle;
-      execute = [](job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
+      execute = [](detail::job* j) noexcept { detail::resume(static_cast<schedule_awaiter*>(j)->handle_); };
       on_.post(this);
     }
     void await_resume() const noexcept {}
@@ -115,19 +120,20 @@ class executor {
     executor& on_;
     std::coroutine_handle<> handle_;
   };
+  /// `co_await ex.schedule();` continues on a worker.
   schedule_awaiter schedule() noexcept { return schedule_awaiter(*this); }
 
   static constexpr std::size_t none = ~std::size_t{0};
-  /// The number of the calling thread among this executor's slots; `none` for a foreign thread. Not to be kept over a
-  /// suspension.
+  /// For the loader: the number of the calling thread among this executor's slots; `none` for a foreign
+  /// thread. Not to be kept over a suspension.
   std::size_t this_slot() const noexcept {
     const identity& me = self();
     return me.of == this ? me.slot : none;
   }
 
-  /// Lends a slot to the calling thread, so that it may run samples while it would only wait. False when all are
-  /// lent. Made and destroyed on the same thread, nested like scopes; who gets the slot next sees what was done in
-  /// it. What a helper posts goes to the shared queue.
+  /// For the loader: lends a slot to the calling thread, so that it may run samples while it would only wait.
+  /// False when all are lent. Made and destroyed on the same thread, nested like scopes; who gets the slot
+  /// next sees what was done in it. What a helper posts goes to the shared queue.
   class helper {
    public:
     explicit helper(executor& ex) noexcept;
@@ -143,21 +149,23 @@ class executor {
     std::size_t outer_slot_ = none;
   };
 
-  /// Whether so much is in the calling worker's own queue that others will find something for a while; false on any
-  /// other thread.
+  /// For who divides its work: whether so much is in the calling worker's own queue that others will find
+  /// something for a while; false on any other thread.
   bool queue_is_long() const noexcept {
     const identity& me = self();
     return me.of == this && me.slot < workers() && queues_.is_long(me.slot);
   }
-  /// A hint for a long job that could make room by posting its rest: whether any job waits for a worker.
+  /// For the loader: a hint for a long job that could make room by posting its rest: whether any job waits
+  /// for a worker.
   bool job_waits() const noexcept { return queues_.anything(); }
   /// Jobs that were taken from another worker's queue, so far.
   std::uint64_t stolen() const noexcept { return queues_.stolen(); }
-  /// Whether nothing is going on here, and nothing will by itself: no job is queued or run, no blocking call is under
-  /// way, nobody sleeps for a time. Of this moment, and not exact: two looks in a row say more than one.
+  /// For the loader: whether nothing is going on here, and nothing will by itself: no job is queued or run,
+  /// no blocking call is under way, nobody sleeps for a time. Of this moment, and not exact: two looks in a
+  /// row say more than one.
   bool at_rest() const noexcept {
-    return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() && !queues_.anything() &&
-           queues_.asleep() == workers();
+    return helpers_.load(std::memory_order_relaxed) == 0 && io_.at_rest() && timers_.at_rest() &&
+           !queues_.anything() && queues_.asleep() == workers();
   }
   /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
   double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
@@ -185,7 +193,8 @@ class executor {
   }
 
   [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead) {
-    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead + " there");
+    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead +
+                           " there");
   }
   static void bind(binding& to, int cpu) noexcept {
     if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
@@ -199,12 +208,12 @@ class executor {
   std::atomic<std::uint32_t> helpers_{0};
   detail::tenants tenants_;
   std::vector<std::thread> workers_;
-  io_pool io_;
-  timer_queue timers_;
+  detail::io_pool io_;
+  detail::timer_queue timers_;
 };
 
 inline executor::executor(executor_options options)
-    : queues_(options.workers != 0 ? options.workers : available_cpus(), options.queue_capacity),
+    : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
       io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
   const std::size_t n = workers();
   workers_.reserve(n);
@@ -225,9 +234,10 @@ inline executor::executor(executor_options options)
       bindings[i].tried.wait();
       if (bindings[i].refused == unbound) continue;
       std::string allowed;
-      for (const int c : allowed_cpus()) allowed += ' ' + std::to_string(c);
-      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) + " can't be bound to processor " +
-                                  std::to_string(bindings[i].refused) + "; pin_to may name" + allowed);
+      for (const int c : detail::allowed_cpus()) allowed += ' ' + std::to_string(c);
+      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) +
+                                  " can't be bound to processor " + std::to_string(bindings[i].refused) +
+                                  "; pin_to may name" + allowed);
     }
   } catch (...) {  // no more threads to be had: those that started must be joined
     end_workers();
@@ -250,7 +260,7 @@ inline void executor::end_workers() noexcept {
   for (std::thread& w : workers_) w.join();
 }
 
-inline void executor::post(job* j) {
+inline void executor::post(detail::job* j) {
   if (forked()) require_workers();
   const identity& me = self();
   queues_.post(j, me.of == this ? me.slot : none);
@@ -258,7 +268,7 @@ inline void executor::post(job* j) {
 
 inline void executor::work(std::size_t number) noexcept {
   self() = {this, number};
-  while (job* const j = queues_.next(number)) j->execute(j);
+  while (detail::job* const j = queues_.next(number)) j->execute(j);
 }
 
 inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
@@ -278,7 +288,7 @@ inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
   me = {&ex, slot_};
 }
 
-inline void detail::post_to(executor& on, job* j) noexcept { on.post(j); }
+inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j); }
 
 inline executor::helper::~helper() {
   if (slot_ == none) return;

@@ -11,17 +11,15 @@
 #include <type_traits>
 #include <utility>
 
-#include <wick/run/detail/condition.hpp>
 #include <wick/run/detail/outcome.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
+#include <wick/system/detail/condition.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 template <class T>
 class future;
-
-namespace detail {
 
 template <class T>
 struct future_state {
@@ -47,8 +45,6 @@ detached run_for(std::shared_ptr<future_state<T>> state, task<void> settling) {
 
 template <class T>
 future<T> start(executor& ex, task<T> t);
-
-}  // namespace detail
 
 /// What as_future gives: the task runs, and its value or exception is taken here, once. Not std::future: that
 /// costs every program `<future>`, and would block a worker without a word.
@@ -84,7 +80,7 @@ class [[nodiscard]] future {
     std::unique_lock lock(state_->mutex);
     while (!ready()) {
       const auto left = end - std::chrono::steady_clock::now();
-      if (left <= left.zero()) return false;
+      if (left <= std::chrono::nanoseconds::zero()) return false;
       state_->changed.wait_for(lock, left);
     }
     return true;
@@ -114,8 +110,6 @@ class [[nodiscard]] future {
   std::shared_ptr<detail::future_state<T>> state_;
 };
 
-namespace detail {
-
 template <class T>
 future<T> start(executor& ex, task<T> t) {
   auto state = std::make_shared<future_state<T>>(ex);
@@ -123,8 +117,6 @@ future<T> start(executor& ex, task<T> t) {
   resume(run_for<T>(state, std::move(settling)).handle);
   return future<T>(std::move(state));
 }
-
-}  // namespace detail
 
 /// Starts `t` on a worker of `ex` and returns at once. Any thread. \throws std::logic_error in a forked child
 template <class T>
@@ -135,4 +127,4 @@ future<T> as_future(executor& ex, task<T> t) {
   return detail::start(ex, std::move(t));
 }
 
-}  // namespace wick
+}  // namespace wick::detail

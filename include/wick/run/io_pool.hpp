@@ -15,14 +15,14 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/detail/condition.hpp>
-#include <wick/run/detail/cpu_set.hpp>
-#include <wick/run/detail/process.hpp>
-#include <wick/run/detail/processor_time.hpp>
 #include <wick/run/detail/resume.hpp>
-#include <wick/run/detail/signal_mask.hpp>
-#include <wick/run/detail/thread_name.hpp>
 #include <wick/run/job.hpp>
+#include <wick/system/detail/condition.hpp>
+#include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/process.hpp>
+#include <wick/system/detail/processor_time.hpp>
+#include <wick/system/detail/signal_mask.hpp>
+#include <wick/system/detail/thread_name.hpp>
 
 namespace wick {
 
@@ -31,6 +31,8 @@ class executor;
 namespace detail {
 inline void post_to(executor& on, job* j) noexcept;
 }
+
+namespace detail {
 
 /// A FIFO queue and a fixed number of threads, started with the first call and kept. `co_await io.run(ex, f)`
 /// runs f() on one of them and continues on a worker of `ex` with what it returned or threw. What was written
@@ -207,5 +209,7 @@ class io_pool {
   const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
   std::unique_ptr<shared> shared_;
 };
+
+}  // namespace detail
 
 }  // namespace wick

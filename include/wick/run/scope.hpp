@@ -8,20 +8,20 @@
 #include <exception>
 #include <utility>
 
-#include <wick/run/detail/futex.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
+#include <wick/system/detail/futex.hpp>
 
-namespace wick {
+namespace wick::detail {
 
-/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they see it at
-/// stop()), all are awaited, and join rethrows it.
+/// Starts tasks on an executor and waits for all of them. The first exception asks the others to stop (they
+/// see it at stop()), all are awaited, and join rethrows it.
 ///
-/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one. What the tasks
-/// wrote is visible after it, and their frames are gone, parameters included; the scope may go at once. The
-/// destructor asks all to stop and blocks until they have: call join or wait before, to see exceptions and not to
-/// block a worker. stop, request_stop: any thread. The executor must outlive the scope.
+/// spawn, fork: any thread, before join; also from within a task of the scope. join or wait: once, by one.
+/// What the tasks wrote is visible after it, and their frames are gone, parameters included; the scope may go
+/// at once. The destructor asks all to stop and blocks until they have: call join or wait before, to see
+/// exceptions and not to block a worker. stop, request_stop: any thread. The executor must outlive the scope.
 class scope : detail::task_owner {
  public:
   explicit scope(executor& on) noexcept : on_(on) {
@@ -43,17 +43,17 @@ class scope : detail::task_owner {
   void request_stop() noexcept { stop_.request_stop(); }
   executor& on() noexcept { return on_; }
 
-  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then nothing was
-  /// spawned
+  /// Queues `t`; it starts on a worker, never here. \throws std::logic_error in a forked child, and then
+  /// nothing was spawned
   void spawn(task<void> t) {
     on_.require_workers();
     live_.fetch_add(1, std::memory_order_relaxed);
     on_.post(t.release().queued(*this));
   }
-  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so that others
-  /// find some; else `t` begins here and now, like a call, which costs a tenth and keeps the memory small. It must make
-  /// no difference to `t` which of the two it is; it may run on until its first suspension before this returns.
-  /// \throws std::logic_error in a forked child
+  /// For work that divides itself, again and again: as spawn while few jobs are queued for this worker, so
+  /// that others find some; else `t` begins here and now, like a call, which costs a tenth and keeps the
+  /// memory small. It must make no difference to `t` which of the two it is; it may run on until its first
+  /// suspension before this returns. \throws std::logic_error in a forked child
   void fork(task<void> t) {
     on_.require_workers();
     if (!on_.queue_is_long()) return spawn(std::move(t));
@@ -105,8 +105,10 @@ class scope : detail::task_owner {
   }
   void done_one() noexcept {
     if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    if (waiter_ != nullptr) on_.post(waiter_);
-    else all_done_.set();
+    if (waiter_ != nullptr)
+      on_.post(waiter_);
+    else
+      all_done_.set();
   }
   void wait_all() noexcept {
     if (live_.fetch_sub(1, std::memory_order_acq_rel) != 1) all_done_.wait();
@@ -127,4 +129,4 @@ class scope : detail::task_owner {
   bool joined_ = false;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

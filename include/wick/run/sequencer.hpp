@@ -9,29 +9,30 @@
 #include <cstdint>
 #include <memory>
 
-#include <wick/run/detail/futex.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/system/detail/futex.hpp>
 
-namespace wick {
+namespace wick::detail {
 
-/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At most
-/// `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() + capacity).
+/// Items numbered 0, 1, 2, … are published once each by any thread and taken in order by one consumer. At
+/// most `capacity` numbers may be under way at a time: who hands out numbers keeps to that (taken() +
+/// capacity).
 ///
-/// What was written before publish is visible to the consumer; what it did before it took a number must be made
-/// visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move from thread to
-/// thread if something orders its calls, as awaiting does. The items are not owned; they must not be null.
+/// What was written before publish is visible to the consumer; what it did before it took a number must be
+/// made visible to who publishes `capacity` numbers later by whoever hands those out. The consumer may move
+/// from thread to thread if something orders its calls, as awaiting does. The items are not owned; they must
+/// not be null.
 ///
-/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also tells
-/// whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may destroy it as
-/// soon as it has the last item.
+/// Each slot is one word: empty, "the consumer waits here", or the item. Publishing is one exchange that also
+/// tells whether somebody must be woken; nothing of the sequencer is touched after that, so the consumer may
+/// destroy it as soon as it has the last item.
 template <class T, class Atomics = detail::std_atomics, class Executor = executor>
 class sequencer {
   using slot = typename Atomics::template atomic<std::uintptr_t>;
 
  public:
   explicit sequencer(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
-        slots_(new slot[mask_ + 1]()) {}
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), slots_(new slot[mask_ + 1]()) {}
 
   std::size_t capacity() const noexcept { return mask_ + 1; }
 
@@ -41,8 +42,10 @@ class sequencer {
         slots_[number & mask_].exchange(reinterpret_cast<std::uintptr_t>(item), std::memory_order_acq_rel);
     if (before == empty) return;
     // The consumer waits for this very number, and stays until it is told.
-    if (before == waits_asleep) awake_.set();
-    else reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
+    if (before == waits_asleep)
+      awake_.set();
+    else
+      reinterpret_cast<awaiter*>(before & ~std::uintptr_t{1})->wake();
   }
 
   /// The next number to be taken. Consumer.
@@ -62,7 +65,8 @@ class sequencer {
   T* take() noexcept {
     std::uintptr_t seen = empty;
     awake_.clear();
-    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel)) awake_.wait();
+    if (slots_[next_ & mask_].compare_exchange_strong(seen, waits_asleep, std::memory_order_acq_rel))
+      awake_.wait();
     return try_take();
   }
 
@@ -93,7 +97,8 @@ class sequencer {
 
  private:
   static_assert(alignof(T) > 1 && alignof(awaiter) > 1, "wick: the lowest bit of a pointer must be free");
-  static constexpr std::uintptr_t empty = 0, waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
+  static constexpr std::uintptr_t empty = 0,
+                                  waits_asleep = 1;  // an awaiter's address with the lowest bit set: waits
 
   const std::size_t mask_;
   const std::unique_ptr<slot[]> slots_;
@@ -101,4 +106,4 @@ class sequencer {
   detail::basic_wake_flag<Atomics> awake_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

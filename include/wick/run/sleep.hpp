@@ -15,6 +15,8 @@
 
 namespace wick {
 
+namespace detail {
+
 /// What sleep_for and sleep_until give; to be awaited, once.
 class [[nodiscard]] sleep_awaiter : job, timer {
  public:
@@ -64,17 +66,22 @@ class [[nodiscard]] sleep_awaiter : job, timer {
 /// stop is requested, or the executor is being destroyed
 inline sleep_awaiter sleep_until(timer::clock::time_point t, environment env) noexcept { return {env, t}; }
 
-/// The same for a while from now. What is longer than a hundred years is a hundred years, less than nothing
-/// (and a duration that is not a number) is nothing.
+}  // namespace detail
+
+/// `co_await wick::sleep_for(100ms, c);` suspends for that long and continues on the executor; no worker
+/// waits meanwhile. `c` is the stage's context, or {executor, token}. What is longer than a hundred years is
+/// a hundred years, less than nothing (and a duration that is not a number) is nothing. \throws
+/// wick::cancelled promptly when a stop is requested, or the executor is being destroyed
 template <class Rep, class Period>
-sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, environment env) noexcept {
+detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::environment env) noexcept {
   using seconds = std::chrono::duration<double>;
   constexpr seconds longest = std::chrono::hours(24 * 365 * 100);
-  const auto now = timer::clock::now();
+  const auto now = detail::timer::clock::now();
   const seconds wanted = std::chrono::duration_cast<seconds>(d);
   if (!(wanted > seconds::zero())) return {env, now};
-  if (wanted >= longest) return {env, now + std::chrono::duration_cast<timer::clock::duration>(longest)};
-  return {env, now + std::chrono::ceil<timer::clock::duration>(d)};
+  if (wanted >= longest)
+    return {env, now + std::chrono::duration_cast<detail::timer::clock::duration>(longest)};
+  return {env, now + std::chrono::ceil<detail::timer::clock::duration>(d)};
 }
 
 }  // namespace wick

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <memory>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
 /// batches leave in order and the oldest sample holds up all others.
@@ -84,4 +84,4 @@ class steal_queue {
   alignas(64) atomic<std::uint64_t> tail_{0};
 };
 
-}  // namespace wick
+}  // namespace wick::detail

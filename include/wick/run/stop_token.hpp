@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include <wick/run/detail/futex.hpp>
+#include <wick/system/detail/futex.hpp>
 
 namespace wick {
 
@@ -22,6 +22,10 @@ struct stop_node {
   stop_node* next = nullptr;
   bool listed = false;
 };
+
+class stop_source;
+template <std::invocable F>
+class stop_callback;
 
 struct stop_state {
   std::atomic<bool> requested{false};
@@ -42,11 +46,16 @@ class cancelled final : public std::exception {
   const char* what() const noexcept override { return "cancelled"; }
 };
 
+namespace detail {
+
 class stop_source;
 template <std::invocable F>
 class stop_callback;
 
-/// Looks at a stop_source; a pointer, copied for nothing. It must not outlive its source. A default token never stops.
+}  // namespace detail
+
+/// Says whether work is asked to give up: context::stop() gives it. A pointer, copied for nothing. It must
+/// not outlive its source. A default token never stops.
 class stop_token {
  public:
   stop_token() noexcept = default;
@@ -54,18 +63,22 @@ class stop_token {
   bool stop_requested() const noexcept {
     return state_ != nullptr && state_->requested.load(std::memory_order_acquire);
   }
+  /// False for a default token.
   bool stop_possible() const noexcept { return state_ != nullptr; }
 
  private:
-  friend class stop_source;
+  friend class detail::stop_source;
   template <std::invocable F>
-  friend class stop_callback;
+  friend class detail::stop_callback;
   explicit stop_token(detail::stop_state* state) noexcept : state_(state) {}
   detail::stop_state* state_ = nullptr;
 };
 
-/// The one who says stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before it is,
-/// and every call of request_stop must have returned. What was written before the stop is visible to who sees it.
+namespace detail {
+
+/// The one who says stop. Not movable: tokens and callbacks point into it. All callbacks must be gone before
+/// it is, and every call of request_stop must have returned. What was written before the stop is visible to
+/// who sees it.
 class stop_source {
  public:
   stop_source() = default;
@@ -75,8 +88,8 @@ class stop_source {
   stop_token token() noexcept { return stop_token(&state_); }
   bool stop_requested() const noexcept { return state_.requested.load(std::memory_order_acquire); }
 
-  /// Sets the flag and runs the callbacks on this thread, in the order of their registration. Any thread; only the
-  /// first call does anything. Returns whether it was this one.
+  /// Sets the flag and runs the callbacks on this thread, in the order of their registration. Any thread;
+  /// only the first call does anything. Returns whether it was this one.
   bool request_stop() noexcept {
     std::unique_lock lock(state_.mutex);
     if (state_.requested.load(std::memory_order_relaxed)) return false;
@@ -101,10 +114,10 @@ class stop_source {
   detail::stop_state state_;
 };
 
-/// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is not
-/// running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw. It may
-/// destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may come and go on
-/// any thread; each takes a mutex for a moment.
+/// Calls `f` once when stop is requested, at once if it already was. Its destructor returns only when `f` is
+/// not running (or runs on this very thread), so what `f` refers to may go right after. `f` must not throw.
+/// It may destroy its own callback or others and make new ones; no lock is held while it runs. Callbacks may
+/// come and go on any thread; each takes a mutex for a moment.
 template <std::invocable F>
 class stop_callback : detail::stop_node {
  public:
@@ -148,8 +161,8 @@ class stop_callback : detail::stop_node {
   detail::stop_state* state_;
 };
 
-/// A stop_source that is also stopped by another's token: for work within work, such as the siblings of a when_any in
-/// a stage that may itself be told to give up. The other source must outlive it.
+/// A stop_source that is also stopped by another's token: for work within work, such as the siblings of a
+/// when_any in a stage that may itself be told to give up. The other source must outlive it.
 class linked_stop_source : public stop_source {
  public:
   explicit linked_stop_source(stop_token outer) : link_(outer, pass_on{this}) {}
@@ -161,5 +174,7 @@ class linked_stop_source : public stop_source {
   };
   stop_callback<pass_on> link_;  // destroyed first: waits until a stop that is being passed on has been
 };
+
+}  // namespace detail
 
 }  // namespace wick

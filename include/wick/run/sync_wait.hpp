@@ -6,9 +6,9 @@
 #include <utility>
 
 #include <wick/run/awaitable.hpp>
-#include <wick/run/detail/futex.hpp>
 #include <wick/run/detail/outcome.hpp>
 #include <wick/run/task.hpp>
+#include <wick/system/detail/futex.hpp>
 
 namespace wick {
 
@@ -31,24 +31,27 @@ detached sync_run(task<void> settling, sync_state<T>* state) {
 
 }  // namespace detail
 
-/// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its value or
-/// throws its exception. What the task wrote is visible then, and its frame is gone, parameters included. Any thread
-/// but a worker: it would block one. A task that is never resumed keeps the caller for ever.
+/// Runs `t` on this thread up to its first suspension and sleeps until it has ended elsewhere; returns its
+/// value or throws its exception. What the task wrote is visible then, and its frame is gone, parameters
+/// included. Any thread but a worker: it would block one. A task that is never resumed keeps the caller for
+/// ever.
 template <class T>
 T sync_wait(task<T> t) {
-  static_assert(!std::is_reference_v<T>, "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
+  static_assert(!std::is_reference_v<T>,
+                "wick: sync_wait gives back values; return a pointer or a std::reference_wrapper");
   detail::sync_state<T> state;
-  task<void> settling = detail::settle(std::move(t), &state.result);  // here, where want of memory can be told
+  task<void> settling =
+      detail::settle(std::move(t), &state.result);  // here, where want of memory can be told
   detail::resume(detail::sync_run<T>(std::move(settling), &state).handle);
   state.done.wait();
   return state.result.take();
 }
 
 /// The same for anything that can be awaited.
-template <awaitable A>
-  requires(!is_task<A>)
+template <detail::awaitable A>
+  requires(!detail::is_task<A>)
 auto sync_wait(A what) {
-  using result = std::remove_cvref_t<await_result_t<A>>;
+  using result = std::remove_cvref_t<detail::await_result_t<A>>;
   return sync_wait([](A inner) -> task<result> {
     if constexpr (std::is_void_v<result>) {
       co_await std::move(inner);

@@ -28,9 +28,9 @@ struct task_owner {
   void (*ended)(task_owner*, std::exception_ptr) noexcept = nullptr;
 };
 
-/// A child that ends without having suspended tells its parent, which is right below it on the stack, by a plain word:
-/// such a call costs no atomic. Else they meet at one atomic: whoever comes second knows that the other is done, and
-/// goes on.
+/// A child that ends without having suspended tells its parent, which is right below it on the stack, by a
+/// plain word: such a call costs no atomic. Else they meet at one atomic: whoever comes second knows that the
+/// other is done, and goes on.
 class task_promise_base : public pooled_frame {
  public:
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -69,8 +69,8 @@ class task_promise_base : public pooled_frame {
   }
   void parent_has_left() noexcept { state_.store(parent_left, std::memory_order_relaxed); }
 
-  /// Up to the first suspension, or soon on this thread when its stack is deep already. False when the coroutine has
-  /// ended; else `leave` was called, before anybody is told of the end.
+  /// Up to the first suspension, or soon on this thread when its stack is deep already. False when the
+  /// coroutine has ended; else `leave` was called, before anybody is told of the end.
   template <class F>
   bool run(std::coroutine_handle<> self, F&& leave) {
     self_.handle = self;
@@ -108,13 +108,17 @@ class task_promise final : public task_promise_base {
   template <class U = T>
     requires std::convertible_to<U&&, T>
   void return_value(U&& value) {
-    if constexpr (std::is_reference_v<T>) value_ = std::addressof(value);
-    else value_.emplace(std::forward<U>(value));
+    if constexpr (std::is_reference_v<T>)
+      value_ = std::addressof(value);
+    else
+      value_.emplace(std::forward<U>(value));
   }
   T take() {
     if (exception_) std::rethrow_exception(std::move(exception_));
-    if constexpr (std::is_reference_v<T>) return static_cast<T>(*value_);
-    else return std::move(*value_);
+    if constexpr (std::is_reference_v<T>)
+      return static_cast<T>(*value_);
+    else
+      return std::move(*value_);
   }
 
  private:
@@ -133,15 +137,16 @@ class task_promise<void> final : public task_promise_base, job {
     if (exception_) std::rethrow_exception(std::move(exception_));
   }
 
-  /// To be queued: it begins when the job is executed, and `owner` is told of its end. Keeps itself from now on.
+  /// To be queued: it begins when the job is executed, and `owner` is told of its end. Keeps itself from now
+  /// on.
   job* queued(task_owner& owner) noexcept {
     owner_ = &owner;
     parent_has_left();  // queueing publishes it
     execute = [](job* j) noexcept { resume(handle_of(static_cast<task_promise*>(j))); };
     return this;
   }
-  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was called, it keeps
-  /// itself from now on, and `owner` will be told of its end.
+  /// Begins here, see run(). False when it has ended: take_exception(), and drop it. True: `leave` was
+  /// called, it keeps itself from now on, and `owner` will be told of its end.
   template <class F>
   bool begin(task_owner& owner, F&& leave) {
     owner_ = &owner;
@@ -168,15 +173,15 @@ class task_promise<void> final : public task_promise_base, job {
 
 }  // namespace detail
 
-/// A lazy coroutine. Await it once: `auto x = co_await std::move(t);`, in a statement of its own. Parameters of the
-/// coroutine go by value; a lambda coroutine has no captures (its frame outlives them).
-/// Awaiting a task that does not suspend costs a call; a chain of any length takes a bounded stack.
-/// Dropping a task that was not started drops its frame with the parameters in it; one that was started is always
-/// awaited to its end. A default or moved-from task is empty and must not be awaited.
+/// A lazy coroutine: it starts when it is awaited. Await it once: `auto x = co_await std::move(t);`, in a
+/// statement of its own. Parameters of the coroutine go by value; a lambda coroutine has no captures (its
+/// frame outlives them). Awaiting a task that does not suspend costs a call; a chain of any length takes a
+/// bounded stack. Dropping a task that was not started drops its frame with the parameters in it; one that
+/// was started is always awaited to its end. A default or moved-from task is empty and must not be awaited.
 ///
-/// It belongs to one thread at a time, not always the same: what a child wrote is visible to its parent, wherever
-/// each of them was resumed. The locals of a child are gone when it ends, its parameters and its result when the task
-/// object is.
+/// It belongs to one thread at a time, not always the same: what a child wrote is visible to its parent,
+/// wherever each of them was resumed. The locals of a child are gone when it ends, its parameters and its
+/// result when the task object is.
 template <class T>
 class [[nodiscard]] task {
  public:
@@ -234,8 +239,8 @@ inline task<void> task_promise<void>::get_return_object() noexcept {
   return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
 }
 
-/// A coroutine that nobody awaits: it starts when its handle is resumed and frees itself at its end. Its body must
-/// not throw.
+/// A coroutine that nobody awaits: it starts when its handle is resumed and frees itself at its end. Its body
+/// must not throw.
 struct detached {
   struct promise_type : pooled_frame {
     detached get_return_object() noexcept {
@@ -249,11 +254,11 @@ struct detached {
   std::coroutine_handle<promise_type> handle;
 };
 
-}  // namespace detail
-
 template <class T>
 inline constexpr bool is_task = false;
 template <class T>
 inline constexpr bool is_task<task<T>> = true;
+
+}  // namespace detail
 
 }  // namespace wick

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/detail/condition.hpp>
-#include <wick/run/detail/cpu_set.hpp>
-#include <wick/run/detail/process.hpp>
-#include <wick/run/detail/signal_mask.hpp>
-#include <wick/run/detail/thread_name.hpp>
+#include <wick/system/detail/condition.hpp>
+#include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/process.hpp>
+#include <wick/system/detail/signal_mask.hpp>
+#include <wick/system/detail/thread_name.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// One deadline; lies inside what waits for it, and lives until `expired` was called or cancel() returned
 /// true. Its other members belong to the queue.
@@ -200,4 +200,4 @@ class timer_queue {
   std::unique_ptr<shared> shared_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

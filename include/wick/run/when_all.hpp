@@ -62,28 +62,28 @@ task<vector_of<T>> all_of(stop_source* stop, std::vector<task<T>> tasks) {
 
 }  // namespace detail
 
-/// `auto [a, b] = …` of a named result: `auto both = co_await when_all(stop, read(x), read(y));` gives a
-/// std::tuple of what they gave, std::monostate for void, values for references.
+/// Awaits several things at once: `auto both = co_await when_all(stop, f(x), g(y));` gives a std::tuple of
+/// what they gave, std::monostate for void, values for references. Take it apart in a statement of its own:
+/// `auto& [a, b] = both;`.
 ///
-/// Each awaitable is started here, one after the other, up to its first suspension; to compute on several
-/// workers, wrap them in starts_on. The caller goes on where the last one ended, when all have ended and are
-/// gone, whatever happens. Of several exceptions the first is thrown then. It also requests `stop`, so that
-/// siblings that wait with its token give up: make it a linked_stop_source of your own stop token. What the
-/// siblings wrote is visible to the caller.
-template <awaitable... A>
-task<std::tuple<awaited_t<A>...>> when_all(stop_source& stop, A... awaitables) {
+/// Each awaitable is started here, one after the other, up to its first suspension. The caller goes on where
+/// the last one ended, when all have ended and are gone, whatever happens. Of several exceptions the first is
+/// thrown then. It also requests `stop`, so that siblings that wait with its token give up. What the siblings
+/// wrote is visible to the caller.
+template <detail::awaitable... A>
+task<std::tuple<detail::awaited_t<A>...>> when_all(detail::stop_source& stop, A... awaitables) {
   return detail::all_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
 }
 /// The same when nobody can be told to give up: an exception waits until the others have ended by themselves.
-template <awaitable... A>
-task<std::tuple<awaited_t<A>...>> when_all(A... awaitables) {
+template <detail::awaitable... A>
+task<std::tuple<detail::awaited_t<A>...>> when_all(A... awaitables) {
   return detail::all_of(std::index_sequence_for<A...>(), nullptr, std::move(awaitables)...);
 }
 
 /// As many as there are at run time: a std::vector of the results in the order of the tasks; nothing for
 /// task<void>.
 template <class T>
-task<detail::vector_of<T>> when_all(stop_source& stop, std::vector<task<T>> tasks) {
+task<detail::vector_of<T>> when_all(detail::stop_source& stop, std::vector<task<T>> tasks) {
   return detail::all_of(&stop, std::move(tasks));
 }
 template <class T>
@@ -91,8 +91,11 @@ task<detail::vector_of<T>> when_all(std::vector<task<T>> tasks) {
   return detail::all_of<T>(nullptr, std::move(tasks));
 }
 
+namespace detail {
+
 /// `t`, from its beginning on a worker of `ex`; it must outlive the task.
 template <class T>
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-reference-coroutine-parameters): the lambda is the coroutine
 task<T> starts_on(executor& ex, task<T> t) {
   return [](executor* on, task<T> inner) -> task<T> {
     co_await on->schedule();
@@ -104,5 +107,7 @@ task<T> starts_on(executor& ex, task<T> t) {
     }
   }(&ex, std::move(t));
 }
+
+}  // namespace detail
 
 }  // namespace wick

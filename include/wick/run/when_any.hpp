@@ -15,7 +15,7 @@
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 /// Which of several was first, and what it gave (std::monostate for void).
 template <class T>
@@ -23,8 +23,6 @@ struct first_of {
   std::size_t index;
   T value;
 };
-
-namespace detail {
 
 /// Of the first that ends; the others' results are dropped.
 template <class Result, class Make>
@@ -85,8 +83,6 @@ task<first_of<awaited_t<task<T>>>> any_of(stop_source* stop, std::vector<task<T>
   co_return std::move(*won);
 }
 
-}  // namespace detail
-
 /// A std::variant whose index() says which was first, and that holds what it gave (std::monostate for void):
 ///
 ///     wick::linked_stop_source stop(c.stop());
@@ -99,7 +95,8 @@ task<first_of<awaited_t<task<T>>>> any_of(stop_source* stop, std::vector<task<T>
 /// as by when_all, also those after one that has ended at once. What all of them wrote is visible to the
 /// caller.
 template <awaitable... A>
-requires(sizeof...(A) > 0) task<std::variant<awaited_t<A>...>> when_any(stop_source& stop, A... awaitables) {
+  requires(sizeof...(A) > 0)
+task<std::variant<awaited_t<A>...>> when_any(stop_source& stop, A... awaitables) {
   return detail::any_of(std::index_sequence_for<A...>(), &stop, std::move(awaitables)...);
 }
 
@@ -109,4 +106,4 @@ task<first_of<awaited_t<task<T>>>> when_any(stop_source& stop, std::vector<task<
   return detail::any_of(&stop, std::move(tasks));
 }
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -11,13 +11,14 @@
 
 #include <wick/run/executor.hpp>
 
-namespace wick {
+namespace wick::detail {
 
-/// Made by `make()` on the worker that first asks, and kept until this is destroyed. Each lies in cache lines of its
-/// own. A coroutine must not keep the reference over a suspension: it may wake up on another worker.
+/// Made by `make()` on the worker that first asks, and kept until this is destroyed. Each lies in cache lines
+/// of its own. A coroutine must not keep the reference over a suspension: it may wake up on another worker.
 ///
-/// get: workers and helpers of this executor, without a lock, since each touches its own. The objects are destroyed
-/// on the thread that destroys this, when no worker uses it any more; the executor may be gone by then.
+/// get: workers and helpers of this executor, without a lock, since each touches its own. The objects are
+/// destroyed on the thread that destroys this, when no worker uses it any more; the executor may be gone by
+/// then.
 template <class T>
 class worker_local {
  public:
@@ -54,4 +55,4 @@ class worker_local {
   std::unique_ptr<slot[]> slots_;
 };
 
-}  // namespace wick
+}  // namespace wick::detail

@@ -14,8 +14,8 @@
 #include <ATen/ops/from_blob.h>
 #include <c10/util/Exception.h>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/state.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/sample/error.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
@@ -24,9 +24,8 @@ namespace detail {
 // torch::serialize::OutputArchive and InputArchive, without their headers: who has an archive has included
 // them.
 template <class A>
-concept output_archive = requires(A& a, const std::string& key, const at::Tensor& t) {
-  a.write(key, t, true);
-};
+concept output_archive =
+    requires(A& a, const std::string& key, const at::Tensor& t) { a.write(key, t, true); };
 template <class A>
 concept input_archive = requires(A& a, const std::string& key, at::Tensor& t) {
   { a.try_read(key, t, true) } -> std::convertible_to<bool>;
@@ -54,19 +53,19 @@ std::vector<std::byte> read_state(Archive& from, const std::string& key = "wick"
     found = from.try_read(key, saved, /*is_buffer=*/true);
   } catch (const c10::Error&) {  // of something else; some releases throw, some say that there is none
   }
-  const std::string where = "read_state: the archive's \"" + printable(key) + "\" ";
+  const std::string where = "read_state: the archive's \"" + detail::printable(key) + "\" ";
   if (!found || !saved.defined()) {
-    throw error("read_state: the archive has no tensor \"" + printable(key) +
+    throw error("read_state: the archive has no tensor \"" + detail::printable(key) +
                 "\"; give the key that it was written with, or begin the training without a state");
   }
   if (saved.scalar_type() != at::kByte || saved.dim() != 1) {
     throw error(where + "is a tensor of " + std::string(c10::toString(saved.scalar_type())) + " " +
-                to_string(shape_of(saved)) +
+                to_string(detail::shape_of(saved)) +
                 ", and a state is a row of bytes; give the key that it was written with");
   }
-  if (saved.numel() > static_cast<std::int64_t>(loader_state::max_bytes)) {
+  if (saved.numel() > static_cast<std::int64_t>(detail::loader_state::max_bytes)) {
     throw error(where + "has " + std::to_string(saved.numel()) + " bytes, and a state has at most " +
-                std::to_string(loader_state::max_bytes) + "; give the key that it was written with");
+                std::to_string(detail::loader_state::max_bytes) + "; give the key that it was written with");
   }
   const at::Tensor row = saved.cpu().contiguous();
   std::vector<std::byte> out(static_cast<std::size_t>(row.numel()));

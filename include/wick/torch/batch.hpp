@@ -12,10 +12,12 @@
 #include <c10/core/Storage.h>
 #include <c10/core/TensorImpl.h>
 
-#include <wick/flow/batch.hpp>
+#include <wick/batch/batch.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
+
+namespace detail {
 
 struct tensor_output {
   /// What at::from_blob() does, with less to allocate here and free in the loop's thread: batches of small
@@ -36,11 +38,18 @@ struct tensor_output {
   }
 };
 
-/// Batches of `size` samples: sample<Tensor, Tensor> (`batch.data`, `batch.target`) of sample<picture, label>, field by
-/// field for tuples and plain structs; [N, …] each, pictures [N, C, H, W] uint8 in channels-last memory unless the
-/// options say another layout, labels int64 [N]. The memory goes back to the loader's pool with the last tensor that
-/// uses it. With shard(), `size` counts the samples of all ranks together.
-/// \throws wick::error when size is 0
-inline batch_stage<tensor_output> batch(std::size_t size, batch_options options = {}) { return {size, options}; }
+}  // namespace detail
+
+/// Batches of `size` samples as tensors: sample<Tensor, Tensor> (`batch.data`, `batch.target`) of
+/// sample<picture, label>, field by field for tuples and plain structs; [N, …] each, pictures [N, C, H, W] in
+/// channels-last memory unless the options say another layout, labels int64 [N]. Pictures are uint8 until
+/// normalize(): a model of floats refuses them, in Torch's words ("expected scalar type Byte but found
+/// Float", "Input type (unsigned char) and bias type (float) should be the same"). The memory goes back to
+/// the loader's pool with the last tensor that uses it. With shard(), `size` counts the samples of all ranks
+/// together. \throws wick::error when size is 0
+inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
+                                                        detail::batch_options options = {}) {
+  return {size, options};
+}
 
 }  // namespace wick

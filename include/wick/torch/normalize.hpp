@@ -7,23 +7,24 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <wick/flow/context.hpp>
 #include <wick/image/normalize.hpp>
+#include <wick/sample/context.hpp>
 #include <wick/torch/tensor.hpp>
 
-namespace wick {
+namespace wick::detail {
 
-/// uint8 [N, C, H, W] (any memory layout), [N, H, W, C] or, with one mean for all, any shape → float32 of the same
-/// shape and strides, (x / 255 - mean) / std. Moving uint8 and normalising on the device is the fast order: a quarter
-/// of the bytes travel.
-/// \throws wick::error when no dimension has as many channels as there are means
+/// uint8 [N, C, H, W] (any memory layout), [N, H, W, C] or, with one mean for all, any shape → float32 of the
+/// same shape and strides, (x / 255 - mean) / std. Moving uint8 and normalizing on the device is the fast
+/// order: a quarter of the bytes travel. \throws wick::error when no dimension has as many channels as there
+/// are means
 inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&) {
   const int channels = by.count();
   const bool bytes = t.scalar_type() == at::kByte;
   const double scale = bytes ? 1.0 / 255.0 : 1.0;
   at::Tensor out = t.to(at::kFloat, /*non_blocking=*/true, /*copy=*/true);
   if (channels == 1) {
-    return out.mul_(scale / by.std()[0]).sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
+    return out.mul_(scale / by.std()[0])
+        .sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
   }
   const std::int64_t dim = t.dim() >= 2 && t.size(1) == channels ? 1 : t.dim() - 1;
   if (t.dim() < 2 || t.size(dim) != channels) {
@@ -38,4 +39,4 @@ inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, co
   return out;
 }
 
-}  // namespace wick
+}  // namespace wick::detail

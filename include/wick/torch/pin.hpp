@@ -16,12 +16,14 @@
 #include <c10/core/Storage.h>
 #include <c10/core/TensorOptions.h>
 
-#include <wick/flow/context.hpp>
-#include <wick/flow/slab.hpp>
-#include <wick/flow/stage.hpp>
+#include <wick/batch/detail/slab.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/stage.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
+
+namespace detail {
 
 /// Blocks from Torch's own page-locked allocator, which gets them back as soon as they are dropped: it knows
 /// which streams copy from a block, and gives it out again only when these are done. Ordinary memory where
@@ -57,6 +59,7 @@ class pinned_slab_memory final : public slab_memory {
 class pin_stage {
  public:
   using stage_kind = on_batch;
+  using stage_hooks = hooks<hook::note, hook::check, hook::slab_memory>;
   static constexpr std::string_view name = "pin";
 
   template <class, class... Before>
@@ -70,13 +73,14 @@ class pin_stage {
   }
 
   /// The loader takes the memory of its batches from here: nothing is copied to be pinned.
-  std::shared_ptr<wick::slab_memory> slab_memory() {
+  std::shared_ptr<wick::detail::slab_memory> slab_memory() {
     if (memory_ == nullptr) memory_ = std::make_shared<pinned_slab_memory>();
     return memory_;
   }
   std::string note() const {
-    return memory_ != nullptr && !memory_->pins() ? "pin: Torch has no accelerator here; batches are in ordinary memory"
-                                                  : "";
+    return memory_ != nullptr && !memory_->pins()
+               ? "pin: Torch has no accelerator here; batches are in ordinary memory"
+               : "";
   }
   template <class Batch>
   Batch operator()(Batch batch, context&) const {
@@ -86,12 +90,13 @@ class pin_stage {
  private:
   std::shared_ptr<pinned_slab_memory> memory_;
 };
-static_assert(stage_of<pin_stage, on_batch>);
+
+}  // namespace detail
 
 /// Puts the batches into page-locked memory, so that transfer() can copy them while the device computes; or
 /// the loop itself, by `batch.data.to(torch::kCUDA, /*non_blocking=*/true)`. The batch may be dropped at
 /// once: what the device has yet to read is not written before that, as with any pinned tensor of Torch's.
 /// Without an accelerator batches stay in ordinary memory, and the report says so.
-inline pin_stage pin() { return {}; }
+inline detail::pin_stage pin() { return {}; }
 
 }  // namespace wick

@@ -15,41 +15,62 @@
 #include <c10/core/ScalarType.h>
 #include <c10/core/TensorOptions.h>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/fields.hpp>
-#include <wick/flow/shape.hpp>
+#include <wick/batch/fields.hpp>
 #include <wick/read/memory_view.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
 
-namespace wick {
+namespace wick::detail {
 
 constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
   switch (t) {
-    case dtype::uint8: return at::kByte;
-    case dtype::int8: return at::kChar;
-    case dtype::int16: return at::kShort;
-    case dtype::int32: return at::kInt;
-    case dtype::int64: return at::kLong;
-    case dtype::float16: return at::kHalf;
-    case dtype::float32: return at::kFloat;
-    case dtype::float64: return at::kDouble;
-    case dtype::boolean: return at::kBool;
+    case dtype::uint8:
+      return at::kByte;
+    case dtype::int8:
+      return at::kChar;
+    case dtype::int16:
+      return at::kShort;
+    case dtype::int32:
+      return at::kInt;
+    case dtype::int64:
+      return at::kLong;
+    case dtype::float16:
+      return at::kHalf;
+    case dtype::float32:
+      return at::kFloat;
+    case dtype::float64:
+      return at::kDouble;
+    case dtype::boolean:
+      return at::kBool;
   }
   return at::kByte;
 }
 
-/// \throws wick::error for a type that batches can't have (complex, quantised, bfloat16, …)
+/// \throws wick::error for a type that batches can't have (complex, quantized, bfloat16, …)
 inline dtype dtype_of(at::ScalarType t) {
   switch (t) {
-    case at::kByte: return dtype::uint8;
-    case at::kChar: return dtype::int8;
-    case at::kShort: return dtype::int16;
-    case at::kInt: return dtype::int32;
-    case at::kLong: return dtype::int64;
-    case at::kHalf: return dtype::float16;
-    case at::kFloat: return dtype::float32;
-    case at::kDouble: return dtype::float64;
-    case at::kBool: return dtype::boolean;
-    default: throw error(std::string("a tensor of ") + c10::toString(t) + " can't be batched; convert it to float or int64");
+    case at::kByte:
+      return dtype::uint8;
+    case at::kChar:
+      return dtype::int8;
+    case at::kShort:
+      return dtype::int16;
+    case at::kInt:
+      return dtype::int32;
+    case at::kLong:
+      return dtype::int64;
+    case at::kHalf:
+      return dtype::float16;
+    case at::kFloat:
+      return dtype::float32;
+    case at::kDouble:
+      return dtype::float64;
+    case at::kBool:
+      return dtype::boolean;
+    default:
+      throw error(std::string("a tensor of ") + c10::toString(t) +
+                  " can't be batched; convert it to float or int64");
   }
 }
 
@@ -66,7 +87,8 @@ struct field_access<at::Tensor> {
   static dtype type(const at::Tensor& t) { return dtype_of(t.scalar_type()); }
   static void write_to(const at::Tensor& t, slot where) {
     if (!t.device().is_cpu()) {
-      throw error("a tensor on " + t.device().str() + " can't be batched; keep samples on the CPU and write transfer() "
+      throw error("a tensor on " + t.device().str() +
+                  " can't be batched; keep samples on the CPU and write transfer() "
                   "behind batch()");
     }
     const at::Tensor plain = t.resolve_neg();  // the view at::imag gives of a conjugate is to be negated
@@ -80,9 +102,8 @@ struct field_access<at::Tensor> {
     }
   }
 };
-static_assert(batchable<at::Tensor>);
-
-namespace detail {
+template <>
+inline constexpr bool is_column<at::Tensor> = true;
 
 template <class T>
 concept range_of_values = requires(T& t) {
@@ -95,8 +116,8 @@ concept maybe_value = requires(T& t) {
   *t;
 };
 
-/// Calls f(at::Tensor&) for each tensor in a batch: itself, or its fields, elements, `data` and `target`, and theirs.
-/// A class of the user's own that is no aggregate and has other names keeps its tensors to itself.
+/// Calls f(at::Tensor&) for each tensor in a batch: itself, or its fields, elements, `data` and `target`, and
+/// theirs. A class of the user's own that is no aggregate and has other names keeps its tensors to itself.
 template <class Batch, class F>
 void for_each_tensor(Batch& batch, F&& f) {
   if constexpr (std::is_same_v<Batch, at::Tensor>) {
@@ -107,11 +128,13 @@ void for_each_tensor(Batch& batch, F&& f) {
     for (auto& each : batch) for_each_tensor(each, f);
   } else if constexpr (composite<Batch>) {
     with_fields(batch, [&](auto&... fields) { (for_each_tensor(fields, f), ...); });
-  } else if constexpr (requires { batch.data; batch.target; }) {  // torch::data::Example
+  } else if constexpr (requires {
+                         batch.data;
+                         batch.target;
+                       }) {  // torch::data::Example
     for_each_tensor(batch.data, f);
     for_each_tensor(batch.target, f);
   }
 }
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail

@@ -13,10 +13,10 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Layout.h>
 
-#include <wick/flow/fingerprint.hpp>
-#include <wick/flow/sample.hpp>
-#include <wick/flow/source.hpp>
 #include <wick/read/memory_view.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/source.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
@@ -88,16 +88,14 @@ class tensor_rows {
   std::uint64_t count_ = 0;
 };
 
-}  // namespace detail
-
 /// Source of sample<memory_view, std::int64_t>: rows of `data` [N, …] with labels [N] of any integer type.
 class labelled_tensors {
  public:
   labelled_tensors(const at::Tensor& data, const at::Tensor& targets)
       : data_(data, "the first"), targets_(labels(targets), "the second") {
     if (data_.size() != targets_.size()) {
-      throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " + std::to_string(targets_.size()) +
-                  " labels; there must be one for each");
+      throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " +
+                  std::to_string(targets_.size()) + " labels; there must be one for each");
     }
   }
   std::uint64_t size() const noexcept { return data_.size(); }
@@ -116,15 +114,15 @@ class labelled_tensors {
   static at::Tensor labels(const at::Tensor& t) {
     if (!t.defined()) return t;
     if (t.dim() != 1 || !c10::isIntegralType(t.scalar_type(), /*includeBool=*/true)) {
-      throw error("tensors: labels are integers of shape [N], found " + std::string(c10::toString(t.scalar_type())) +
-                  " of " + to_string(shape_of(t)) + "; use tensor_pairs() for targets of another kind");
+      throw error("tensors: labels are integers of shape [N], found " +
+                  std::string(c10::toString(t.scalar_type())) + " of " + to_string(shape_of(t)) +
+                  "; use tensor_pairs() for targets of another kind");
     }
     return t.to(at::kLong);
   }
 
   detail::tensor_rows data_, targets_;
 };
-static_assert(source<labelled_tensors>);
 
 /// Source of sample<memory_view, memory_view>: rows of two tensors with the same first dimension.
 class paired_tensors {
@@ -137,7 +135,9 @@ class paired_tensors {
     }
   }
   std::uint64_t size() const noexcept { return data_.size(); }
-  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept { return {data_.at(i), targets_.at(i)}; }
+  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
+    return {data_.at(i), targets_.at(i)};
+  }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
     data_.prefetch(i, most);
     targets_.prefetch(i, most);
@@ -149,15 +149,20 @@ class paired_tensors {
  private:
   detail::tensor_rows data_, targets_;
 };
-static_assert(source<paired_tensors>);
+
+}  // namespace detail
 
 /// Tensors in memory as a source: `data` [N, …], integer labels `targets` [N]. Nothing is copied before
 /// batch(), which writes each row into its slot, whatever the strides: of the windows `x.unfold(0, 64,
 /// 1).transpose(1, 2)` each is put together when its turn comes, and of an expanded tensor only what there is
 /// takes memory. (Labels of another type than int64 are converted at once, and so is what at::imag() gives of
 /// a conjugate.) \throws wick::error when the numbers of rows differ or a tensor is not on the CPU
-inline labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
-/// The same with targets of any type and shape, [N, …].
-inline paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) { return {data, targets}; }
+inline detail::labelled_tensors tensors(const at::Tensor& data, const at::Tensor& targets) {
+  return {data, targets};
+}
+/// The same as tensors(), with targets of any type and shape, [N, …].
+inline detail::paired_tensors tensor_pairs(const at::Tensor& data, const at::Tensor& targets) {
+  return {data, targets};
+}
 
 }  // namespace wick

@@ -7,19 +7,19 @@
 
 #include <ATen/Parallel.h>
 
-#include <wick/run/cpus.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/system/cpus.hpp>
 
 namespace wick {
 
-/// Leaves Torch's operators on the CPU as many threads as there are processors without a worker of `workers`, at least
-/// `at_least`, and says how many. Torch takes all processors otherwise: where the model runs on the CPU, decoders and
-/// training step then take each other's turns, and both are slower than with half each. A model on a device wants few
-/// threads here anyway.
+/// Leaves Torch's operators on the CPU as many threads as there are processors without a worker of `workers`,
+/// at least `at_least`, and says how many. Torch takes all processors otherwise: where the model runs on the
+/// CPU, decoders and training step then take each other's turns, and both are slower than with half each. A
+/// model on a device wants few threads here anyway.
 ///
 /// It is at::set_num_threads: call it once, before the first operator, on the thread that trains.
 inline std::size_t share_cores(const executor& workers, std::size_t at_least = 1) {
-  const std::size_t all = available_cpus();
+  const std::size_t all = detail::available_cpus();
   const std::size_t left = all > workers.workers() ? all - workers.workers() : 0;
   const std::size_t threads = std::max({left, at_least, std::size_t{1}});
   at::set_num_threads(static_cast<int>(threads));

@@ -24,10 +24,10 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/intrusive_ptr.h>
 
-#include <wick/flow/batch.hpp>
-#include <wick/flow/context.hpp>
-#include <wick/flow/fields.hpp>
-#include <wick/flow/stage.hpp>
+#include <wick/batch/batch.hpp>
+#include <wick/batch/fields.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/stage.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
@@ -44,15 +44,14 @@ inline constexpr bool has_array<Batch> = []<class... F>(std::type_identity<std::
   return (has_array<F> || ...);
 }(std::type_identity<typename field_types<Batch>::type>());
 
-}  // namespace detail
-
-/// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training loop
-/// takes the batch, its current stream waits for that event. No host thread ever waits for the device, except the
-/// destructor, for copies that are still under way.
-/// All through c10's device-generic interface: CUDA, ROCm, XPU or a device of the user's own are the same to it.
+/// Copies each tensor of a batch with `non_blocking` on a side stream and records an event; when the training
+/// loop takes the batch, its current stream waits for that event. No host thread ever waits for the device,
+/// except the destructor, for copies that are still under way. All through c10's device-generic interface:
+/// CUDA, ROCm, XPU or a device of the user's own are the same to it.
 class transfer_stage {
  public:
   using stage_kind = on_batch;
+  using stage_hooks = hooks<hook::note, hook::check, hook::around, hook::deliver>;
   static constexpr std::string_view name = "transfer";
 
   template <class Batch, class...>
@@ -105,8 +104,8 @@ class transfer_stage {
   Batch operator()(Batch batch, context&) const {
     return batch;
   }
-  /// On a worker: starts the copies, lets `rest` (the stages behind this one) put its kernels on the same stream, and
-  /// records when all that will be done.
+  /// On a worker: starts the copies, lets `rest` (the stages behind this one) put its kernels on the same
+  /// stream, and records when all that will be done.
   template <class Batch, class Rest>
   auto around(Batch batch, Rest&& rest) const {
     if (shared_ == nullptr) {
@@ -149,7 +148,8 @@ class transfer_stage {
     detail::for_each_tensor(batch, [&](at::Tensor& t) {
       if (!t.defined()) return;
       tensors.push_back(t.unsafeGetTensorImpl());
-      // The memory was allocated on the side stream: it must not be used again before this one is done with it.
+      // The memory was allocated on the side stream: it must not be used again before this one is done with
+      // it.
       if (t.device() == to_ && t.has_storage()) guard.recordDataPtrOnStream(t.storage().data_ptr(), current);
     });
     std::vector<at::Tensor> finished;  // dropped outside the lock: their memory goes back to the pool
@@ -212,10 +212,11 @@ class transfer_stage {
   std::string note_;
   std::unique_ptr<shared> shared_;
 };
-static_assert(stage_of<transfer_stage, on_batch>);
 
-/// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it. Where Torch
-/// has no such device they stay on the CPU, and the report says so.
-inline transfer_stage transfer(c10::Device to) { return transfer_stage(to); }
+}  // namespace detail
+
+/// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
+/// Where Torch has no such device they stay on the CPU, and the report says so.
+inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
 
 }  // namespace wick

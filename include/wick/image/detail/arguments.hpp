@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include <wick/flow/error.hpp>
-#include <wick/image/geometry.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 

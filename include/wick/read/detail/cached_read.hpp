@@ -14,11 +14,11 @@
 #include <sys/syscall.h>
 #endif
 
-#include <wick/flow/detail/file_system.hpp>
-#include <wick/flow/detail/plain_file.hpp>
 #include <wick/read/detail/known_places.hpp>
 #include <wick/read/file_stamp.hpp>
 #include <wick/read/location.hpp>
+#include <wick/system/detail/file_system.hpp>
+#include <wick/system/detail/plain_file.hpp>
 
 #if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
 #define WICK_DETAIL_CACHED_READS 1

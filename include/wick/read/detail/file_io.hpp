@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include <wick/flow/detail/plain_file.hpp>
-#include <wick/flow/error.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/system/detail/plain_file.hpp>
 
 namespace wick::detail {
 

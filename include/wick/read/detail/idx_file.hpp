@@ -15,10 +15,10 @@
 #include <vector>
 #include <zlib.h>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/shape.hpp>
 #include <wick/read/detail/endian.hpp>
 #include <wick/read/detail/source_file.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick::detail {
 
@@ -128,7 +128,7 @@ class idx_file {
     if (too_many || bytes > most) {
       throw source_error(path_, "idx",
                          "cut off: its header announces " + std::to_string(out.count) + " × " +
-                             to_string(out.row) + " " + std::string(name_of(out.type)) +
+                             to_string(out.row) + " " + std::string(to_string(out.type)) +
                              ", which a file of " + std::to_string(file_size_) +
                              " bytes cannot hold; copy or download it again");
     }

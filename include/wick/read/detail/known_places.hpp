@@ -8,7 +8,7 @@
 #include <new>
 #include <string_view>
 
-#include <wick/flow/fingerprint.hpp>
+#include <wick/sample/fingerprint.hpp>
 
 namespace wick::detail {
 

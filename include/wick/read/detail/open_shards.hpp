@@ -2,10 +2,9 @@
 /// Keeps shards open as long as the process can afford the descriptors.
 #pragma once
 
-#include <sys/resource.h>
-
 #include <atomic>
 #include <cstddef>
+#include <sys/resource.h>
 #include <utility>
 #include <vector>
 

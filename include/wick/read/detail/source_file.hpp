@@ -6,9 +6,9 @@
 #include <string_view>
 #include <system_error>
 
-#include <wick/flow/error.hpp>
 #include <wick/read/detail/file_io.hpp>
 #include <wick/read/file_stamp.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include <wick/flow/error.hpp>
-#include <wick/flow/fingerprint.hpp>
 #include <wick/read/detail/open_shards.hpp>
 #include <wick/read/detail/tar_scan.hpp>
 #include <wick/read/record.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
 
 namespace wick {
 

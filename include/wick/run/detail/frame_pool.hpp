@@ -26,9 +26,9 @@ inline constexpr bool frames_from_heap = false;
 /// Frames are made and dropped once a sample, mostly on the same thread and in few sizes, so a short list of
 /// the last ones is warm and needs no lock. What one thread makes and another drops comes back by the depot,
 /// a full list at a time (J. Bonwick, J. Adams: Magazines and Vmem, 2001). A thread keeps at most two lists a
-/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in use, so
-/// that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for heap
-/// profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
+/// size, the depot at most 1 MiB of each; the rest goes to the heap, and so does all that finds the depot in
+/// use, so that nobody waits for it. Under AddressSanitizer, and where WICK_FRAMES_FROM_HEAP is defined (for
+/// heap profilers), each frame goes back to the heap, so that the use of one that is gone is seen.
 class frame_pool {
  public:
   static void* allocate(std::size_t size) {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <mutex>
 
-#include <wick/run/detail/futex.hpp>
 #include <wick/run/job.hpp>
+#include <wick/system/detail/futex.hpp>
 
 namespace wick::detail {
 

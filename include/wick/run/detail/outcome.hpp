@@ -25,8 +25,8 @@ struct outcome {
   }
 };
 
-/// Runs `t` and keeps what comes of it. Await it, and drop it before anybody is told: the parameters of `t`, which may
-/// refer to what the waiting thread destroys, go with it.
+/// Runs `t` and keeps what comes of it. Await it, and drop it before anybody is told: the parameters of `t`,
+/// which may refer to what the waiting thread destroys, go with it.
 template <class T>
 task<void> settle(task<T> t, outcome<T>* to) {
   try {

@@ -15,8 +15,8 @@ struct resume_node {
   resume_node* next = nullptr;
 };
 
-/// The resumptions of one thread. Symmetric transfer would need none of this, but gcc makes it a tail call only when
-/// it optimises and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
+/// The resumptions of one thread. Symmetric transfer would need none of this, but gcc makes it a tail call
+/// only when it optimizes and never under sanitizers: a chain of 10^6 awaits would overflow the stack.
 struct resume_stack {
   static constexpr unsigned max_depth = 48;
   unsigned depth = 0;
@@ -24,8 +24,9 @@ struct resume_stack {
   resume_node** last = &first;
 };
 
-/// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and wait for
-/// it to suspend or to end: a child that finds its own name there at its end knows that its parent is right below.
+/// What a thread is at. `innermost` names the innermost of the calls on its stack that started a child and
+/// wait for it to suspend or to end: a child that finds its own name there at its end knows that its parent
+/// is right below.
 struct resumption {
   resume_stack* stack = nullptr;
   std::uint64_t innermost = 0;
@@ -65,8 +66,9 @@ inline void resume(std::coroutine_handle<> handle) {
   here.stack = outer;
 }
 
-/// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep already; the
-/// node is queued and runs once the caller has returned to the bottom, which it must do without further ado.
+/// Resumes from within an await_suspend. True: it ran, on top of this stack. False: the stack is deep
+/// already; the node is queued and runs once the caller has returned to the bottom, which it must do without
+/// further ado.
 inline bool resume_nested(resumption& here, resume_node& node) {
   resume_stack* const stack = here.stack;
   if (stack == nullptr) {  // a thread that is not ours resumed this coroutine

@@ -13,12 +13,12 @@
 #include <utility>
 #include <vector>
 
-#include <wick/run/detail/futex.hpp>
 #include <wick/run/detail/injector.hpp>
 #include <wick/run/detail/sharing_record.hpp>
 #include <wick/run/event_count.hpp>
 #include <wick/run/job.hpp>
 #include <wick/run/steal_queue.hpp>
+#include <wick/system/detail/futex.hpp>
 
 namespace wick::detail {
 

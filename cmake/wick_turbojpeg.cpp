@@ -1,2 +1,0 @@
-// The one translation unit with the feature `turbojpeg`, for those who take wick through CMake.
-#include <wick/image/detail/turbojpeg_implementation.hpp>

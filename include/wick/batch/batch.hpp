@@ -1,0 +1,200 @@
+/// \file
+/// batch(n): from samples to batches. Position p of the epoch has slot p mod n of batch p / n.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/collate.hpp>
+#include <wick/pipeline/detail/apply.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct batch_options {
+  /// Leave out the last batch of an epoch when it is not full.
+  bool drop_last = false;
+  /// How pictures lie in memory.
+  wick::layout layout = wick::layout::channels_last;
+  /// Fill the last batch of an epoch from the epoch's beginning. Each such sample stands at a position of its
+  /// own, so that its random numbers are others. Without this and drop_last the last batch is short. All
+  /// ranks have the same number of batches in any case, and with this of samples where the ranks share a
+  /// batch evenly.
+  bool pad_last = false;
+};
+
+/// \throws wick::error
+inline batch_options checked(const char* stage, std::size_t size, batch_options options) {
+  if (size == 0) throw error(std::string(stage) + "(0): a " + stage + " has at least one sample");
+  if (options.drop_last && options.pad_last) {
+    throw error(std::string(stage) +
+                ": the last one can't be dropped and padded; write drop_last or pad_last");
+  }
+  return options;
+}
+}  // namespace detail
+
+/// A column of a batch without Torch: numbers of one type in memory that is shared by all copies of this
+/// value and goes back to the loader's pool with the last of them.
+class array {
+ public:
+  array() noexcept = default;
+  array(detail::slab memory, const detail::column_description& about)
+      : memory_(std::make_shared<detail::slab>(std::move(memory))),
+        extents_(about.extents()),
+        strides_(about.strides()),
+        type_(about.type) {}
+
+  /// [N, …]; pictures as the batch's layout says.
+  const shape& extents() const noexcept { return extents_; }
+  /// In elements.
+  const shape& strides() const noexcept { return strides_; }
+  dtype type() const noexcept { return type_; }
+  std::byte* data() const noexcept { return memory_ ? memory_->data() : nullptr; }
+  std::size_t bytes() const noexcept {
+    return static_cast<std::size_t>(extents_.count()) * detail::size_of(type_);
+  }
+  /// The elements as T. \throws wick::error when they are something else
+  template <class T>
+  T* as() const {
+    if (detail::dtype_of<T>() != type_) {
+      throw error("array: as<" + std::string(to_string(detail::dtype_of<T>())) + "> of an array of " +
+                  std::string(to_string(type_)) +
+                  (type_ == dtype::uint8
+                       ? "; pictures are bytes, write normalize() before array_batch() for floats"
+                       : ""));
+    }
+    return reinterpret_cast<T*>(data());
+  }
+
+ private:
+  std::shared_ptr<detail::slab> memory_;
+  shape extents_, strides_;
+  dtype type_ = dtype::uint8;
+};
+
+namespace detail {
+
+template <>
+inline constexpr bool is_column<array> = true;
+
+struct array_output {
+  static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
+};
+
+/// Makes batches whose columns Output makes.
+template <class Output>
+class batch_stage {
+ public:
+  using stage_kind = on_batching;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
+  static constexpr std::string_view name = "batch";
+
+  /// \throws wick::error when size is 0
+  batch_stage(std::size_t size, batch_options options)
+      : size_(size), options_(detail::checked("batch", size, options)) {}
+  std::size_t size() const noexcept { return size_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  bool pad_last() const noexcept { return options_.pad_last; }
+  std::uint64_t fingerprint() const noexcept { return (drop_last() ? 1u : 0u) | (pad_last() ? 2u : 0u); }
+  layout order() const noexcept { return options_.layout; }
+
+  template <class Item>
+  using collator = detail::column_of<Item, Output>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
+  static consteval bool check() {
+    if constexpr (!can_batch<Item>::value) {
+      constexpr bool is_read = !has_unread<Item>::value;
+      constexpr bool is_decoded = !is_read || !has_bytes<Item>::value;
+      constexpr bool has_a_shape = !is_read || !is_decoded;
+      static_assert(
+          is_read,
+          "wick: batch() makes tensors, and what came only says where bytes lie (see 'Item'); write "
+          "read() before it, and for pictures read() | decode()");
+      static_assert(is_decoded,
+                    "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
+                    "write decode() before it for pictures, else a stage that makes numbers of them");
+      static_assert(has_a_shape,
+                    "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
+                    "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
+                    "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
+                    "stage before batch() that gives it one");
+    }
+    return can_batch<Item>::value;
+  }
+
+ private:
+  std::size_t size_;
+  batch_options options_;
+};
+
+}  // namespace detail
+
+/// Batches of `size` samples as arrays, without Torch: sample<array, array> of sample<picture, label>, field
+/// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
+/// \throws wick::error when size is 0
+inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                             detail::batch_options options = {}) {
+  return {size, options};
+}
+
+namespace detail {
+
+/// A column of objects that are made before they are put: no undecoded picture leaves a batch.
+template <class Item>
+class group_column : public object_column<materialized_t<Item>> {
+ public:
+  void put(std::size_t i, Item&& value) {
+    object_column<materialized_t<Item>>::put(i, materialized<Item>::make(std::move(value)));
+  }
+};
+
+/// Makes a std::vector of the samples as they are.
+class group_stage {
+ public:
+  using stage_kind = on_batching;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
+  static constexpr std::string_view name = "group";
+  /// They stay objects, each in memory of its own: there are no blocks.
+  static constexpr bool keeps_samples = true;
+  group_stage(std::size_t size, batch_options options)
+      : size_(size), options_(detail::checked("group", size, options)) {}
+  std::size_t size() const noexcept { return size_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  bool pad_last() const noexcept { return options_.pad_last; }
+  std::uint64_t fingerprint() const noexcept { return (drop_last() ? 1u : 0u) | (pad_last() ? 2u : 0u); }
+  layout order() const noexcept { return options_.layout; }
+  template <class Item>
+  using collator = detail::group_column<Item>;
+  template <class Item>
+  using batch_of = std::vector<detail::materialized_t<Item>>;
+  template <class Item>
+  static consteval bool check() {
+    return true;
+  }
+
+ private:
+  std::size_t size_;
+  batch_options options_;
+};
+
+}  // namespace detail
+
+/// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
+/// \throws wick::error when size is 0
+inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) {
+  return {size, options};
+}
+
+}  // namespace wick

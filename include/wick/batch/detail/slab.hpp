@@ -1,0 +1,389 @@
+/// \file
+/// The memory of batches: blocks that come from a pool, are written once by the decoder, and return when the
+/// user drops the batch.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <wick/system/detail/brief_lock.hpp>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace wick::detail {
+
+/// A block of memory, and what frees it: `free(context)`, once, on any thread.
+struct memory_block {
+  std::byte* data = nullptr;
+  void* context = nullptr;
+  void (*free)(void* context) = nullptr;
+};
+
+/// Where blocks come from: ordinary memory here, pinned memory in torch/. May be called from any thread.
+class slab_memory {
+ public:
+  virtual ~slab_memory() = default;
+  /// \throws std::bad_alloc
+  virtual memory_block allocate(std::size_t bytes) = 0;
+  /// True for memory that itself keeps what is freed, since it alone knows when a block may be written again:
+  /// a device may still be reading it. A pool then keeps no block, and a block may be freed when this object
+  /// is gone.
+  virtual bool recycles() const noexcept { return false; }
+};
+
+class host_slab_memory final : public slab_memory {
+ public:
+  static constexpr std::size_t alignment = 64;
+  memory_block allocate(std::size_t bytes) override {
+    void* const data = ::operator new(bytes, std::align_val_t{alignment});
+    return {static_cast<std::byte*>(data), data,
+            [](void* context) { ::operator delete(context, std::align_val_t{alignment}); }};
+  }
+};
+
+class slab_pool;
+
+/// One block, out of its pool. Dropping it gives it back; it keeps its pool alive, so a batch may outlive its
+/// loader.
+class slab {
+ public:
+  slab() noexcept = default;
+  slab(slab&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  slab& operator=(slab&& other) noexcept {
+    slab taken(std::move(other));  // what this held goes back here, not with `other`
+    std::swap(block_, taken.block_);
+    return *this;
+  }
+  ~slab() { reset(); }
+  inline std::byte* data() const noexcept;
+  inline std::size_t capacity() const noexcept;
+  explicit operator bool() const noexcept { return block_ != nullptr; }
+  inline void reset() noexcept;
+  /// For owners that keep a pointer and a function, as tensors do: `free(context)` does what dropping does.
+  /// Where the memory recycles its blocks the context is the memory's own, by which it can recognize the
+  /// block.
+  inline memory_block detach() noexcept;
+
+ private:
+  friend class slab_pool;
+  struct block;
+  explicit slab(block* b) noexcept : block_(b) {}
+  block* block_ = nullptr;
+};
+
+/// Keeps blocks for sizes that were asked for lately. Who asks gets one that was last asked for on the same
+/// processor if there is one, since that lies in its cache, else the one that was returned last; where none
+/// has exactly that size, the smallest that is at most twice as large. Where there is none of these, but one
+/// that is too small by less than half, that one is given up for a new one: batches of changing sizes end up
+/// with as many blocks as are out at a time. Any thread.
+class slab_pool : public std::enable_shared_from_this<slab_pool> {
+ public:
+  /// \param keep how many free blocks are kept at most. Their bytes are limited too: kept_at_most()
+  /// \param ahead how many blocks are allocated when a user asks for the first time: as many as it will have
+  /// out at a
+  ///   time, so that nothing is allocated later
+  /// \param most so many at most where they are small: see cheap_blocks()
+  explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
+                     std::size_t most = 1)
+      : memory_(std::move(memory)),
+        recycles_(memory_->recycles()),
+        keep_(keep),
+        ahead_(ahead),
+        most_(std::max(ahead, most)) {
+    free_.reserve(keep_ + 1);
+  }
+  slab_pool(const slab_pool&) = delete;
+  slab_pool& operator=(const slab_pool&) = delete;
+  inline ~slab_pool();
+
+  /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
+  static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
+    return std::clamp(cheap / std::max(bytes, std::size_t{1}), least, most);
+  }
+
+  /// `user`, a small number, tells apart who asks (the columns of a batch), since each will have as many
+  /// blocks out. \throws std::bad_alloc
+  inline slab acquire(std::size_t bytes, std::size_t user = 0);
+  /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
+  /// itself.
+  std::uint64_t allocations() const noexcept {
+    const auto lock = detail::lock_briefly(mutex_);
+    return allocations_;
+  }
+  /// Bytes of the largest block that each user has asked for, together.
+  std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
+  /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
+  /// recycles them.
+  std::size_t bytes() const noexcept {
+    const auto lock = detail::lock_briefly(mutex_);
+    return bytes_;
+  }
+  /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
+  /// they asked for lately, and 16 MiB.
+  std::size_t kept_at_most() const noexcept {
+    const auto lock = detail::lock_briefly(mutex_);
+    return window_bytes_ + cheap;
+  }
+
+ private:
+  friend class slab;
+  static constexpr std::size_t cheap = std::size_t{16} << 20;
+  /// What was asked for this many acquisitions ago, or twice as many, is forgotten.
+  static constexpr std::uint64_t period = 256;
+
+  struct range {
+    std::size_t smallest = ~std::size_t{0}, largest = 0;
+    bool has(std::size_t bytes) const noexcept { return smallest <= bytes && bytes <= largest; }
+    /// Whether a block of this size may be given to somebody who asks for a size in the range.
+    bool uses(std::size_t capacity) const noexcept { return smallest <= capacity && capacity / 2 <= largest; }
+  };
+  struct demand {
+    range now, before;  // in this period and in the one before
+    std::size_t largest_ever = 0;
+  };
+
+  /// Where the caller runs; -1 where the system doesn't say. A hint: it may be moved at any time.
+  static int this_processor() noexcept {
+#ifdef __linux__
+    return ::sched_getcpu();
+#else
+    return -1;
+#endif
+  }
+  inline bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
+  inline void next_period(slab::block*& gone) noexcept;
+  inline void measure_window() noexcept;
+  inline slab::block* find(std::size_t bytes) noexcept;
+  inline slab::block* make(std::size_t bytes);
+  inline void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
+  inline void goes_out();
+  [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
+  inline void put(slab::block* b) noexcept;
+  inline void hand_over(const slab::block* b) noexcept;
+  inline void remove(std::size_t i, slab::block*& gone) noexcept;
+  static inline void free_all(slab::block* gone) noexcept;
+
+  const std::shared_ptr<slab_memory> memory_;
+  const bool recycles_;
+  const std::size_t keep_, ahead_, most_;
+  mutable std::mutex mutex_;
+  std::vector<slab::block*> free_;  // the oldest first
+  std::vector<demand> users_;
+  std::uint64_t asked_ = 0;  // how often, in this period
+  std::atomic<std::size_t> bytes_asked_{0};
+  std::uint64_t allocations_ = 0;
+  std::size_t bytes_ = 0, free_bytes_ = 0;
+  std::size_t window_bytes_ = 0;
+  // One reference for all blocks that are out: a count for each would go from processor to processor with it.
+  std::size_t out_ = 0;
+  std::shared_ptr<slab_pool> self_;  // while any is out
+};
+
+struct slab::block {
+  memory_block memory;
+  std::size_t capacity;
+  slab_pool* pool;        // which stays while the block is out
+  int processor = -1;     // where it was asked for last
+  block* next = nullptr;  // of those that are to be freed
+};
+
+inline std::byte* slab::data() const noexcept { return block_ ? block_->memory.data : nullptr; }
+inline std::size_t slab::capacity() const noexcept { return block_ ? block_->capacity : 0; }
+inline void slab::reset() noexcept {
+  if (block* b = std::exchange(block_, nullptr)) b->pool->put(b);
+}
+inline memory_block slab::detach() noexcept {
+  block* const b = std::exchange(block_, nullptr);
+  if (b == nullptr) return {nullptr, nullptr, [](void*) {}};
+  if (!b->pool->recycles_) {
+    return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
+  }
+  const std::unique_ptr<block> mine(b);
+  mine->pool->hand_over(b);
+  return mine->memory;
+}
+
+/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
+/// milliseconds.
+inline void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
+  slab::block* const b = free_[i];
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+  free_bytes_ -= b->capacity;
+  bytes_ -= b->capacity;
+  b->next = std::exchange(gone, b);
+}
+
+inline void slab_pool::free_all(slab::block* gone) noexcept {
+  while (gone != nullptr) {
+    const std::unique_ptr<slab::block> b(std::exchange(gone, gone->next));
+    b->memory.free(b->memory.context);
+  }
+}
+
+inline void slab_pool::measure_window() noexcept {
+  window_bytes_ = 0;
+  for (const demand& d : users_) {
+    const std::size_t largest = std::max(d.now.largest, d.before.largest);
+    window_bytes_ += largest * cheap_blocks(largest, ahead_, most_);
+  }
+}
+
+/// Blocks of sizes that nobody has asked for since the period before go.
+inline void slab_pool::next_period(slab::block*& gone) noexcept {
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
+      return d.now.uses(free_[i]->capacity) || d.before.uses(free_[i]->capacity);
+    });
+    if (!used) remove(i, gone);
+  }
+  for (demand& d : users_) d.before = std::exchange(d.now, range());
+  asked_ = 0;
+  measure_window();
+}
+
+/// Writes down what was asked for; true when this user did so for the first time.
+inline bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
+  if (user >= users_.size()) users_.resize(user + 1);
+  if (++asked_ == period) next_period(gone);
+  demand& mine = users_[user];
+  if (mine.now.has(bytes)) return false;
+  const bool first = mine.largest_ever == 0;
+  mine.now.smallest = std::min(mine.now.smallest, bytes);
+  mine.now.largest = std::max(mine.now.largest, bytes);
+  if (bytes > mine.largest_ever) {
+    bytes_asked_.fetch_add(bytes - std::exchange(mine.largest_ever, bytes), std::memory_order_relaxed);
+  }
+  measure_window();
+  return first;
+}
+
+inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
+  const int here = this_processor();
+  std::size_t best = free_.size();
+  bool fits = false;
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity == bytes) {
+      if (!fits) best = i;
+      fits = true;
+      if (free_[i]->processor != here) continue;
+      best = i;
+      break;
+    }
+    if (!fits && capacity > bytes && capacity / 2 <= bytes &&
+        (best == free_.size() || capacity < free_[best]->capacity)) {
+      best = i;
+    }
+  }
+  if (best == free_.size()) return nullptr;
+  slab::block* const b = free_[best];
+  b->processor = here;
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(best));
+  free_bytes_ -= b->capacity;
+  return b;
+}
+
+/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
+/// that it did, and there are not more blocks than before. It is the smallest of them.
+inline void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
+  std::size_t least = free_.size();
+  for (std::size_t i = 0; i < free_.size(); ++i) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity < bytes && bytes / 2 <= capacity &&
+        (least == free_.size() || capacity < free_[least]->capacity)) {
+      least = i;
+    }
+  }
+  if (least != free_.size()) remove(least, gone);
+}
+
+/// Under the mutex, for a block that the pool gives away.
+inline void slab_pool::goes_out() {
+  if (out_ == 0) self_ = shared_from_this();
+  ++out_;
+}
+/// Under the mutex, for one that is not out any more. To be dropped when the mutex is no longer held, and
+/// last of all: the pool may go with it.
+inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
+  return --out_ == 0 ? std::move(self_) : nullptr;
+}
+
+inline slab::block* slab_pool::make(std::size_t bytes) {
+  auto made = std::make_unique<slab::block>(slab::block{{}, bytes, this});
+  made->memory = memory_->allocate(bytes);
+  const auto lock = detail::lock_briefly(mutex_);
+  goes_out();
+  ++allocations_;
+  bytes_ += bytes;
+  return made.release();
+}
+
+inline slab slab_pool::acquire(std::size_t bytes, std::size_t user) {
+  if (bytes == 0) bytes = 1;
+  std::size_t wanted = 1;
+  slab::block* found = nullptr;
+  slab::block* gone = nullptr;
+  {
+    const auto lock = detail::lock_briefly(mutex_);
+    const bool first = note(bytes, user, gone);
+    if (!recycles_) {
+      if (first) wanted = cheap_blocks(bytes, ahead_, most_);
+      if (wanted == 1) found = find(bytes);
+      if (found != nullptr)
+        goes_out();
+      else
+        give_up_smaller(bytes, gone);
+    }
+  }
+  free_all(gone);
+  if (found != nullptr) return slab(found);
+  found = make(bytes);
+  found->processor = this_processor();
+  slab result(found);
+  try {
+    for (; wanted > 1; --wanted) slab(make(bytes)).reset();  // straight back
+  } catch (const std::bad_alloc&) {                          // what is ahead of need may be missing
+  }
+  return result;
+}
+
+inline void slab_pool::put(slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
+  slab::block* gone = nullptr;
+  {
+    const auto lock = detail::lock_briefly(mutex_);
+    last = came_back();
+    free_.push_back(b);  // there is room for one more than are kept
+    free_bytes_ += b->capacity;
+    if (recycles_) remove(free_.size() - 1, gone);
+    while (free_.size() > keep_ || free_bytes_ > window_bytes_ + cheap) remove(0, gone);  // the oldest
+  }
+  free_all(gone);
+}
+
+/// Where the memory recycles: it is the memory's alone again.
+inline void slab_pool::hand_over(const slab::block* b) noexcept {
+  std::shared_ptr<slab_pool> last;
+  const auto lock = detail::lock_briefly(mutex_);
+  last = came_back();
+  bytes_ -= b->capacity;
+}
+
+inline slab_pool::~slab_pool() {
+  for (slab::block* b : free_) {
+    b->next = nullptr;
+    free_all(b);
+  }
+}
+
+}  // namespace wick::detail

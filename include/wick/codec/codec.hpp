@@ -1,0 +1,168 @@
+/// \file
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
+/// bytes.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/codec/detail/signature.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/row_sink.hpp>
+#include <wick/pixels/wide_rows.hpp>
+#include <wick/sample/error.hpp>
+
+namespace wick {
+
+struct codec;
+
+/// What the header of an encoded picture says; no pixel has been decoded for it.
+struct picture_info {
+  std::string_view format;             ///< "JPEG", "PNG", …
+  std::int64_t width = 0, height = 0;  ///< in pixels, as stored
+  int channels = 3;                    ///< as stored: 1 gray, 2 gray and alpha, 3 RGB (a palette too), 4 RGBA
+  int bits = 8;                        ///< a channel, as stored
+  const codec* decoder = nullptr;      ///< the one that knew the format
+  bool palette = false;  ///< stored are numbers of colors, which decode_request::indexes asks for
+};
+
+/// What a decoder is asked for.
+struct decode_request {
+  detail::rect wanted;  ///< the part that is needed, in pixels of the encoded picture
+  double scale = 1;     ///< the least that suffices, in (0, 1]: delivered pixels a source pixel
+  int channels = 3;     ///< 1 gray, 2 gray and alpha, 3 RGB, 4 RGBA
+  bool indexes =
+      false;  ///< the numbers as they are stored, in one channel: of a palette's colors, or levels of gray
+};
+
+/// What a decoder delivers: any part that contains the wanted one, at any scale that suffices.
+struct decoded_picture {
+  image pixels;           ///< what was decoded
+  int left = 0, top = 0;  ///< source pixel at which `pixels` starts; times `scale` it is a whole number
+  double scale = 1;       ///< delivered pixels a source pixel
+};
+
+/// A decoder of one or more formats: some functions and a name. Any thread may call them, many at a time.
+struct codec {
+  std::string_view name;  ///< for messages and the report
+  /// Fills `info` from the header and answers true; false when it is another format. \throws wick::error when
+  /// the header is broken
+  bool (*probe)(std::span<const std::byte> encoded, picture_info& info);
+  /// A walk over markers or chunks, without decoding; may be null. \throws wick::error when the file breaks
+  /// off
+  void (*check_complete)(std::span<const std::byte> encoded, const picture_info& info);
+  /// Decodes what is asked for, or more. \throws wick::error when the data is damaged
+  decoded_picture (*decode)(std::span<const std::byte> encoded, const picture_info& info,
+                            const decode_request& request);
+  /// The same, row by row: the part is begun, then filled from the top until the sink wants no more or all of
+  /// it is there. Preferred to decode(); may be null. \throws wick::error when the data is damaged
+  void (*decode_rows)(std::span<const std::byte> encoded, const picture_info& info,
+                      const decode_request& request, row_sink& sink) = nullptr;
+  /// Levels of 16 bits, of a picture that has them: at least the rows of `wanted`. Null for a decoder that
+  /// has none. \throws wick::error when the data is damaged
+  detail::wide_rows (*decode_wide)(std::span<const std::byte> encoded, const picture_info& info,
+                                   const decode_request& request) = nullptr;
+  /// What the report should say about this decoder, empty when there is nothing; may be null.
+  std::string (*note)() = nullptr;
+};
+
+namespace detail {
+
+/// The decoders of this program, the last added asked first. Reading takes no lock.
+class codec_list {
+ public:
+  static constexpr std::size_t capacity = 16;
+
+  /// The first is asked last. At most sixteen.
+  explicit codec_list(std::span<const codec* const> known) noexcept : count_(known.size()) {
+    std::copy(known.begin(), known.end(), codecs_.begin());
+  }
+  codec_list(const codec_list&) = delete;
+  codec_list& operator=(const codec_list&) = delete;
+
+  /// `c` must live as long as the program. Adding it again does nothing. \throws wick::error past sixteen
+  void add(const codec& c) {
+    std::lock_guard lock(adding_);
+    const std::size_t n = count_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < n; ++i) {
+      if (codecs_[i] == &c) return;
+    }
+    if (n == capacity) throw error("wick: more than 16 picture codecs; register each one once");
+    codecs_[n] = &c;
+    count_.store(n + 1, std::memory_order_release);
+  }
+
+  /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder
+  /// knows them, or when the header says there are no pixels
+  picture_info probe(std::span<const std::byte> encoded) const {
+    if (encoded.empty()) {
+      throw error("empty: 0 bytes where a picture should be; write the file again or remove it");
+    }
+    for (std::size_t i = count_.load(std::memory_order_acquire); i-- != 0;) {
+      picture_info info;
+      if (!codecs_[i]->probe(encoded, info)) continue;
+      info.decoder = codecs_[i];
+      if (info.width < 1 || info.height < 1) {
+        throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+                    " px has no pixels; write the file again or remove it");
+      }
+      return info;
+    }
+    throw error(
+        "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
+        "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
+  }
+
+  /// What the decoders have to say for the report.
+  std::string note() const {
+    std::string out;
+    for (std::size_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+      if (codecs_[i]->note == nullptr) continue;
+      const std::string text = codecs_[i]->note();
+      if (!text.empty()) out += (out.empty() ? "" : "; ") + std::string(codecs_[i]->name) + ": " + text;
+    }
+    return out;
+  }
+
+ private:
+  std::array<const codec*, capacity> codecs_{};
+  std::atomic<std::size_t> count_;
+  std::mutex adding_;
+};
+
+/// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
+/// codec/detail/builtin_codecs_implementation.hpp.
+std::span<const codec* const> builtin_codecs() noexcept;
+}  // namespace detail
+
+/// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
+/// adds with `wick::codecs().add(...)` before its first loader starts.
+inline detail::codec_list& codecs() noexcept {
+  static detail::codec_list list(detail::builtin_codecs());
+  return list;
+}
+
+namespace detail {
+
+/// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
+/// `max_pixels`
+inline void check_size(const picture_info& info, std::int64_t max_pixels) {
+  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
+    return;
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px is over the limit of " + std::to_string(max_pixels) +
+              " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
+}
+
+}  // namespace detail
+
+}  // namespace wick

@@ -1,0 +1,28 @@
+/// \file
+/// The decoders that a program has without adding any. Included in exactly one file of a program, behind
+/// those that it names.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include <wick/codec/codec.hpp>
+#include <wick/codec/detail/stb.hpp>
+
+namespace wick::detail {
+
+#ifdef WICK_HAS_LIBJPEG_TURBO
+extern const codec libjpeg_turbo_codec;
+#endif
+
+std::span<const codec* const> builtin_codecs() noexcept {
+  static constexpr std::array all{
+      &stb_codec,
+#ifdef WICK_HAS_LIBJPEG_TURBO
+      &libjpeg_turbo_codec,  // asked first
+#endif
+  };
+  return all;
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,33 @@
+/// \file
+/// What a header lets stb_image take for the decoding of its picture.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <wick/codec/codec.hpp>
+#include <wick/sample/error.hpp>
+
+namespace wick::detail {
+
+/// The most bytes that stb_image gets in one piece. Beyond that it is told that there is no memory.
+struct stb_limit {
+  std::uint64_t bytes = 0;
+  bool exceeded = false;  ///< set when something was refused
+};
+
+/// Whole units of a JPEG, at most 32 pixels a side; 16-bit samples or coefficients of at most four channels;
+/// and tables.
+inline stb_limit limit_of(const picture_info& info) noexcept {
+  const auto width = static_cast<std::uint64_t>(info.width), height = static_cast<std::uint64_t>(info.height);
+  return {(width + 31) * (height + 31) * 8 + (std::uint64_t{1} << 20)};
+}
+
+[[noreturn]] inline void throw_over_limit(const picture_info& info, const stb_limit& limit) {
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px wants more than " + std::to_string(limit.bytes) +
+              " bytes of memory in one piece; the file is damaged or hostile: write it again" +
+              or_leave_it_out);
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,285 @@
+/// \file
+/// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
+/// and what shall be quarantined.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <new>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <wick/failure/detail/failed_sample.hpp>
+#include <wick/failure/detail/ledger_file.hpp>
+#include <wick/failure/ledger.hpp>
+#include <wick/failure/on_error.hpp>
+#include <wick/failure/quarantine.hpp>
+#include <wick/observe/report.hpp>
+#include <wick/resume/epoch_fingerprint.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/source.hpp>
+
+namespace wick::detail {
+
+/// A failure as it is told: the entry, and what goes with it.
+struct told_failure {
+  std::uint64_t slot = 0;
+  std::uint64_t index = 0;
+  std::size_t stage = 0;  // in the pipeline's names
+  bool planned = true;    // the sample of the position itself, no substitute
+  bool known = false;     // on the quarantine list
+  ledger_entry entry;
+  std::exception_ptr cause;
+};
+
+/// Kind and text of what was thrown; a late_error names the stage, too.
+inline void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
+  const auto is = [&](error_kind kind, std::string text) {
+    to.kind = kind;
+    to.text = std::move(text);
+  };
+  try {
+    std::rethrow_exception(cause);
+  } catch (const late_error& e) {
+    is(error_kind::data, e.what());
+    to.stage = e.stage();
+  } catch (const quarantined_sample& e) {
+    is(error_kind::quarantined, e.what());
+  } catch (const misshapen& e) {
+    is(error_kind::shape, e.what());
+  } catch (const error& e) {
+    is(error_kind::data, e.what());
+  } catch (const std::system_error& e) {
+    is(error_kind::system, e.what());
+  } catch (const std::bad_alloc& e) {
+    is(error_kind::memory, e.what());
+  } catch (const std::exception& e) {
+    is(error_kind::exception, e.what());
+  } catch (...) {
+    is(error_kind::exception, "threw something that is no std::exception");
+  }
+  // A stage's own message may begin with its name: once is enough.
+  if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
+}
+
+/// The key of a sample, for messages.
+template <class Source>
+std::string printable_key(const Source& source, std::uint64_t index) {
+  try {
+    return printable(key_of(source, index));
+  } catch (const std::exception&) {
+    return "sample " + std::to_string(index);
+  }
+}
+
+/// `names` are the stages', `source` knows the keys, `bad` the stages for which samples were put on the
+/// quarantine list.
+template <class Job, class Source>
+told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names,
+                  const Source& source, const quarantine& bad) {
+  const bool whole = f.slot == failure::whole_batch;
+  told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
+  ledger_entry& e = out.entry;
+  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.index);
+  e.stage = f.stage < names.size() ? names[f.stage] : "loader";
+  if (out.known) {
+    if (std::string known = bad.stage_of(f.index); !known.empty()) e.stage = std::move(known);
+  }
+  e.epoch = job.epoch;
+  e.position = f.position;
+  e.action = f.action;
+  e.tries = f.tries;
+  describe_cause(f.cause, e);
+  if (whole) e.kind = error_kind::batch;
+  if (f.substitute != failure::nobody) e.substitute = printable_key(source, f.substitute);
+  if (f.action == error_action::fail && f.drawn != 0) {
+    e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
+  }
+  out.stage = static_cast<std::size_t>(std::find(names.begin(), names.end(), e.stage) - names.begin());
+  return out;
+}
+
+/// All that is told of a batch, or (without batch()) of a group of samples.
+template <bool Batched, class Job, class Source, class Plan>
+void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source,
+              const quarantine& bad, const Plan& plan, std::vector<told_failure>& to) {
+  const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
+  for (const failure& f : job.failures) add(f);
+  if (!job.unlisted) return;
+  if constexpr (Batched) {
+    add(*job.unlisted);
+  } else {  // all that are missing without a word
+    for (std::uint64_t slot = 0; slot < job.count; ++slot) {
+      failure f = *job.unlisted;
+      f.slot = slot;
+      f.position = job.first + slot;
+      f.index = plan.index(job.order, f.position);
+      const auto same = [&](const failure& other) {
+        return other.slot == slot &&
+               (other.action == error_action::fail || other.action == error_action::skip);
+      };
+      const bool missing = !job.value || !(*job.value)[slot];
+      if (missing && std::none_of(job.failures.begin(), job.failures.end(), same)) add(f);
+    }
+  }
+}
+
+inline sample_error to_exception(const told_failure& f) {
+  return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
+}
+
+class error_account {
+ public:
+  static constexpr std::size_t max_quarantined = 1'000'000;
+
+  error_account(const error_options& limits, const std::filesystem::path& lines, const quarantine& known)
+      : limits_(limits) {
+    if (!lines.empty()) file_ = std::make_unique<ledger_file>(lines);
+    for (const quarantine::entry& e : known.entries()) bad_.emplace(e.index, e.stage);
+  }
+
+  const wick::ledger& ledger() const noexcept { return ledger_; }
+  std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
+
+  /// What is told of some positions of an epoch: `count` of them, of which these (rising by slot, counted
+  /// from `first_slot`) have failed. `passed` of this rank's `of_epoch` positions have had their turn then.
+  /// \throws too_many_errors when they make it more than is allowed
+  void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
+           std::uint64_t of_epoch, const std::vector<told_failure>& failures) {
+    if (epoch != epoch_) epoch_failures_ = 0;
+    epoch_ = epoch;
+    std::uint64_t next = first_slot, longest = 0;
+    const told_failure* last = nullptr;
+    for (const told_failure& f : failures) {
+      if (file_) file_->add(f.entry);
+      remember(f);
+      ledger_.add(f.entry);
+      if (f.known || f.entry.action == error_action::retry) continue;
+      ++counted_;
+      last = &f;
+      if (!f.planned) continue;
+      ++epoch_failures_;
+      if (f.slot < next) continue;
+      consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
+      longest = std::max(longest, consecutive_);
+      next = f.slot + 1;
+    }
+    if (next < first_slot + count) consecutive_ = 0;
+    if (last != nullptr) check(*last, longest, passed, of_epoch);
+  }
+
+  /// Samples that a later run need not try, by rising index: those that the quarantine had, and those that
+  /// failed since.
+  std::vector<quarantine::entry> bad() const {
+    std::vector<quarantine::entry> out;
+    for (const auto& [index, stage] : bad_) out.push_back({index, stage});
+    return out;
+  }
+
+  void write(loader_state& to) const {
+    to.failures = ledger_.of_training();
+    to.counted_failures = counted_;
+    to.epoch_failures = epoch_failures_;
+    to.consecutive_failures = consecutive_;
+  }
+  void read(const loader_state& from) {
+    ledger_.go_on_from(from.failures);
+    counted_ = from.counted_failures;
+    epoch_ = from.epoch;
+    epoch_failures_ = from.epoch_failures;
+    consecutive_ = from.consecutive_failures;
+  }
+  /// An epoch begins at its beginning.
+  void begin(std::uint64_t epoch) noexcept {
+    epoch_ = epoch;
+    epoch_failures_ = 0;
+  }
+
+ private:
+  void remember(const told_failure& f) {
+    const error_kind k = f.entry.kind;
+    const bool of_the_sample = k == error_kind::data || k == error_kind::exception || k == error_kind::system;
+    if (of_the_sample && f.entry.action != error_action::retry && bad_.size() < max_quarantined) {
+      bad_.emplace(f.index, f.stage);
+    }
+  }
+
+  void check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
+             std::uint64_t of_epoch) const {
+    const auto beyond = [&](const std::string& what, const std::string& allowed) {
+      throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +
+                            last.entry.key + ": " + last.entry.stage + ": " + last.entry.text +
+                            "; loader.ledger() has all");
+    };
+    const auto number = [](std::uint64_t n) { return std::to_string(n); };
+    if (counted_ > limits_.count)
+      beyond(number(counted_) + " samples failed in this training", number(limits_.count));
+    if (longest > limits_.consecutive) {
+      beyond(number(longest) + " samples failed one after another", number(limits_.consecutive));
+    }
+    const std::uint64_t of = std::max(passed, std::min<std::uint64_t>(1000, of_epoch));
+    if (static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
+      beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
+                 number(epoch_) + " failed",
+             "a rate of " + std::to_string(limits_.rate));
+    }
+  }
+
+  const error_options limits_;
+  wick::ledger ledger_;
+  std::unique_ptr<ledger_file> file_;
+  std::map<std::uint64_t, std::size_t> bad_;
+  // As the limits count: without those that were known.
+  std::uint64_t counted_ = 0, epoch_failures_ = 0, consecutive_ = 0;
+  std::uint64_t epoch_ = 0;
+};
+
+/// For the report: what became of failures since `before` was counted.
+inline std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
+                                                  const std::vector<error_count>& now) {
+  std::vector<outcome_report> out;
+  for (std::size_t i = 0; i < now.size(); ++i) {  // counts are only ever added at the end
+    const std::uint64_t more = now[i].count - (i < before.size() ? before[i].count : 0);
+    if (more != 0) out.push_back({now[i].stage, outcome_of(now[i].action), more});
+  }
+  return out;
+}
+
+/// The fingerprints of the last epochs.
+class print_book {
+ public:
+  static constexpr std::size_t max_kept = 64;
+
+  /// An epoch begins, or goes on behind what another loader has delivered.
+  void begin(std::uint64_t epoch) {
+    std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
+    if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
+    epochs_.emplace_back(epoch, epoch_fingerprint{});
+  }
+  void add(const epoch_fingerprint& some) noexcept { epochs_.back().second += some; }
+  /// `data` tells the data set, `batch` is the size of the global batch.
+  epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept {
+    for (const auto& [number, sum] : epochs_) {
+      if (number != epoch) continue;
+      epoch_fingerprint out = sum;
+      out.value *=
+          fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
+      return out;
+    }
+    return {};
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, epoch_fingerprint>> epochs_;
+};
+
+}  // namespace wick::detail

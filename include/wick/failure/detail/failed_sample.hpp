@@ -1,0 +1,42 @@
+/// \file
+/// What is known of a sample that failed, from the failure on until its batch is delivered.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+
+#include <wick/failure/on_error.hpp>
+#include <wick/sample/error.hpp>
+
+namespace wick::detail {
+
+/// In place of a sample that is known to be bad.
+class quarantined_sample : public error {
+ public:
+  quarantined_sample()
+      : error("on the quarantine list, so it was not tried; take it off there to try it again") {}
+};
+
+/// Its shape is not that of the others.
+class misshapen : public error {
+ public:
+  using error::error;
+};
+
+/// A sample that failed, and what was done about it.
+struct failure {
+  static constexpr std::uint64_t whole_batch = ~std::uint64_t{0};  ///< in place of a slot
+  static constexpr std::uint64_t nobody = ~std::uint64_t{0};       ///< in place of an index
+
+  std::uint64_t slot = 0;
+  std::uint32_t stage = 0;
+  std::exception_ptr cause;
+  std::uint64_t position = 0, index = 0;
+  std::uint32_t number = 0;  ///< of those in this slot, in their order
+  error_action action = error_action::fail;
+  std::uint32_t tries = 1;
+  std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
+  std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
+};
+
+}  // namespace wick::detail

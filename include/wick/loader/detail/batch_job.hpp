@@ -1,0 +1,143 @@
+/// \file
+/// One batch in the making: which positions are still to be claimed, how many are unfinished, what went
+/// wrong.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <wick/failure/detail/failed_sample.hpp>
+
+namespace wick::detail {
+
+/// Where a batch is on its way.
+enum class batch_state : unsigned char {
+  making,        ///< its samples run
+  remaking,      ///< they run again: one that failed had said what shape they have
+  lost,          ///< it fails, as soon as all of them have ended
+  past_the_end,  ///< no sample is left for it: batches before it have taken them
+  whole,         ///< its columns are: what leaves is made of them by the consumer
+};
+
+/// A place in the loader's ring, used for one batch after another. `Order` is the epoch's position functions,
+/// `Columns` where samples are put, `Value` what leaves.
+template <class Order, class Columns, class Value>
+struct alignas(64) batch_job {
+  // How many positions nobody has claimed, and above them which batch's they are (its sequence, as far as it
+  // fits): a worker that comes late, with the ring gone round meanwhile, finds nothing to claim rather than
+  // the newest batch's. The fields below are read only after a claim succeeded, and stay until all claimed
+  // samples are finished.
+  std::atomic<std::uint64_t> left{0};
+  alignas(64) std::atomic<std::uint64_t> unfinished{0};
+  std::atomic<std::uint64_t> print{
+      0};  // of its samples, as epoch_fingerprint adds them up; written as seldom
+
+  alignas(64) std::uint64_t sequence = 0;  // number since the loader began
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;  // in its epoch
+  std::uint32_t pass = 0;    // tells apart what is gone through: an epoch may be twice, or be begun anew
+  std::uint64_t first = 0;   // position of slot 0
+  std::uint64_t count = 0;
+  Order order;
+  Columns columns;
+  std::optional<Value> value;
+  std::atomic<bool> cancelled{false};
+  std::mutex mutex;  // of what follows, until all samples have ended
+  std::vector<failure> failures;
+  std::vector<std::size_t> gaps;  // slots without a sample
+  batch_state state = batch_state::making;
+  std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
+
+  // Of compaction: slots that got the sample of another position, how many were moved in the epoch up to
+  // here, whether nothing is left for this batch.
+  std::vector<std::pair<std::size_t, std::uint64_t>> fills;
+  std::optional<std::uint64_t> moved_before;  // unknown: as the batch before it has left it
+  std::uint64_t moved = 0;
+
+  /// Samples that it has in the end.
+  std::size_t rows() const noexcept { return static_cast<std::size_t>(count) - gaps.size(); }
+
+  struct run {
+    std::uint64_t from = 0, count = 0;
+  };
+  /// `count` slots of batch `sequence` may be claimed from now on.
+  void offer() noexcept { left.store(tag_of(sequence) | count, std::memory_order_release); }
+  /// Slots that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept { return left.load(std::memory_order_acquire) & count_mask; }
+  /// Up to `most` slots of batch `of` that nobody else has, or all that are left when these are no more than
+  /// `at_end`.
+  run claim(std::uint64_t of, std::uint64_t most, std::uint64_t at_end = 0) noexcept {
+    std::uint64_t seen = left.load(std::memory_order_acquire);
+    while ((seen & count_mask) != 0 && (seen & ~count_mask) == tag_of(of)) {
+      const std::uint64_t there = seen & count_mask, n = there <= at_end ? there : std::min(there, most);
+      if (left.compare_exchange_weak(seen, seen - n, std::memory_order_acq_rel, std::memory_order_acquire)) {
+        return {count - (seen & count_mask), n};
+      }
+    }
+    return {};
+  }
+  /// All that nobody has claimed; how many they were.
+  std::uint64_t claim_rest() noexcept { return left.exchange(0, std::memory_order_acq_rel) & count_mask; }
+
+  /// Writes a failure down, with what is to be done about it: a slot that is left out is a gap from then on,
+  /// and a batch that has to fail is lost; so is one for whose failures there is no memory. Any thread.
+  void note(failure f) noexcept {
+    std::lock_guard lock(mutex);
+    const bool skipped = f.action == error_action::skip;
+    try {
+      if (failures.size() == failures.capacity()) failures.reserve(2 * failures.size() + 4);
+      if (skipped) gaps.push_back(static_cast<std::size_t>(f.slot));
+    } catch (...) {
+      state = batch_state::lost;
+      f.action = error_action::fail;
+      if (!unlisted || f.slot < unlisted->slot) unlisted = std::move(f);
+      return;
+    }
+    if (f.action == error_action::fail) state = batch_state::lost;
+    failures.push_back(std::move(f));
+  }
+  /// There was no memory to do what is to be done about a failure: its batch fails.
+  void lose(failure f) noexcept {
+    f.action = error_action::fail;
+    note(std::move(f));
+  }
+  /// A stage behind batch() failed, or what the loader does there.
+  void fail_whole(std::uint32_t stage, std::exception_ptr cause) noexcept {
+    failure f;
+    f.slot = failure::whole_batch;
+    f.stage = stage;
+    f.cause = std::move(cause);
+    f.position = first;
+    note(std::move(f));
+  }
+  /// Of the failures of a slot, the next.
+  std::uint32_t next_number(std::uint64_t slot) const noexcept {
+    std::uint32_t n = 0;
+    for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
+    return n;
+  }
+  /// Of the batch that was here before.
+  void forget() noexcept {
+    failures.clear();
+    gaps.clear();
+    fills.clear();
+    unlisted.reset();
+    state = batch_state::making;
+    cancelled.store(false, std::memory_order_relaxed);
+    print.store(0, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr unsigned count_bits = 40;
+  static constexpr std::uint64_t count_mask = (std::uint64_t{1} << count_bits) - 1;
+  static constexpr std::uint64_t tag_of(std::uint64_t of) noexcept { return of << count_bits; }
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,52 @@
+/// \file
+/// What the consumer does with a batch that it has taken: its failures are told, what was delivered is
+/// counted, and its place in the ring is given back. The two ways of handing over are in batch_delivery.hpp
+/// and sample_delivery.hpp.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <wick/failure/detail/error_account.hpp>
+#include <wick/loader/detail/report_book.hpp>
+
+namespace wick::detail {
+
+/// What is kept of all that was handed over, epoch after epoch.
+struct delivery_books {
+  error_account account;
+  print_book prints;
+  report_book report;
+};
+
+/// A batch's place in the ring: free afterwards, whatever is thrown.
+template <class Feed, class Job>
+class taken_job {
+ public:
+  taken_job(Feed& of, Job* job) noexcept : of_(of), job_(job) {}
+  taken_job(const taken_job&) = delete;
+  taken_job& operator=(const taken_job&) = delete;
+  ~taken_job() { release(); }
+  Job* operator->() const noexcept { return job_; }
+  Job& operator*() const noexcept { return *job_; }
+  /// What is needed of it afterwards was copied.
+  void release() noexcept {
+    if (job_ != nullptr) of_.release(std::exchange(job_, nullptr));
+  }
+
+ private:
+  Feed& of_;
+  Job* job_;
+};
+
+/// What there is to tell of a batch, by rising slot.
+template <class Feed, class Job>
+void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& to) {
+  to.clear();
+  if (job.failures.empty() && !job.unlisted) return;
+  tell_all<Feed::batched>(job, feed.path().stage_names(), feed.origin(), feed.runs().bad, feed.plan(), to);
+  std::stable_sort(to.begin(), to.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
+}
+
+}  // namespace wick::detail

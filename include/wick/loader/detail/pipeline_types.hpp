@@ -1,0 +1,117 @@
+/// \file
+/// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
+/// between.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/batch.hpp>
+#include <wick/pipeline/detail/apply.hpp>
+#include <wick/pipeline/pipeline.hpp>
+
+namespace wick::detail {
+
+/// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
+template <class Item>
+class single_column {
+ public:
+  using output = std::vector<std::optional<Item>>;
+  void begin(std::size_t n, layout, const std::shared_ptr<slab_pool>&) {
+    slots_.clear();
+    slots_.resize(n);
+  }
+  void put(std::size_t i, Item&& value) { slots_[i].emplace(std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  output finish(std::size_t) { return std::move(slots_); }
+  void drop() noexcept { slots_.clear(); }
+  /// Memory that finish() gave away, for the next time.
+  void reuse(output&& used) noexcept {
+    if (slots_.capacity() == 0) slots_ = std::move(used);
+  }
+
+ private:
+  output slots_;
+};
+
+template <class Source, class... S>
+struct pipeline_types {
+  static constexpr std::size_t size = sizeof...(S);
+  template <std::size_t I>
+  using stage_at = std::tuple_element_t<I, std::tuple<S...>>;
+
+  static constexpr std::size_t order_end = [] {
+    std::size_t n = 0;
+    ((stage_of<S, on_order> ? ++n : n), ...);
+    return n;
+  }();
+  static constexpr std::size_t batching = [] {  // size when there is none
+    constexpr bool is[] = {stage_of<S, on_batching>..., true};
+    std::size_t n = 0;
+    while (!is[n]) ++n;
+    return n;
+  }();
+  static constexpr bool batched = batching < size;
+
+  template <std::size_t I>
+  static consteval auto item_before() {
+    return []<std::size_t... J>(std::index_sequence<J...>) {
+      return std::type_identity<typename items_after<source_item<Source>, stage_at<J>...>::type>{};
+    }(std::make_index_sequence<I>{});
+  }
+  /// What stage I is given; I == size: what leaves the pipeline.
+  template <std::size_t I>
+  using item = typename decltype(item_before<I>())::type;
+
+  using last_sample = item<batching>;
+
+  template <bool Batched, class Dummy = void>
+  struct collation {
+    using columns = single_column<materialized_t<last_sample>>;
+    using value = typename columns::output;
+    using delivered = materialized_t<last_sample>;
+    static constexpr bool objects = true;
+  };
+  template <class Dummy>
+  struct collation<true, Dummy> {
+    using stage = stage_at<batching>;
+    using columns = typename stage::template collator<last_sample>;
+    using value = item<size>;
+    using delivered = value;
+    static constexpr bool objects = false;
+  };
+  using columns = typename collation<batched>::columns;
+  using value = typename collation<batched>::value;
+  /// What the training loop gets.
+  using delivered = typename collation<batched>::delivered;
+  static constexpr bool materialize_last = collation<batched>::objects;
+
+  /// The first of the stages [I, End) that suspends; End when none does.
+  template <std::size_t I, std::size_t End>
+  static consteval std::size_t next_async() {
+    if constexpr (I >= End)
+      return End;
+    else if constexpr (is_async<stage_at<I>, item<I>>)
+      return I;
+    else
+      return next_async<I + 1, End>();
+  }
+  static constexpr bool samples_suspend = next_async<order_end, batching>() < batching;
+  static constexpr bool batches_suspend = batched && next_async<batching + 1, size>() < size;
+
+  /// The order stages' functions for one epoch.
+  template <std::size_t... I>
+  static auto order_of(std::index_sequence<I...>)
+      -> std::tuple<decltype(std::declval<const stage_at<I>&>().prepare(0, 0, 0, 0u))...>;
+  using order = decltype(order_of(std::make_index_sequence<order_end>{}));
+};
+
+}  // namespace wick::detail

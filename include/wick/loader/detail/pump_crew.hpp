@@ -1,0 +1,97 @@
+/// \file
+/// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include <wick/observe/clock.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/system/cpus.hpp>
+#include <wick/system/detail/condition.hpp>
+
+namespace wick::detail {
+
+/// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
+/// There are as many as workers. A consumer that helps (see loader) counts as one of them as long as it takes
+/// up a processor, since three threads on two processors only take turns, and their caches with them.
+///
+/// start, put_away and wait_all_away under the owner's mutex, the rest on any thread.
+template <class Owner>
+class pump_crew {
+ public:
+  struct pump : job {
+    Owner* of = nullptr;
+  };
+
+  pump_crew(Owner& of, executor& on)
+      : on_(on),
+        pumps_(on.workers()),
+        beside_consumer_(std::clamp<std::size_t>(available_cpus(), 2, pumps_.size() + 1) - 1) {
+    free_.reserve(pumps_.size());
+    for (pump& p : pumps_) {
+      p.of = &of;
+      p.execute = [](job* j) noexcept { static_cast<pump*>(j)->of->run_pump(static_cast<pump*>(j)); };
+      free_.push_back(&p);
+    }
+    idle_.store(free_.size(), std::memory_order_relaxed);
+  }
+  pump_crew(const pump_crew&) = delete;
+  pump_crew& operator=(const pump_crew&) = delete;
+
+  /// One more, if may_start(): it starts the next.
+  void start() noexcept {
+    pump* const p = free_.back();
+    free_.pop_back();
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    on_.post(p);
+  }
+  void put_away(pump* p) noexcept {
+    free_.push_back(p);
+    idle_.store(free_.size(), std::memory_order_relaxed);
+    if (working() == 0) all_away_.notify_all();
+  }
+  void wait_all_away(std::unique_lock<std::mutex>& lock) {
+    all_away_.wait(lock, [&] { return working() == 0; });
+  }
+
+  /// A hint: false when all are at work, or as many as the consumer leaves room for.
+  bool may_start() const noexcept {
+    const std::size_t idle = idle_.load(std::memory_order_relaxed);
+    return idle != 0 && (pumps_.size() - idle < beside_consumer_ || !consumer_helps());
+  }
+  /// A hint: more are at work than the consumer leaves room for.
+  bool too_many() const noexcept {
+    return pumps_.size() - idle_.load(std::memory_order_relaxed) > beside_consumer_ && consumer_helps();
+  }
+  /// It has run samples just now, and will again unless something else keeps it.
+  bool consumer_helps() const noexcept {
+    // Signed: two processors' clocks may differ by a little.
+    return static_cast<std::int64_t>(now_ticks() - helped_.load(std::memory_order_relaxed)) < away_ticks;
+  }
+  /// Told by the consumer while it runs samples.
+  void helped() noexcept { helped_.store(now_ticks(), std::memory_order_relaxed); }
+  /// By the consumer, before it sleeps, under the mutex.
+  void helps_no_more() noexcept { helped_.store(0, std::memory_order_relaxed); }
+  /// Asked by the consumer. Whatever the time: somebody may have relied on it.
+  bool has_helped() const noexcept { return helped_.load(std::memory_order_relaxed) != 0; }
+
+ private:
+  static constexpr std::int64_t away_ticks = 500'000;  // about 200 µs
+
+  std::size_t working() const noexcept { return pumps_.size() - free_.size(); }
+
+  executor& on_;
+  std::vector<pump> pumps_;
+  const std::size_t beside_consumer_;
+  std::vector<pump*> free_;
+  condition all_away_;
+  alignas(64) std::atomic<std::size_t> idle_{0};
+  alignas(64) std::atomic<std::uint64_t> helped_{0};
+};
+
+}  // namespace wick::detail

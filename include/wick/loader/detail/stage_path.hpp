@@ -1,0 +1,315 @@
+/// \file
+/// The way of a sample through the stages, and of a batch through those behind it, with a clock at each.
+/// Knows nothing of who starts them and when.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/detail/slab.hpp>
+#include <wick/loader/detail/books.hpp>
+#include <wick/loader/detail/pipeline_types.hpp>
+#include <wick/observe/clock.hpp>
+#include <wick/observe/phases.hpp>
+#include <wick/order/order.hpp>
+#include <wick/pipeline/detail/timed_await.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/stop_token.hpp>
+#include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick::detail {
+
+template <class Pipeline>
+class stage_path;
+
+/// Owns the source and the stages. All workers call it at once.
+template <class Source, class... S>
+class stage_path<pipeline<Source, S...>> {
+ public:
+  using types = pipeline_types<Source, S...>;
+  using value = typename types::value;
+  static constexpr std::size_t stages = sizeof...(S);
+  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
+  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
+
+  stage_path(pipeline<Source, S...> what, executor& on)
+      : source_(std::move(what.origin)),
+        stages_(std::move(what.stages)),
+        on_(on),
+        books_(on, rows, types::batching, stages, types::samples_suspend) {
+    static_assert(types::batching >= types::order_end);
+    const auto attach = [&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
+    };
+    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+  }
+
+  const Source& source() const noexcept { return source_; }
+  template <std::size_t I>
+  const auto& stage() const noexcept {
+    return std::get<I>(stages_);
+  }
+  books& clocks() noexcept { return books_; }
+  const books& clocks() const noexcept { return books_; }
+
+  std::vector<std::string> stage_names() const {
+    std::vector<std::string> out;
+    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
+    return out;
+  }
+  /// The loader's own name where there is no stage of that number.
+  std::string stage_name_at(std::size_t i) const {
+    std::vector<std::string> names = stage_names();
+    return i < names.size() ? std::move(names[i]) : "loader";
+  }
+  /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
+  /// go by a stage's number, so each counts; of shard() only that it is there.
+  std::vector<stage_identity> identity() const {
+    std::vector<stage_identity> out;
+    const auto ask = [&](const auto& s) {
+      stage_identity one{std::string(stage_name(s)), 0};
+      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
+      out.push_back(std::move(one));
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
+  /// What stages have to say for the report.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> out;
+    const auto ask = [&](const auto& s) {
+      if constexpr (has_hook<decltype(s), hook::note>) {
+        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
+      }
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
+  shard_stage shard() const {
+    shard_stage found;
+    const auto look = [&](const auto& s) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
+    };
+    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
+    return found;
+  }
+  template <class F>
+  void for_each_batch_stage(F&& f) {
+    if constexpr (types::batched) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::get<types::batching + 1 + I>(stages_)), ...);
+      }(std::make_index_sequence<stages - types::batching - 1>{});
+    }
+  }
+  /// Where batches shall lie: what a batch stage asks for (pin does), else ordinary memory.
+  std::shared_ptr<slab_memory> batch_memory() {
+    std::shared_ptr<slab_memory> wanted;
+    for_each_batch_stage([&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
+        if (wanted == nullptr) wanted = s.slab_memory();
+      }
+    });
+    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
+  }
+
+  // ---- samples ----
+
+  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
+  /// as many samples.
+  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
+                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
+      clocks[s].worked(weight * count, weight * ticks[s]);
+    }
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
+  }
+
+  /// Samples that went through them, well or not.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  }
+
+  /// Through the stages from I on, which don't suspend, into the slot.
+  template <std::size_t I, bool Timed, class Item, class Job>
+  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+    c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (I == types::batching) {
+      if constexpr (Timed) phase_ticks::take();
+      if constexpr (types::materialize_last) {
+        j.columns.put(slot,
+                      materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
+      } else {
+        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
+      }
+      if constexpr (Timed && I < stages) {
+        mark(ticks[I], last);
+        const phase_ticks::values inside = phase_ticks::take();
+        for (std::size_t p = 0; p < phase_count; ++p) {
+          ticks[phase_row + p] += inside[p];
+          ticks[I] -= std::min(inside[p], ticks[I]);
+        }
+      }
+    } else {
+      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      if constexpr (Timed) mark(ticks[I], last);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+    }
+  }
+  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
+  template <class Item>
+  static decltype(auto) to_rvalue(Item&& item) {
+    if constexpr (std::is_lvalue_reference_v<Item&&>)
+      return std::remove_cvref_t<Item>(item);
+    else
+      return std::move(item);
+  }
+  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
+    const std::uint64_t now = now_ticks();
+    to += now - last;
+    last = now;
+  }
+
+  /// The same through stages that suspend: from one to the next, as a coroutine.
+  template <std::size_t I, class Item, class Job>
+  static task<void> pass_async(stage_path* self, Item item, context* c, Job* j, std::uint64_t slot) {
+    constexpr std::size_t stage = types::template next_async<I, types::batching>();
+    using stage_type = typename types::template stage_at<stage>;
+    using given = typename types::template item<stage>;
+    using next_type = typename types::template item<stage + 1>;
+    using how = application<stage_type, given>;
+
+    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
+    c->enter(static_cast<std::uint32_t>(stage));
+    const std::uint64_t begun = now_ticks();
+    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
+    decltype(auto) inner = awaiter_in(operation);
+    using inner_type = decltype(inner);
+    timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
+                                         static_cast<std::uint32_t>(stage), begun);
+    if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+      co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next(std::move(prepared));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    } else {
+      auto result = co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    }
+  }
+
+  template <std::size_t I, std::size_t End, class Item>
+  auto pass_until(Item&& item, context& c) {
+    if constexpr (I == End) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto next = apply(std::get<I>(stages_), std::move(item), c);
+      books_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      return pass_until<I + 1, End>(std::move(next), c);
+    }
+  }
+  template <std::size_t I, class Item, class Job>
+  void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
+    std::uint64_t ticks[rows] = {};
+    std::uint64_t last = now_ticks();
+    pass<I, true>(std::move(item), c, j, slot, ticks, last);
+    stage_clock* const clocks = books_.mine();
+    write_down(clocks, I, 1, ticks);
+    count(clocks, I, 1);
+  }
+
+  // ---- batches ----
+
+  /// Through the batch stages from I on, which don't suspend.
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c) {
+    if constexpr (I == stages) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto rest = [&](auto next) {
+        count_batch(I, begun);
+        return pass_batch<I + 1>(std::move(next), c);
+      };
+      auto& stage = std::get<I>(stages_);
+      // A stage that wraps those behind it (to set their stream) calls them itself.
+      if constexpr (has_hook<decltype(stage), hook::around>)
+        return stage.around(std::move(batch), rest);
+      else
+        return rest(apply(stage, std::move(batch), c));
+    }
+  }
+  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
+    books_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+  }
+
+  /// The same through stages that suspend.
+  template <std::size_t I, class Batch>
+  static task<value> pass_batch_async(stage_path* self, Batch batch, context* c) {
+    if constexpr (I == stages) {
+      co_return std::move(batch);
+    } else {
+      c->enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      using stage_type = typename types::template stage_at<I>;
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one =
+            apply_async(&std::get<I>(self->stages_), std::move(batch), c);
+        auto next = co_await one;
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      } else {
+        static_assert(
+            !has_hook<stage_type, hook::around>,
+            "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
+            "of samples, or as a plain callable");
+        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      }
+    }
+  }
+
+ private:
+  Source source_;
+  std::tuple<S...> stages_;
+  executor& on_;
+  books books_;
+};
+
+}  // namespace wick::detail

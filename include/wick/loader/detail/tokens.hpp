@@ -1,0 +1,37 @@
+/// \file
+/// How many samples may be under way at a time, when samples suspend.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+namespace wick::detail {
+
+/// Taken by many at once, never waited for: who finds none goes away, and who gives back the first one is
+/// told so, to fetch somebody. Any thread.
+class tokens {
+ public:
+  explicit tokens(std::uint64_t limit) noexcept : limit_(limit) {}
+
+  /// Up to `most` of those that are left.
+  std::uint64_t take(std::uint64_t most) noexcept {
+    std::uint64_t taken = taken_.load(std::memory_order_acquire);
+    for (;;) {
+      const std::uint64_t n = std::min(most, limit_ - taken);
+      if (n == 0 || taken_.compare_exchange_weak(taken, taken + n, std::memory_order_acq_rel,
+                                                 std::memory_order_acquire)) {
+        return n;
+      }
+    }
+  }
+  /// True when there was none before.
+  bool give(std::uint64_t n) noexcept { return taken_.fetch_sub(n, std::memory_order_acq_rel) == limit_; }
+  bool any() const noexcept { return taken_.load(std::memory_order_acquire) < limit_; }
+
+ private:
+  const std::uint64_t limit_;
+  alignas(64) std::atomic<std::uint64_t> taken_{0};
+};
+
+}  // namespace wick::detail

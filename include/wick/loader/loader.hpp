@@ -1,0 +1,397 @@
+/// \file
+/// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in
+/// order.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/failure/detail/error_account.hpp>
+#include <wick/failure/ledger.hpp>
+#include <wick/failure/on_error.hpp>
+#include <wick/failure/quarantine.hpp>
+#include <wick/loader/detail/batch_delivery.hpp>
+#include <wick/loader/detail/delivery.hpp>
+#include <wick/loader/detail/feed.hpp>
+#include <wick/loader/detail/sample_delivery.hpp>
+#include <wick/loader/detail/single_user.hpp>
+#include <wick/loader/loader_options.hpp>
+#include <wick/observe/report.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/resume/epoch_fingerprint.hpp>
+#include <wick/resume/state.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/sample/error.hpp>
+
+namespace wick {
+
+template <class Pipeline>
+class loader;
+
+/// Runs a pipeline. Workers, pools, open files and the user's stages live as long as this; nothing is torn
+/// down between epochs, and the next epoch's first batches are made while the last of this one are consumed.
+///
+/// One thread (or one coroutine) takes the batches and calls the other members; two that take at the same
+/// time are told so by a std::logic_error (not looked at within a group of 16 samples without batch()). What
+/// is in a batch depends on the data, the pipeline, the seed, the epoch and the batch's number, never on
+/// workers or timing. What becomes of a failing sample is loader_options::on_error. Where that says nothing,
+/// wick::sample_error is thrown when its batch is taken; taking goes on with the batch after it. Destroying a
+/// loader in the middle of an epoch is prompt: what has begun ends, nothing else is begun. A coroutine that
+/// waits in next_async() is using it, as a thread in next() is: let it go on first.
+template <class Source, class... S>
+class loader<pipeline<Source, S...>> {
+  using feed_type = detail::feed<pipeline<Source, S...>>;
+  using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
+
+ public:
+  /// What an epoch gives: a batch (wick::sample of tensors for a source of samples), or a sample when the
+  /// pipeline has no batch().
+  using value_type = typename feed_type::delivered;
+
+  /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when
+  /// workers are
+  ///   given beside an executor, or when a
+  ///   ledger or quarantine file can't be opened or is of another data set
+  explicit loader(pipeline<Source, S...> what, loader_options options = {})
+      : own_(own_executor(options)),
+        feed_(std::make_unique<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
+        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
+
+  class epoch_range;
+
+  /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
+  /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
+  /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
+  /// forgets the state. May be called on a worker, too: there next_async() waits for what is dropped to end.
+  /// \throws wick::error when the source has another size than when the loader was made; nothing has changed
+  /// then
+  epoch_range epoch(std::uint64_t e) {
+    const detail::single_user::hold mine(user_, "epoch()");
+    begin(e);
+    return epoch_range(*this);
+  }
+
+  /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
+  /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
+  /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
+  /// into a file of its own. It is the same on every rank but for the failures it counts.
+  std::vector<std::byte> state() const {
+    detail::loader_state s;
+    s.of = identity();
+    books_.account.write(s);
+    if (resume_) {
+      s.moved = resume_->moved;
+      s.epoch = resume_->epoch;
+      s.batch = resume_->batch;
+      s.sample = resume_->sample;
+    } else if (epoch_) {
+      s.epoch = *epoch_;
+      s.batch = feed_->plan().batches() - left_;
+      delivery_.write(s);
+      if (ends(s)) s.begin_next_epoch();
+    }
+    return s.to_bytes();
+  }
+  /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
+  /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
+  /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
+  /// has
+  ///   changed then
+  void load_state(std::span<const std::byte> bytes) {
+    const detail::single_user::hold mine(user_, "load_state()");
+    detail::loader_state s = detail::loader_state::from_bytes(bytes);
+    if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
+      throw error("load_state: the state is of " + what);
+    }
+    if (s.batch > feed_->plan().batches() ||
+        (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
+      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                  std::to_string(feed_->plan().batches()) + "; it was not written by wick");
+    }
+    if (ends(s)) s.begin_next_epoch();  // written by an older wick
+    if (s.moved != 0 && !feed_->runs().policy.options().compact) {
+      throw error("load_state: " + std::to_string(s.moved) +
+                  " samples of the rest of its epoch were delivered already, in the place of others; set "
+                  "error_options::compact as it was when the state was written, or begin the next epoch");
+    }
+    resume_ = std::make_unique<const detail::loader_state>(std::move(s));
+    books_.account.read(*resume_);
+  }
+  /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
+  /// loaded goes on in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
+  std::uint64_t current_epoch() const noexcept { return resume_ ? resume_->epoch : epoch_.value_or(0); }
+
+  /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
+  /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
+  ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
+  /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
+  /// a stage of
+  ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
+  std::optional<value_type> next() {
+    if constexpr (!feed_type::batched) {
+      if (user_.still_this_thread()) {  // most wait for nothing
+        if (std::optional<value_type> value = next_of_group()) return value;
+      }
+    }
+    require_outside();
+    detail::single_user::hold mine(user_, "next()");
+    mine.remember_thread();
+    if (!begun()) return at_end();
+    if (!sought_) seek();
+    for (;;) {
+      if (std::optional<value_type> value = next_of_group()) return value;
+      if (left_ == 0) return at_end();
+      if (std::optional<value_type> batch = deliver(wait())) return batch;
+    }
+  }
+
+  /// The same for a coroutine: `auto batch = co_await train.next_async();`. Continues on a worker.
+  task<std::optional<value_type>> next_async() {
+    const detail::single_user::hold mine(user_, "next_async()");
+    if (!begun()) co_return at_end();
+    if (!sought_) {
+      task<void> leaving = feed_->left_async();
+      co_await leaving;
+      seek();
+    }
+    for (;;) {
+      if (std::optional<value_type> value = next_of_group()) co_return value;
+      if (left_ == 0) co_return at_end();
+      const std::uint64_t begun_at = detail::now_ticks();
+      job_type* const job = co_await feed_->next_async();
+      books_.report.waited(begun_at);
+      if (std::optional<value_type> batch = deliver(job)) co_return batch;
+    }
+  }
+
+  /// Batches an epoch (for a pipeline without batch(): groups of samples that only the loader sees).
+  std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
+  /// Samples an epoch, over all ranks.
+  std::uint64_t size() const noexcept { return feed_->plan().positions(); }
+  /// The source, as it was given.
+  const Source& source() const noexcept { return feed_->origin(); }
+  /// Where it runs: loader_options::executor, or its own.
+  executor& on() noexcept { return feed_->on(); }
+  /// All failures that were told so far.
+  const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
+  /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
+  /// 64 epochs; zero for others.
+  epoch_fingerprint fingerprint(std::uint64_t epoch) const {
+    return books_.prints.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
+  }
+  /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
+  /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
+  /// memory, of shapes and of batch stages are not in it. \throws wick::error when it can't be written
+  void write_quarantine(const std::filesystem::path& path) const {
+    detail::write_quarantine(path, feed_->origin(),
+                             std::span<const detail::quarantine::entry>(books_.account.bad()),
+                             std::span<const std::string>(feed_->path().stage_names()));
+  }
+  /// Blocks of batch memory allocated so far; constant once the pipeline is warm.
+  std::uint64_t slab_allocations() const noexcept { return feed_->pool().allocations(); }
+  /// The most encoded bytes that were in flight at a time.
+  std::size_t peak_bytes_in_flight() const noexcept { return feed_->budget().peak(); }
+
+  /// Everything since the last report: time a stage, share of waiting, what to change.
+  wick::report report();
+
+  /// A range for one pass: its iterators take batches as they advance.
+  class epoch_range {
+   public:
+    class iterator {
+     public:
+      using value_type = loader::value_type;
+      using difference_type = std::ptrdiff_t;
+      using iterator_concept = std::input_iterator_tag;
+      iterator() = default;
+      value_type& operator*() const noexcept { return *of_->current_; }
+      value_type* operator->() const noexcept { return &*of_->current_; }
+      iterator& operator++() {
+        of_->advance();
+        return *this;
+      }
+      void operator++(int) { ++*this; }
+      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+     private:
+      friend class epoch_range;
+      bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+      explicit iterator(loader* of) : of_(of) {}
+      loader* of_ = nullptr;
+    };
+
+    iterator begin() {
+      of_->advance();
+      return iterator(of_);
+    }
+    std::default_sentinel_t end() const noexcept { return {}; }
+    /// The same without iterators.
+    std::optional<value_type> next() { return of_->next(); }
+
+   private:
+    friend class loader;
+    explicit epoch_range(loader& of) : of_(&of) {}
+    loader* of_;
+  };
+
+ private:
+  static std::unique_ptr<executor> own_executor(const loader_options& options) {
+    if (options.executor == nullptr) {
+      return std::make_unique<executor>(executor_options{options.workers, options.io_threads});
+    }
+    if (options.workers != 0 || options.io_threads != 0) {
+      throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
+                  " is given beside .executor, which has threads of its own; leave one of the two out");
+    }
+    return nullptr;
+  }
+
+  void begin(std::uint64_t e) {
+    feed_->on().require_workers();
+    feed_->size().require_same();
+    books_.prints.begin(e);  // before anything has changed: it may throw
+    const bool goes_on = resume_ && resume_->epoch == e;
+    const std::uint64_t number = goes_on ? resume_->batch : 0;
+    delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
+    resume_.reset();
+    if (!goes_on) books_.account.begin(e);
+    epoch_ = e;
+    left_ = batches() - number;
+    sought_ = false;
+    books_.report.begin(*feed_);
+    if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number))
+      seek();
+    else
+      feed_->leave();  // next() or next_async() waits for the end of what is under way
+  }
+  /// What it has not done when it throws it does the next time.
+  void seek() {
+    sought_ = false;
+    if (left_ != 0) feed_->seek(*epoch_, batches() - left_, delivery_.moved());
+    sought_ = true;
+  }
+  /// No batch of its epoch is left: what is behind stands in the gaps before.
+  bool ends(const detail::loader_state& s) const noexcept {
+    const auto& plan = feed_->plan();
+    return s.batch == plan.batches() ||
+           (s.moved != 0 && s.batch * plan.batch_size() + s.moved >= plan.ordered());
+  }
+  bool begun() {
+    feed_->on().require_workers();
+    if (!epoch_ || resume_) begin(current_epoch());
+    return left_ != 0 || !feed_type::batched;
+  }
+
+  std::nullopt_t at_end() {
+    books_.report.end(*feed_);
+    return std::nullopt;
+  }
+
+  void advance() {
+    require_outside();
+    current_.reset();  // gives its memory back before the next is waited for
+    current_ = next();
+  }
+  void require_outside() const { feed_->on().require_outside("next()", "co_await next_async()"); }
+
+  job_type* wait() {
+    const std::uint64_t begun_at = detail::now_ticks();
+    job_type* job = feed_->try_take();
+    if (job == nullptr) {
+      if (feed_->short_samples()) {
+        if (executor::helper slot(feed_->on()); slot) {
+          while ((job = feed_->try_take()) == nullptr && feed_->short_samples() && feed_->help()) {
+          }
+          books_.report.helped(begun_at);
+        }
+      }
+      if (job == nullptr) job = feed_->take();
+    }
+    books_.report.waited(begun_at);
+    return job;
+  }
+
+  std::uint64_t data() const {
+    if (!data_) data_ = detail::fingerprint_of(feed_->origin());
+    return *data_;
+  }
+  detail::pipeline_identity identity() const {
+    return {data(),
+            feed_->size().planned(),
+            feed_->seed(),
+            feed_->plan().batch_size(),
+            feed_type::batched,
+            feed_->path().identity()};
+  }
+
+  /// The next sample of a group that was taken.
+  std::optional<value_type> next_of_group() {
+    if constexpr (feed_type::batched)
+      return std::nullopt;
+    else
+      return delivery_.next(*feed_, books_);
+  }
+  /// Nothing when there is more to take first.
+  std::optional<value_type> deliver(job_type* job) {
+    --left_;
+    books_.report.took_batch();
+    if constexpr (feed_type::batched) {
+      return delivery_.take(*feed_, job, books_);
+    } else {
+      delivery_.take(*feed_, job, books_);
+      return delivery_.next(*feed_, books_);
+    }
+  }
+
+  std::unique_ptr<executor> own_;
+  std::unique_ptr<feed_type> feed_;
+  std::optional<std::uint64_t> epoch_;
+  std::uint64_t left_ = 0;
+  bool sought_ = true;  // the feed is where these say
+  detail::single_user user_;
+  std::optional<value_type> current_;
+  std::unique_ptr<const detail::loader_state> resume_;  // loaded, and not yet gone on from
+  mutable std::optional<std::uint64_t> data_;           // the source's fingerprint, once it was asked for
+
+  std::conditional_t<feed_type::batched, detail::batch_delivery<feed_type>,
+                     detail::sample_delivery<feed_type>>
+      delivery_;
+  detail::delivery_books books_;
+};
+
+template <class Source, class... S>
+loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>;
+template <class Source, class... S>
+loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
+
+/// A mistake, and one message: stages without a source.
+template <class... S>
+class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline_of<S...>> {
+  static_assert(sizeof...(S) == ~std::size_t{0},
+                "wick: a loader needs a source, and this is a chain of stages; write loader(source | chain)");
+
+ public:
+  explicit loader(detail::chain<S...>, loader_options options = {})
+      : loader<detail::misfit_pipeline_of<S...>>({}, options) {}
+};
+template <class... S>
+loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;
+template <class... S>
+loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
+
+template <class Source, class... S>
+report loader<pipeline<Source, S...>>::report() {
+  return books_.report.close(*feed_, ledger(), books_.account.trouble());
+}
+
+}  // namespace wick

@@ -1,0 +1,144 @@
+/// \file
+/// Which positions make up which batch, and which sample of the source stands at a position.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <wick/order/order.hpp>
+#include <wick/sample/error.hpp>
+
+namespace wick::detail {
+
+/// All by computation: from the size of the source, the order stages, the global batch and this rank's share
+/// of it.
+template <class Path>
+class epoch_plan {
+  using types = typename Path::types;
+
+ public:
+  using order_type = typename types::order;
+  struct range {
+    std::uint64_t first = 0, count = 0;
+  };
+
+  /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
+  explicit epoch_plan(const Path& path) : path_(path), shard_(path.shard()) {
+    positions_ = path.source().size();
+    each_order_stage([&](auto i, const auto& s) {
+      sizes_[i] = positions_;
+      positions_ = s.size(positions_);
+    });
+    ordered_ = positions_;
+    bool drop_last = false, pad_last = false;
+    if constexpr (types::batched) {
+      const auto& s = path.template stage<types::batching>();
+      batch_size_ = s.size();
+      drop_last = s.drop_last();
+      pad_last = s.pad_last();
+    } else {
+      batch_size_ = unbatched_group * shard_.world;
+    }
+    batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
+    if (pad_last) positions_ = batches_ * batch_size_;
+    check();
+  }
+
+  /// Of an epoch, over all ranks.
+  std::uint64_t positions() const noexcept { return positions_; }
+  std::uint64_t batches() const noexcept { return batches_; }
+  /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
+  std::uint64_t ordered() const noexcept { return ordered_; }
+  /// Samples of a batch over all ranks; without batch() those that are planned at a time.
+  std::uint64_t batch_size() const noexcept { return batch_size_; }
+  /// The most samples that a rank has of a batch: its share of one that is full, or of all there are where
+  /// they don't fill one.
+  std::size_t slots() const noexcept {
+    return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
+  }
+  /// This rank's positions of a batch.
+  range slice(std::uint64_t batch) const noexcept {
+    const std::uint64_t begin = batch * batch_size_;
+    const std::uint64_t length = std::min(batch_size_, positions_ - begin);
+    const std::uint64_t from = length * shard_.rank / shard_.world,
+                        to = length * (shard_.rank + 1) / shard_.world;
+    return {begin + from, to - from};
+  }
+
+  /// How many positions of this rank (about: its equal share) the first `batches` have.
+  std::uint64_t passed(std::uint64_t batches) const noexcept {
+    return std::min(batches * batch_size_, positions_) / shard_.world;
+  }
+
+  /// The order stages' functions for one epoch.
+  order_type order(std::uint64_t seed, std::uint64_t epoch) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return order_type{
+          path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
+    }(std::make_index_sequence<types::order_end>{});
+  }
+  /// Where in the source a position is; the stage nearest to the source has the last word.
+  std::uint64_t index(const order_type& order, std::uint64_t position) const noexcept {
+    if (position >= ordered_) position %= ordered_;  // what pads the last batch
+    return index_behind(order, position);
+  }
+
+  /// The same for `count` positions from `first` on.
+  void indexes(const order_type& order, std::uint64_t first, std::uint64_t count,
+               std::uint64_t* out) const noexcept {
+    for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+    if (first + count > ordered_) {
+      for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+    }
+    map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
+  }
+
+ private:
+  static constexpr std::uint64_t unbatched_group = 16;
+
+  template <std::size_t N>
+  static void map_behind(const order_type& order, std::uint64_t* p, std::size_t count) noexcept {
+    if constexpr (N != 0) {
+      const auto& f = std::get<N - 1>(order);
+      if constexpr (requires { f.map(p, count); }) {
+        f.map(p, count);
+      } else {
+        for (std::size_t i = 0; i < count; ++i) p[i] = f(p[i]);
+      }
+      map_behind<N - 1>(order, p, count);
+    }
+  }
+  template <class F>
+  void each_order_stage(F&& f) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(I, path_.template stage<I>()), ...);
+    }(std::make_index_sequence<types::order_end>{});
+  }
+
+  void check() const {
+    if (positions_ == 0) throw error("loader: the source is empty; an epoch would have no sample");
+    if (batches_ == 0) {
+      throw error("loader: " + std::to_string(positions_) + " samples make no full batch of " +
+                  std::to_string(batch_size_) + "; make it smaller, or leave drop_last out");
+    }
+    if constexpr (types::batched) {
+      if (batch_size_ < shard_.world) {
+        throw error("loader: a global batch of " + std::to_string(batch_size_) +
+                    " samples can't be shared by " + std::to_string(shard_.world) +
+                    " ranks; batch() takes the size for all ranks together");
+      }
+    }
+  }
+
+  const Path& path_;
+  const shard_stage shard_;
+  std::uint64_t sizes_[types::order_end + 1] = {};  // before each order stage
+  std::uint64_t ordered_ = 0;                       // positions that the order stages give
+  std::uint64_t positions_ = 0, batch_size_ = 0, batches_ = 0;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,301 @@
+/// \file
+/// mix({source, weight}…): several sources interleaved by weight.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <wick/order/concat.hpp>
+#include <wick/order/order.hpp>
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick {
+
+/// When an epoch of a mix ends.
+enum class mix_until {
+  first_exhausted,  ///< as soon as a source would begin anew: no sample twice
+  all_exhausted,    ///< when each source was gone through once; the others begin anew meanwhile
+  forever           ///< never (2^48 positions); each source begins anew as often as needed
+};
+
+namespace detail {
+
+/// Whose turn is it? A cascade of evenly spaced choices: the first source takes its share of the positions,
+/// as evenly as whole numbers can be, the second its share of what is left, … Any position is reached at
+/// once, and the number of a source's turns before it comes with it. Shares are fractions of 2^64, so that
+/// every machine counts alike.
+template <std::size_t N>
+class interleave {
+ public:
+  struct turn {
+    std::size_t source;
+    std::uint64_t number;  // of this source's turns, from 0
+  };
+
+  explicit interleave(const std::array<double, N>& weights) {
+    double left = 0;
+    for (const double w : weights) {
+      if (!(w > 0) || !std::isfinite(w)) {
+        throw error("mix: a weight of " + std::to_string(w) + "; weights are finite and above 0");
+      }
+      left += w;
+    }
+    if (!std::isfinite(left)) throw error("mix: the sum of the weights is not finite; make them smaller");
+    for (std::size_t s = 0; s + 1 < N; ++s) {
+      left = 0;
+      for (std::size_t i = s; i < N; ++i) left += weights[i];
+      share_[s] =
+          static_cast<std::uint64_t>(std::min(std::ldexp(weights[s] / left, 64), 0x1.fffffffffffffp63));
+    }
+  }
+
+  turn at(std::uint64_t p) const noexcept {
+    for (std::size_t s = 0; s + 1 < N; ++s) {
+      const std::uint64_t before = turns(s, p);
+      if (turns(s, p + 1) != before) return {s, before};
+      p -= before;
+    }
+    return {N - 1, p};
+  }
+  /// How many of the positions below p are source s's.
+  std::uint64_t count(std::size_t s, std::uint64_t p) const noexcept {
+    for (std::size_t i = 0; i < s; ++i) p -= turns(i, p);
+    return s + 1 == N ? p : turns(s, p);
+  }
+  /// The lowest p ≤ endless with at least `n` turns of source s below it.
+  std::uint64_t positions_for(std::size_t s, std::uint64_t n) const noexcept {
+    std::uint64_t low = 0, high = endless;
+    while (low < high) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      if (count(s, middle) >= n)
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  }
+
+ private:
+  /// p · share, rounded: its steps are 0 or 1, and half a period stands at the beginning.
+  std::uint64_t turns(std::size_t s, std::uint64_t p) const noexcept {
+    __extension__ using wide = unsigned __int128;
+    return static_cast<std::uint64_t>((static_cast<wide>(p) * share_[s] + (std::uint64_t{1} << 63)) >> 64);
+  }
+  std::array<std::uint64_t, N> share_{};
+};
+
+/// A source with order stages of its own.
+template <class Source, class... Order>
+class mix_part {
+ public:
+  mix_part(const Source& from, std::tuple<Order...> order) : stages_(std::move(order)), all_(from.size()) {
+    std::uint64_t n = all_;
+    each([&](std::size_t i, const auto& s) {
+      before_[i] = n;
+      n = s.size(n);
+    });
+    size_ = n;
+  }
+  std::uint64_t size() const noexcept { return size_; }  // of one pass
+  std::uint64_t all() const noexcept { return all_; }    // of the source
+  void add_to(fingerprint_hash& h) const {
+    h.add(size_);
+    each([&](std::size_t, const auto& s) {
+      h.add(s.name);
+      if constexpr (requires { s.fingerprint(); }) h.add(s.fingerprint());
+    });
+  }
+
+  /// The functions of one pass.
+  auto prepare(std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple{
+          std::get<I>(stages_).prepare(before_[I], seed, epoch, stage + static_cast<std::uint32_t>(I))...};
+    }(std::index_sequence_for<Order...>{});
+  }
+
+ private:
+  template <class F>
+  void each(F&& f) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(I, std::get<I>(stages_)), ...);
+    }(std::index_sequence_for<Order...>{});
+  }
+  std::tuple<Order...> stages_;
+  std::array<std::uint64_t, sizeof...(Order) + 1> before_{};
+  std::uint64_t all_, size_ = 0;
+};
+
+/// The order of a mix over the sources end to end.
+template <class... Parts>
+class mix_stage {
+  static constexpr std::size_t parts = sizeof...(Parts);
+  struct table {
+    std::tuple<Parts...> part;
+    std::array<double, parts> weights;
+    mix_until until;
+    detail::interleave<parts> turns;
+    std::array<std::uint64_t, parts> begin{};  // in the joined source
+    std::uint64_t all = 0, size = 0;
+  };
+
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "mix";
+
+  mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights, mix_until until) {
+    auto t =
+        std::make_shared<table>(table{std::move(part), weights, until, detail::interleave<parts>(weights)});
+    t->size = until == mix_until::all_exhausted ? 0 : endless;
+    each(*t, [&](std::size_t i, const auto& p) {
+      if (p.size() == 0)
+        throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
+      t->begin[i] = t->all;
+      t->all += p.all();
+      // The turn that would begin source i anew is not taken any more.
+      if (until == mix_until::first_exhausted)
+        t->size = std::min(t->size, t->turns.positions_for(i, p.size() + 1) - 1);
+      if (until == mix_until::all_exhausted) t->size = std::max(t->size, t->turns.positions_for(i, p.size()));
+    });
+    table_ = std::move(t);
+  }
+
+  std::uint64_t size(std::uint64_t) const noexcept { return table_->size; }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash h;
+    h.add(static_cast<std::uint64_t>(table_->until)).add(table_->weights.data(), sizeof(table_->weights));
+    each(*table_, [&](std::size_t, const auto& p) { p.add_to(h); });
+    return h.value();
+  }
+
+  /// The functions of each part's first pass; those of a later one are set up for each position asked.
+  class mixed {
+   public:
+    mixed() = default;
+    std::uint64_t operator()(std::uint64_t p) const noexcept {
+      const auto turn = table_->turns.at(p);
+      return find<0>(turn.source, turn.number);
+    }
+
+   private:
+    friend class mix_stage;
+    mixed(std::shared_ptr<const table> t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage)
+        : table_(std::move(t)),
+          seed_(seed),
+          epoch_(epoch),
+          stage_(stage),
+          first_(first(std::index_sequence_for<Parts...>{})) {}
+
+    template <std::size_t... I>
+    auto first(std::index_sequence<I...>) const {
+      return std::tuple{std::get<I>(table_->part).prepare(seed_of(I, 0), epoch_, stage_)...};
+    }
+    template <std::size_t I>
+    std::uint64_t find(std::size_t source, std::uint64_t number) const noexcept {
+      if constexpr (I + 1 < parts) {
+        if (source != I) return find<I + 1>(source, number);
+      }
+      const auto& part = std::get<I>(table_->part);
+      if (number < part.size()) return table_->begin[I] + detail::index_behind(std::get<I>(first_), number);
+      const std::uint64_t pass = number / part.size();
+      return table_->begin[I] +
+             detail::index_behind(part.prepare(seed_of(I, pass), epoch_, stage_), number % part.size());
+    }
+    std::uint64_t seed_of(std::uint64_t source, std::uint64_t pass) const noexcept {
+      return fingerprint_hash().add(seed_).add(source).add(pass).value();
+    }
+
+    std::shared_ptr<const table> table_;
+    std::uint64_t seed_ = 0, epoch_ = 0;
+    std::uint32_t stage_ = 0;
+    std::tuple<decltype(std::declval<const Parts&>().prepare(0, 0, 0u))...> first_;
+  };
+  mixed prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
+    return mixed(table_, seed, epoch, stage);
+  }
+
+ private:
+  template <class F>
+  static void each(const table& t, F&& f) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(I, std::get<I>(t.part)), ...);
+    }(std::index_sequence_for<Parts...>{});
+  }
+  std::shared_ptr<const table> table_;
+};
+
+}  // namespace detail
+
+/// A source, or a source with order stages (`images | shuffle()`), and how often it has its turn.
+template <class Part>
+struct weighted_source {
+  Part part;      ///< the source, with its order stages
+  double weight;  ///< its share of the turns, above 0; of the sum of all weights
+};
+template <class Part>
+weighted_source(Part, double) -> weighted_source<Part>;
+
+namespace detail {
+
+template <class T>
+inline constexpr bool can_be_mixed = source<T>;
+template <class Src, class... S>
+inline constexpr bool can_be_mixed<pipeline<Src, S...>> =
+    only_order_stages<S...> && !(std::is_same_v<S, shard_stage> || ...);
+
+template <class T>
+decltype(auto) source_of(T& part) {
+  if constexpr (is_pipeline<T>)
+    return (part.origin);
+  else
+    return (part);
+}
+template <class Src, class... S>
+mix_part<Src, S...> part_of(const pipeline<Src, S...>& p) {
+  return {p.origin, p.stages};
+}
+template <source Src>
+mix_part<Src> part_of(const Src& s) {
+  return {s, {}};
+}
+}  // namespace detail
+
+/// Several sources interleaved by weight:
+/// `mix(mix_until::all_exhausted, weighted_source{images | shuffle(), 3}, weighted_source{drawings, 1})` is
+/// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
+/// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
+/// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
+/// \throws wick::error for a weight that is not above 0, or an empty source
+template <class... Parts>
+  requires(sizeof...(Parts) > 0)
+auto mix(mix_until until, weighted_source<Parts>... each) {
+  static_assert((detail::can_be_mixed<Parts> && ...),
+                "wick: mix() takes sources, or sources with order stages (shuffle, take, …): read(), "
+                "decode() and all else "
+                "that works on samples, and shard(), stand behind mix()");
+  using stage = detail::mix_stage<decltype(detail::part_of(each.part))...>;
+  stage order({detail::part_of(each.part)...}, {each.weight...}, until);
+  return from(detail::concat_source<std::remove_cvref_t<decltype(detail::source_of(each.part))>...>(
+             std::move(detail::source_of(each.part))...)) |
+         std::move(order);
+}
+/// The same until the first source is exhausted.
+template <class... Parts>
+auto mix(weighted_source<Parts>... each) {
+  return mix(mix_until::first_exhausted, std::move(each)...);
+}
+
+}  // namespace wick

@@ -1,0 +1,212 @@
+/// \file
+/// How a stage is applied to an item: to the whole or to its data, with a context or without, now or awaited.
+#pragma once
+
+#include <concepts>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <wick/pipeline/detail/calling.hpp>
+#include <wick/run/awaitable.hpp>
+#include <wick/run/task.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick::detail {
+
+// ---- calling ----
+
+/// What is called in the end: the callable of a stage that only carries one.
+template <class S>
+struct callee {
+  using type = S;
+  static S& of(S& s) noexcept { return s; }
+};
+template <class S>
+  requires requires { typename S::callable_type; }
+struct callee<S> {
+  using type = typename S::callable_type;
+  static type& of(S& s) noexcept { return s.callable(); }
+};
+template <class S, class X>
+decltype(auto) call(S& s, X& x, context& c) {
+  return call_with(callee<S>::of(s), x, c);
+}
+template <class S, class X>
+using raw_result = decltype(call(std::declval<S&>(), std::declval<X&>(), std::declval<context&>()));
+
+// ---- lazy values ----
+
+/// A value that stands for another not yet made (a picture not yet decoded): a stage that wants the other
+/// gets it.
+template <class T>
+concept lazy = requires(T t) {
+  typename T::materialized_type;
+  { std::move(t).materialize() } -> std::same_as<typename T::materialized_type>;
+};
+template <class T>
+struct materialized {
+  using type = T;
+  static T make(T&& t) { return std::move(t); }
+};
+template <>
+struct materialized<void> {
+  using type = void;
+};
+template <lazy T>
+struct materialized<T> {
+  using type = typename T::materialized_type;
+  static type make(T&& t) { return std::move(t).materialize(); }
+};
+template <lazy D, class T>
+struct materialized<sample<D, T>> {
+  using type = sample<typename D::materialized_type, T>;
+  static type make(sample<D, T>&& s) { return {std::move(s.data).materialize(), std::move(s.target)}; }
+};
+template <class T>
+using materialized_t = typename materialized<T>::type;
+
+// ---- choosing ----
+
+enum class way { none, whole, data, materialized_whole, materialized_data };
+
+template <class Item>
+struct data_of {
+  using type = void;
+};
+template <class D, class T>
+struct data_of<sample<D, T>> {
+  using type = D;
+};
+
+/// A stage is not asked for what it is not meant for: none takes void.
+template <class S, class Item>
+consteval way way_of() {
+  using callable = typename callee<S>::type;
+  constexpr bool on_whole = !stage_of<S, on_data> || !is_sample<Item>;
+  using whole = std::conditional_t<on_whole, Item, void>;
+  using data = std::conditional_t<!stage_of<S, on_sample>, typename data_of<Item>::type, void>;
+  if constexpr (form_of<callable, whole>() != form::none)
+    return way::whole;
+  else if constexpr (form_of<callable, data>() != form::none)
+    return way::data;
+  else if constexpr (form_of<callable, materialized_t<whole>>() != form::none)
+    return way::materialized_whole;
+  else if constexpr (form_of<callable, materialized_t<data>>() != form::none)
+    return way::materialized_data;
+  else
+    return way::none;
+}
+
+/// What a stage is called with, by each way.
+template <class Item, way W>
+struct argument_by {
+  using type = Item;
+};
+template <class Item>
+struct argument_by<Item, way::data> {
+  using type = typename data_of<Item>::type;
+};
+template <class Item>
+struct argument_by<Item, way::materialized_whole> {
+  using type = materialized_t<Item>;
+};
+template <class Item>
+struct argument_by<Item, way::materialized_data> {
+  using type = materialized_t<typename data_of<Item>::type>;
+};
+
+template <class R, class Item>
+using or_item = std::conditional_t<std::is_void_v<R>, Item, std::remove_cvref_t<R>>;
+
+/// What stage S makes of an Item: `argument` is what it is called with, `raw` what it returns, `type` the
+/// next item.
+template <class S, class Item, way W = way_of<S, Item>()>
+struct application;
+template <class S, class Item>
+struct application<S, Item, way::none> {
+  using type = void;
+  static constexpr bool async = false;
+};
+template <class S, class Item>
+struct application<S, Item, way::whole> {
+  using raw = raw_result<S, Item>;
+  static constexpr bool async = awaitable<raw>;
+  using type = or_item<value_once_awaited_t<raw>, Item>;
+  static Item prepare(Item&& item) { return std::move(item); }
+  static Item& argument(Item& item) { return item; }
+};
+template <class S, class Item>
+struct application<S, Item, way::data> {
+  using raw = raw_result<S, typename Item::data_type>;
+  static constexpr bool async = awaitable<raw>;
+  using type =
+      sample<or_item<value_once_awaited_t<raw>, typename Item::data_type>, typename Item::target_type>;
+  static Item prepare(Item&& item) { return std::move(item); }
+  static typename Item::data_type& argument(Item& item) { return item.data; }
+};
+template <class S, class Item>
+struct application<S, Item, way::materialized_whole> : application<S, materialized_t<Item>, way::whole> {
+  static materialized_t<Item> prepare(Item&& item) { return materialized<Item>::make(std::move(item)); }
+};
+template <class S, class Item>
+struct application<S, Item, way::materialized_data> : application<S, materialized_t<Item>, way::data> {
+  static materialized_t<Item> prepare(Item&& item) { return materialized<Item>::make(std::move(item)); }
+};
+
+template <class S, class Item>
+using next_item = typename application<S, Item>::type;
+template <class S, class Item>
+inline constexpr bool is_async = application<S, Item>::async;
+
+/// Puts a stage's result in the place of what it was called with.
+template <class Next, class Item, class R>
+Next rebuild(Item&& item, R&& result) {
+  if constexpr (std::is_same_v<Next, std::remove_cvref_t<R>>) {
+    return std::forward<R>(result);
+  } else {
+    return Next{std::forward<R>(result), std::move(item.target)};
+  }
+}
+
+/// Applies a stage that does not suspend.
+template <class S, class Item>
+next_item<S, Item> apply(S& s, Item&& item, context& c) {
+  using how = application<S, std::remove_cvref_t<Item>>;
+  using next = typename how::type;
+  decltype(auto) prepared = how::prepare(std::move(item));
+  if constexpr (std::is_void_v<typename how::raw>) {
+    call(s, how::argument(prepared), c);
+    return next(std::move(prepared));
+  } else {
+    return rebuild<next>(std::move(prepared), call(s, how::argument(prepared), c));
+  }
+}
+
+/// Applies one that does.
+template <class S, class Item>
+task<next_item<S, Item>> apply_async(S* s, Item item, context* c) {
+  using how = application<S, Item>;
+  using next = typename how::type;
+  auto prepared = how::prepare(std::move(item));
+  auto operation = call(*s, how::argument(prepared), *c);
+  if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+    co_await std::move(operation);
+    co_return next(std::move(prepared));
+  } else {
+    auto result = co_await std::move(operation);
+    co_return rebuild<next>(std::move(prepared), std::move(result));
+  }
+}
+
+template <class S>
+std::string_view stage_name(const S& s) noexcept {
+  if constexpr (has_hook<S, hook::label>)
+    return s.label();
+  else
+    return S::name;
+}
+
+}  // namespace wick::detail

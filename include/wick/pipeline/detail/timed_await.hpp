@@ -1,0 +1,79 @@
+/// \file
+/// Awaits and keeps the books: what a stage worked before it suspended, and how long it then waited.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <wick/observe/clock.hpp>
+#include <wick/pipeline/detail/apply.hpp>
+
+namespace wick::detail {
+
+template <class A>
+decltype(auto) awaiter_in(A& a) {
+  if constexpr (awaiter<A>)
+    return (a);
+  else
+    return awaiter_of(std::move(a));
+}
+
+/// `Books` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
+/// coroutine.
+template <class Inner, class Books>
+class timed_await {
+ public:
+  timed_await(Inner&& inner, Books* books, std::uint32_t stage, std::uint64_t begun) noexcept
+      : inner_(static_cast<Inner&&>(inner)), books_(books), stage_(stage), begun_(begun) {}
+
+  bool await_ready() { return inner_.await_ready(); }
+
+  template <class Promise>
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
+    // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are
+    // used then.
+    Books* const books = books_;
+    const std::uint32_t stage = stage_;
+    const std::uint64_t begun = begun_;
+    suspended_ = true;
+    bool suspends = true;
+    if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
+      inner_.await_suspend(handle);
+    } else if constexpr (std::is_same_v<decltype(inner_.await_suspend(handle)), bool>) {
+      suspends = inner_.await_suspend(handle);
+    } else {
+      inner_.await_suspend(handle).resume();
+    }
+    if (suspends) {
+      const std::uint64_t worked = now_ticks() - begun;
+      books->worked_before_suspending(stage, worked);
+    } else {
+      suspended_ = false;
+    }
+    return suspends;
+  }
+
+  decltype(auto) await_resume() {
+    ended_ = now_ticks();
+    return inner_.await_resume();
+  }
+
+  /// Writes down what the await took. On a worker, after the await.
+  void settle() noexcept {
+    if (suspended_)
+      books_->waited(stage_, ended_ - begun_);
+    else
+      books_->worked(stage_, ended_ - begun_);
+  }
+
+ private:
+  Inner inner_;
+  Books* books_;
+  std::uint32_t stage_;
+  std::uint64_t begun_, ended_ = 0;
+  bool suspended_ = false;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,314 @@
+/// \file
+/// `source | stage | stage`: a pipeline is a value that says what is to be done with each sample; a loader
+/// does it.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <wick/pipeline/detail/apply.hpp>
+#include <wick/pipeline/detail/why_not.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/source.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// A user's callable as a stage.
+template <class F>
+class map_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "map";
+  explicit map_stage(F f, std::string label = "map") : f_(std::move(f)), label_(std::move(label)) {}
+  std::string_view label() const noexcept { return label_; }
+  /// What is called in this one's place.
+  using callable_type = F;
+  F& callable() noexcept { return f_; }
+  /// A callable that has parameters may have a fingerprint of them, as any stage.
+  std::uint64_t fingerprint() const {
+    if constexpr (detail::has_parameters<F>)
+      return f_.fingerprint();
+    else
+      return 0;
+  }
+
+ private:
+  F f_;
+  std::string label_;
+};
+
+/// Some stages without a source: a value that can be named, kept and put into several pipelines.
+template <stage... Stages>
+struct chain {
+  std::tuple<Stages...> stages;
+};
+
+}  // namespace detail
+
+/// A source and what is done with its samples.
+template <source Source, stage... Stages>
+struct pipeline {
+  Source origin;                 ///< as it was given
+  std::tuple<Stages...> stages;  ///< in their order
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_chain = false;
+template <class... S>
+inline constexpr bool is_chain<chain<S...>> = true;
+template <class T>
+inline constexpr bool is_pipeline = false;
+template <class Src, class... S>
+inline constexpr bool is_pipeline<pipeline<Src, S...>> = true;
+
+}  // namespace detail
+
+/// A callable as a stage, with a name for errors and the report: `map(f)`, `map("tokenize", f)`. f takes the
+/// item, or the data of a `sample<>`, and a `context&` if it wants; it returns the next item, or a task of
+/// it. It is called by all workers at once: what it changes must be safe for that (see per_worker). It lives
+/// in the loader, and may outlive the function that wrote it: capture by value what it needs, or by reference
+/// only what outlives the loader; no compiler and no test of wick's sees a reference to a local that is gone.
+/// A lambda of `auto` is given the whole item, not the data of a sample.
+template <class F>
+detail::map_stage<std::decay_t<F>> map(F&& f) {
+  return detail::map_stage<std::decay_t<F>>(std::forward<F>(f));
+}
+template <class F>
+detail::map_stage<std::decay_t<F>> map(std::string name, F&& f) {
+  return detail::map_stage<std::decay_t<F>>(std::forward<F>(f), std::move(name));
+}
+
+// ---- what fits after what ----
+
+namespace detail {
+
+template <class... S>
+inline constexpr bool has_batching = (stage_of<S, on_batching> || ...);
+
+/// The item that the stages make of Item, before batching and after it.
+template <class Item, class... S>
+struct items_after {
+  using type = Item;
+};
+template <class Item, class First, class... Rest>
+struct items_after<Item, First, Rest...> {
+  template <class I>
+  static consteval auto next() {
+    if constexpr (stage_of<First, on_order>)
+      return std::type_identity<I>{};
+    else if constexpr (stage_of<First, on_batching>)
+      return std::type_identity<typename First::template batch_of<I>>{};
+    else
+      return std::type_identity<next_item<First, I>>{};
+  }
+  using type = typename items_after<typename decltype(next<Item>())::type, Rest...>::type;
+};
+
+template <class Source>
+using source_item = std::remove_cvref_t<decltype(std::declval<const Source&>().at(0))>;
+
+template <class... S>
+inline constexpr bool only_order_stages = (stage_of<S, on_order> && ...);
+
+/// What a pipeline becomes when a stage did not fit, which the compiler has said by then: it takes all that
+/// follows, so that one mistake is one message.
+struct anything_else {
+  template <class T>
+  operator T&() const;
+};
+struct misfit_source {
+  struct item {
+    anything_else data, target;
+  };
+  std::uint64_t size() const { return 0; }
+  item at(std::uint64_t) const { return {}; }
+};
+using misfit_pipeline = pipeline<misfit_source>;
+template <class...>
+struct misfit_pipeline_for {
+  using type = misfit_pipeline;
+};
+/// The same, named so that nothing is instantiated where nothing is wrong.
+template <class... S>
+using misfit_pipeline_of = typename misfit_pipeline_for<S...>::type;
+
+enum class fit { yes, no, broken };
+
+template <class Came, class Stage, class... Before>
+consteval fit check_fit() {
+  if constexpr (!check_hooks<Stage>()) {
+    return fit::no;
+  } else if constexpr (stage_of<Stage, on_order> && !only_order_stages<Before...>) {
+    static_assert(
+        only_order_stages<Before...>,
+        "wick: an order stage (shuffle, shard, take, …) works on positions, before anything is read; "
+        "it came after a stage that works on samples; write it directly behind the source");
+    return fit::no;
+  } else if constexpr (stage_of<Stage, on_batching> && has_batching<Before...>) {
+    static_assert(!has_batching<Before...>,
+                  "wick: this pipeline is batched already; a second batch() was found; write one of the two");
+    return fit::no;
+  } else if constexpr (stage_of<Stage, on_batch> && !has_batching<Before...>) {
+    static_assert(
+        has_batching<Before...>,
+        "wick: this stage works on batches, and what came is a single sample; write batch(n) before it");
+    return fit::no;
+  } else if constexpr (stage_of<Stage, on_batching>) {
+    return Stage::template check<Came>() ? fit::yes : fit::no;
+  } else if constexpr (has_hook<Stage, hook::check>) {
+    return Stage::template check<Came, Before...>() ? fit::yes : fit::no;
+  } else if constexpr (stage_of<Stage, on_order>) {
+    return fit::yes;
+  } else {
+    constexpr way by = way_of<Stage, Came>();
+    if constexpr (by == way::none) {
+      constexpr reason why = why_not<Stage, Came, has_batching<Before...>>();
+      constexpr bool is_read = why != reason::not_read, is_decoded = why != reason::not_decoded;
+      constexpr bool is_read_and_decoded = why != reason::not_read_and_decoded;
+      constexpr bool is_batched = why != reason::not_batched, is_single = why != reason::batched;
+      constexpr bool gives_something = why != reason::gives_nothing,
+                     can_be_called = why != reason::no_callable;
+      constexpr bool takes_it = why != reason::another_type;
+      static_assert(is_read,
+                    "wick: this stage takes bytes, and what came says only where they lie; write read() "
+                    "before it");
+      static_assert(is_read_and_decoded,
+                    "wick: this stage takes a picture, and what came says only where its bytes lie; write "
+                    "read() | decode() before it");
+      static_assert(is_decoded,
+                    "wick: this stage takes a picture, and what came are bytes as they were read; write "
+                    "decode() before it");
+      static_assert(is_single,
+                    "wick: this stage takes a single picture, and what came is a batch; write it before "
+                    "batch(n)");
+      static_assert(is_batched,
+                    "wick: this stage takes tensors or arrays, and what came is a single sample without any; "
+                    "write batch(n) before it");
+      static_assert(gives_something,
+                    "wick: this stage takes its item over and gives nothing back, so that nothing goes on; "
+                    "return the item, or take it by reference");
+      static_assert(can_be_called,
+                    "wick: what stands behind | is neither a stage nor can it be called; write a stage, or a "
+                    "callable that takes what came ('Came')");
+      static_assert(
+          takes_it,
+          "wick: this stage does not take what the stage before it gives ('Stage' and 'Came' above); "
+          "write a stage between the two that converts: | [](Came item) { return …; }");
+      return fit::no;
+    } else {
+      using argument = typename argument_by<Came, by>::type;
+      return form_of<typename callee<Stage>::type, argument>() == form::broken ? fit::broken : fit::yes;
+    }
+  }
+}
+
+/// The compiler has said why the stage does not compile, or it says so here.
+template <class Stage, class Came>
+void say_broken() {
+  using callable = typename callee<Stage>::type;
+  using argument = typename argument_by<Came, way_of<Stage, Came>()>::type;
+  static_cast<void>(&call_broken<callable, argument>);
+}
+
+template <class T>
+auto as_stage(T&& t) {
+  if constexpr (stage<T>)
+    return std::remove_cvref_t<T>(std::forward<T>(t));
+  else
+    return map_stage<std::decay_t<T>>(std::forward<T>(t));
+}
+template <class T>
+auto as_stages(T&& t) {
+  if constexpr (is_chain<std::remove_cvref_t<T>>)
+    return std::forward<T>(t).stages;
+  else
+    return std::tuple<decltype(as_stage(std::forward<T>(t)))>(as_stage(std::forward<T>(t)));
+}
+
+template <class Src, class... Before, class Stage>
+constexpr auto append_one(pipeline<Src, Before...>&& p, Stage&& s) {
+  // NOLINTNEXTLINE(bugprone-branch-clone): check_fit is of no misfit
+  if constexpr (std::is_same_v<Src, misfit_source>) {
+    return misfit_pipeline{};
+  } else {
+    using came = typename items_after<source_item<Src>, Before...>::type;
+    constexpr fit found = check_fit<came, Stage, Before...>();
+    if constexpr (found == fit::yes) {
+      return pipeline<Src, Before..., Stage>{
+          std::move(p.origin),
+          std::tuple_cat(std::move(p.stages), std::tuple<Stage>(std::forward<Stage>(s)))};
+    } else {
+      if constexpr (found == fit::broken) say_broken<Stage, came>();
+      return misfit_pipeline{};
+    }
+  }
+}
+
+/// The stages of a tuple from the I-th on, without std::apply: the compiler shows the way back to the user's
+/// line.
+template <std::size_t I, class P, class... Stages>
+constexpr auto append(P&& p, std::tuple<Stages...>&& stages) {
+  if constexpr (I == sizeof...(Stages))
+    return std::move(p);
+  else
+    return append<I + 1>(append_one(std::move(p), std::move(std::get<I>(stages))), std::move(stages));
+}
+
+template <class T>
+concept wickish = stage<T> || is_chain<std::remove_cvref_t<T>>;
+
+/// A container is a source too, and `container | std::views::…` is not ours: it takes a stage, or
+/// from(container).
+template <class L, class R>
+concept pipeable = wickish<L> || is_pipeline<std::remove_cvref_t<L>> ||
+                   (source<std::remove_cvref_t<L>> && (wickish<R> || !requires(L&& l) { l.begin(); }));
+
+/// Puts a stage (or a chain of them, or any callable) behind a source, a pipeline or a chain. It is found by
+/// its operands, most of which are of wick::detail; those of wick find it by the using below.
+template <class L, class R>
+  requires(pipeable<L, R> && !source<std::remove_cvref_t<R>> && !is_pipeline<std::remove_cvref_t<R>>)
+constexpr auto operator|(L&& left, R&& right) {
+  using left_type = std::remove_cvref_t<L>;
+  if constexpr (wickish<left_type>) {
+    return std::apply(
+        [](auto&&... s) { return chain<std::remove_cvref_t<decltype(s)>...>{{std::move(s)...}}; },
+        std::tuple_cat(as_stages(std::forward<L>(left)), as_stages(std::forward<R>(right))));
+  } else {
+    auto start = [&] {
+      if constexpr (is_pipeline<left_type>)
+        return left_type(std::forward<L>(left));
+      else
+        return pipeline<left_type>{std::forward<L>(left), {}};
+    }();
+    if constexpr (is_chain<std::remove_cvref_t<R>>)
+      return append<0>(std::move(start), std::remove_cvref_t<R>(std::forward<R>(right)).stages);
+    else
+      return append_one(std::move(start), as_stage(std::forward<R>(right)));
+  }
+}
+
+}  // namespace detail
+
+using detail::operator|;
+
+/// A pipeline of a source of the user's own, so that a callable may follow it: `from(my_source) |
+/// my_callable`.
+template <class S>
+  requires source<std::remove_cvref_t<S>>
+auto from(S&& s) {
+  return pipeline<std::remove_cvref_t<S>>{std::forward<S>(s), {}};
+}
+
+}  // namespace wick

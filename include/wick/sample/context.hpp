@@ -1,0 +1,145 @@
+/// \file
+/// What a stage may know of the sample in its hands: its place in the epoch, its random stream, whether to
+/// give up.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <wick/run/budget.hpp>
+#include <wick/run/executor.hpp>
+#include <wick/run/io_pool.hpp>
+#include <wick/run/stop_token.hpp>
+#include <wick/run/task.hpp>
+#include <wick/sample/random.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// Where a sample stands. Everything a stage draws or decides comes from these and from the data alone, so
+/// that the same position gives the same bytes on any number of workers and ranks.
+struct place {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;  ///< in the epoch, counted over all ranks
+  std::uint64_t index = 0;     ///< in the source
+};
+
+}  // namespace detail
+
+/// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
+/// Lives as long as the sample is on its way; a coroutine stage may keep the reference across its
+/// suspensions.
+class context {
+ public:
+  /// \param pass  which time through the data; samples of an earlier one come first where memory is short
+  explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
+                   stop_token stop = {}, std::uint64_t pass = 0) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
+
+  /// loader_options::seed.
+  std::uint64_t seed() const noexcept { return where_.seed; }
+  /// The number given to loader::epoch().
+  std::uint64_t epoch() const noexcept { return where_.epoch; }
+  /// Where the sample stands in the epoch, counted over all ranks.
+  std::uint64_t position() const noexcept { return where_.position; }
+  /// Which sample of the source it is.
+  std::uint64_t index() const noexcept { return where_.index; }
+
+  /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
+  random_stream& random() noexcept {
+    if (random_stage_ != stage_) {
+      random_ = random_stream(where_.seed, where_.epoch, where_.position, stage_);
+      random_stage_ = stage_;
+    }
+    return random_;
+  }
+
+  /// Set when the loader is being destroyed or the epoch was left: long work may look at it and give up.
+  const stop_token& stop() const noexcept { return stop_; }
+  /// Where this pipeline runs; null in a context that a test made by hand.
+  executor* on() const noexcept { return executor_; }
+
+  /// For a call that blocks (a database, a library's own I/O): `auto row = co_await c.run_blocking(f);` runs
+  /// f() on an I/O thread, while the worker does something else, and gives what it returns or throws. In a
+  /// context that a test made by hand it is called at once.
+  template <class F>
+  task<std::invoke_result_t<F&>> run_blocking(F f) {
+    return run_elsewhere(executor_, std::move(f));
+  }
+
+  /// What reserve() gives; to be awaited, once.
+  class [[nodiscard]] reserve_awaiter {
+   public:
+    bool await_ready() noexcept { return !room_ || room_->await_ready(); }
+    bool await_suspend(std::coroutine_handle<> waiter) { return room_->await_suspend(waiter); }
+    void await_resume() const noexcept {}
+
+   private:
+    friend class context;
+    explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
+      if (of.memory_ != nullptr)
+        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.pass_, of.position()}));
+    }
+    std::optional<detail::byte_budget::account_awaiter> room_;
+  };
+  /// Waits until the loader's bound on memory has room for `bytes` more: `co_await c.reserve(n);` before a
+  /// stage reads or makes something large, as read() does. They are the sample's until it is in its batch or
+  /// has failed; nothing has to be given back. May be awaited again by a sample that has some, and by several
+  /// coroutines of one sample at a time.
+  reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
+  /// The same at once or not at all.
+  bool try_reserve(std::size_t bytes) noexcept {
+    return memory_ == nullptr || memory_->try_acquire(reserved_, bytes);
+  }
+  /// The bound, in bytes; none in a context that a test made by hand.
+  std::optional<std::size_t> memory_limit() const noexcept {
+    if (memory_ == nullptr) return std::nullopt;
+    return memory_->limit();
+  }
+  /// For the loader: the sample has ended.
+  void give_back() noexcept { reserved_.give_back(); }
+
+  /// For the loader: the number of the stage that is about to run.
+  void enter(std::uint32_t stage) noexcept { stage_ = stage; }
+  /// The number of the stage that runs, counted from 0 over the whole pipeline.
+  std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: on to the next sample.
+  void move_to(detail::place where) noexcept {
+    reserved_.give_back();
+    where_ = where;
+    random_stage_ = ~0u;
+  }
+
+ private:
+  template <class F>
+  static task<std::invoke_result_t<F&>> run_elsewhere(executor* on, F f) {
+    if (on == nullptr) co_return f();
+    auto call = on->io().run(*on, std::move(f));
+    if constexpr (std::is_void_v<std::invoke_result_t<F&>>) {
+      co_await call;
+    } else {
+      auto result = co_await call;
+      co_return result;
+    }
+  }
+
+  detail::place where_;
+  std::uint64_t pass_;  // not the epoch, which may be gone through twice
+  std::uint32_t stage_ = 0;
+  std::uint32_t random_stage_ = ~0u;
+  random_stream random_{0, 0, 0, 0};
+  executor* executor_;
+  detail::byte_budget* memory_;
+  detail::byte_account reserved_;
+  stop_token stop_;
+};
+
+}  // namespace wick

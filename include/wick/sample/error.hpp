@@ -1,0 +1,86 @@
+/// \file
+/// What goes wrong, in words that say where, what was found and what to do.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace wick {
+
+/// Base of all that wick throws. The text says what was found and what to do about it.
+class error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+namespace detail {
+
+/// A stage put something off, and it failed in a later one: a picture is decoded when its slot is known.
+/// Messages name the stage that it belongs to.
+class late_error : public error {
+ public:
+  late_error(std::string stage, const std::string& text) : error(text), stage_(std::move(stage)) {}
+  const std::string& stage() const noexcept { return stage_; }
+
+ private:
+  std::string stage_;
+};
+
+}  // namespace detail
+
+/// A stage failed on a sample. what() reads "KEY: STAGE: what was found; what to do"; the stage's own
+/// exception is at cause().
+class sample_error : public error {
+ public:
+  sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
+               const std::string& text, std::exception_ptr cause)
+      : error(key + ": " + stage + ": " + text),
+        key_(std::move(key)),
+        stage_(std::move(stage)),
+        epoch_(epoch),
+        position_(position),
+        cause_(std::move(cause)) {}
+
+  /// The sample's name, as its source gives it.
+  const std::string& key() const noexcept { return key_; }
+  /// The stage that failed.
+  const std::string& stage() const noexcept { return stage_; }
+  std::uint64_t epoch() const noexcept { return epoch_; }
+  std::uint64_t position() const noexcept { return position_; }
+  /// What the stage threw.
+  const std::exception_ptr& cause() const noexcept { return cause_; }
+
+ private:
+  std::string key_, stage_;
+  std::uint64_t epoch_, position_;
+  std::exception_ptr cause_;
+};
+
+namespace detail {
+
+/// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
+inline std::string printable(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u < 0x20 || u == 0x7F) {
+      out += {'\\', 'x', digits[u >> 4], digits[u & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+/// How a message about a bad sample ends, behind what else can be done.
+inline constexpr const char* or_leave_it_out =
+    ", or set .on_error = wick::on_error(wick::skip) to leave it out";
+
+}  // namespace detail
+
+}  // namespace wick

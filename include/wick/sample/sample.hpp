@@ -1,0 +1,85 @@
+/// \file
+/// What travels from stage to stage: a sample, and the bytes of one as they lie on disk.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace wick {
+
+/// One training sample, or (after batch) one batch of them: the input of the model and what it should answer.
+/// Built-in stages work on `data` and carry `target` along untouched.
+template <class Data, class Target = std::int64_t>
+struct sample {
+  using data_type = Data;
+  using target_type = Target;
+  Data data;      ///< the input of the model: where a picture lies, its bytes, its pixels, a tensor
+  Target target;  ///< the answer: a class number, or what the source or a stage says
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_sample = false;
+template <class D, class T>
+inline constexpr bool is_sample<sample<D, T>> = true;
+
+/// What data becomes by the stage that is forgotten most easily, for messages: by read() where it only says
+/// where bytes lie, by decode() where it is bytes; void where there is no such stage.
+template <class T>
+struct once_read {
+  using type = void;
+};
+template <class T>
+struct once_decoded {
+  using type = void;
+};
+/// Whether it is what batches are made of: a tensor or an array.
+template <class T>
+inline constexpr bool is_column = false;
+
+}  // namespace detail
+
+/// Encoded bytes of one sample (a JPEG, a text, …), owned and not initialized on creation.
+class bytes {
+ public:
+  bytes() noexcept = default;
+  /// \throws std::bad_alloc
+  explicit bytes(std::size_t size) : size_(size) {
+    if (size != 0 && (data_ = static_cast<std::byte*>(std::malloc(size))) == nullptr) throw std::bad_alloc();
+  }
+  bytes(const void* data, std::size_t size) : bytes(size) {
+    if (size != 0) std::memcpy(data_, data, size);
+  }
+  bytes(bytes&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  bytes& operator=(bytes&& other) noexcept {
+    bytes taken(std::move(other));  // what this held is dropped here, not with `other`
+    std::swap(data_, taken.data_);
+    std::swap(size_, taken.size_);
+    return *this;
+  }
+  ~bytes() { std::free(data_); }
+
+  std::byte* data() noexcept { return data_; }
+  const std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  std::span<const std::byte> span() const noexcept { return {data_, size_}; }
+  /// The bytes as characters.
+  std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
+  void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace wick

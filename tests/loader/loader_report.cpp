@@ -1,0 +1,221 @@
+// The report of loaders that run: that what it says of them can be true, and its advice is none against the
+// grain.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/doctest.hpp"
+#include "support/message_of.hpp"
+#include "support/numbers.hpp"
+#include "support/tar_writer.hpp"
+#include "support/temp_dir.hpp"
+#include <wick/core.hpp>
+
+using wick_test::cell;
+using wick_test::contains;
+using wick_test::numbers;
+using wick_test::targets_of;
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+double seconds_since(clock_type::time_point begun) {
+  return std::chrono::duration<double>(clock_type::now() - begun).count();
+}
+
+/// What no report may say, whatever ran. `wall`: seconds since the report before it, or more.
+void check_possible(const wick::report& r, double wall) {
+  INFO(r.to_string());
+  CHECK(r.seconds <= wall);
+  CHECK(r.taking <= r.seconds);
+  CHECK(r.helped <= wall);
+  double busy = 0;
+  for (const wick::detail::stage_report& s : r.stages) {
+    CHECK(s.busy >= 0);
+    CHECK(s.blocked >= 0);
+    busy += s.busy;
+  }
+  CHECK(busy <= 1.001 * (r.seconds * static_cast<double>(r.workers) + r.helped));
+  CHECK(r.utilization() <= 1);
+  CHECK(r.worked >= 0);
+  CHECK(r.others >= 0);
+  CHECK(r.wait_mean <= 1);
+}
+
+wick::task<cell> hop(cell c, wick::context& context) {
+  if (context.position() % 8 == 0) co_await context.on()->schedule();
+  co_return c;
+}
+
+template <unsigned Times>
+cell work(cell c) {
+  volatile unsigned n = 0;
+  for (unsigned i = 0; i < Times; ++i) n = n + 1;
+  return c;
+}
+constexpr auto* spin = &work<2000>;
+constexpr auto* toil = &work<200'000>;  // so long that the loop leaves it to the workers
+
+}  // namespace
+
+TEST_CASE(
+    "small members of tar shards in the page cache: reads that need no I/O thread don't ask for more of "
+    "them") {
+  const wick_test::temp_dir folder;
+  std::vector<std::string> shards;
+  std::uint64_t members = 0;
+  for (int s = 0; s < 4; ++s) {
+    wick_test::tar_writer shard;
+    for (int i = 0; i < 6000; ++i, ++members) {
+      shard.add(std::to_string(members) + ".bin", std::string(900, static_cast<char>('a' + s)));
+    }
+    shards.push_back((folder / (std::to_string(s) + ".tar")).string());
+    wick_test::write_file(shards.back(), shard.bytes + std::string(1024, '\0'));
+  }
+  wick::loader l(
+      wick::tar(shards, {"bin"}) | wick::shuffle() | wick::read() |
+          wick::map("nothing",
+                    [](wick::record<wick::bytes> r) { return static_cast<std::int64_t>(r[0].size()); }) |
+          wick::array_batch(256),
+      {.workers = 2});
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    std::int64_t bytes = 0;
+    for (auto& batch : l.epoch(epoch)) {
+      for (std::int64_t i = 0; i < batch.extents()[0]; ++i) bytes += batch.as<std::int64_t>()[i];
+    }
+    CHECK(bytes == 900 * static_cast<std::int64_t>(members));
+    const wick::report r = l.report();
+    INFO(r.to_string());
+    CHECK(r.samples == members);
+    CHECK(r.worked + r.helped > 0);
+    if (epoch == 0) continue;  // written just now, but a cache may have dropped some of it
+    CHECK_FALSE(contains(r.advice(), "io_threads"));
+  }
+}
+
+TEST_CASE(
+    "no more work is claimed than threads had time for: one loader, two on an executor, short samples and "
+    "long") {
+  const auto begun = clock_type::now();
+  wick::executor both(2);
+  wick::loader alone(numbers{60'000} | wick::shuffle() | wick::array_batch(64), {.workers = 2});
+  wick::loader a(numbers{60'000} | wick::shuffle() | wick::array_batch(64), {.executor = &both});
+  wick::loader b(numbers{4000} | wick::map("spin", spin) | hop | wick::array_batch(16), {.executor = &both});
+  wick::loader c(numbers{4000} | wick::map("spin", spin) | wick::array_batch(16), {.executor = &both});
+  const auto run = [&](auto& l) {
+    for (std::uint64_t epoch = 0; epoch < 8; ++epoch) {
+      std::uint64_t n = 0;
+      for ([[maybe_unused]] auto& batch : l.epoch(epoch)) {
+        if (++n % 20 == 0) check_possible(l.report(), seconds_since(begun));
+      }
+      check_possible(l.report(), seconds_since(begun));
+    }
+  };
+  run(alone);
+  std::thread with_b([&] { run(b); }), with_c([&] { run(c); });
+  run(a);
+  with_b.join();
+  with_c.join();
+}
+
+TEST_CASE("the time between two epochs is not counted as taking, nor as the loop's") {
+  wick::executor ex(2);
+  wick::loader train(numbers{2000} | wick::array_batch(10), {.executor = &ex});
+  wick::loader val(numbers{20'000} | wick::map("spin", spin) | wick::array_batch(100), {.executor = &ex});
+  double in_train = 0, in_val = 0;
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    auto begun = clock_type::now();
+    targets_of(train, epoch);
+    in_train += seconds_since(begun);
+    begun = clock_type::now();
+    targets_of(val, 0);
+    in_val += seconds_since(begun);
+  }
+  const wick::report r = train.report(), v = val.report();
+  CHECK(r.taking <= in_train);
+  CHECK(v.taking <= in_val);
+  CHECK(r.seconds >= in_train + in_val);
+  CHECK(r.taking > 0);
+  CHECK(r.samples == 6000);
+  CHECK(contains(r.to_string(), "6000 samples in " + wick::detail::format_duration(r.taking)));
+}
+
+TEST_CASE("a loader whose executor another one has is told so") {
+  wick::executor one(1);
+  wick::loader busy(numbers{200'000} | wick::map("toil", toil) | wick::array_batch(10), {.executor = &one});
+  wick::loader idle(numbers{1000} | wick::map("spin", spin) | hop | wick::array_batch(10),
+                    {.executor = &one});
+  std::atomic<bool> begun{false}, leave{false};
+  std::thread other([&] {
+    for (std::uint64_t epoch = 0; !leave; ++epoch) {
+      for ([[maybe_unused]] auto& batch : busy.epoch(epoch)) {
+        begun = true;
+        begun.notify_all();
+        if (leave) break;
+      }
+    }
+  });
+  begun.wait(false);
+  static_cast<void>(idle.report());
+  std::size_t taken = 0;
+  for ([[maybe_unused]] auto& batch : idle.epoch(0)) ++taken;
+  leave = true;
+  other.join();
+  const wick::report r = idle.report();
+  INFO(r.to_string());
+  CHECK(taken == 100);
+  CHECK(r.others > 0);
+  CHECK_FALSE(contains(r.advice(), "io_threads"));
+  // On a machine where other programs have the processors, the worker may be kept from both loaders.
+  if (r.share(r.worked + r.others, 1) > 0.7)
+    CHECK(contains(r.advice(), "other loaders have this one's workers"));
+  CHECK(contains(r.to_string(), ", with other loaders "));
+  const wick::report b = busy.report();
+  CHECK(b.others > 0);
+}
+
+TEST_CASE("what a loader that is gone has used of an executor stays counted") {
+  wick::executor one(1);
+  wick::loader stays(numbers{100} | hop | wick::array_batch(10), {.executor = &one});
+  stays.epoch(0);
+  REQUIRE(stays.next());
+  {
+    wick::loader goes(numbers{200} | wick::map("toil", toil) | wick::array_batch(10), {.executor = &one});
+    CHECK(targets_of(goes, 0).size() == 20);
+  }
+  const double others = stays.report().others;
+  CHECK(others > 0);
+  CHECK(stays.report().others < others);
+}
+
+TEST_CASE("time in blocking calls is the I/O threads', and more of them are advised when all are in one") {
+  // Each call takes a while, so that the only I/O thread is in one nearly always.
+  struct stages {
+    static wick::task<cell> call(cell c, wick::context& context) {
+      auto calling = context.run_blocking([] {
+        const auto begun = clock_type::now();
+        while (seconds_since(begun) < 0.0005) std::this_thread::yield();
+        return 1;
+      });
+      const int one = co_await calling;
+      c.data[0] = static_cast<std::uint8_t>(one);
+      co_return c;
+    }
+  };
+  wick::loader l(numbers{200} | wick::map("call", &stages::call) | wick::array_batch(10),
+                 {.workers = 1, .io_threads = 1, .prefetch_next_epoch = false});
+  CHECK(targets_of(l, 0).size() == 20);
+  const wick::report r = l.report();
+  INFO(r.to_string());
+  CHECK(r.io_threads == 1);
+  CHECK(r.io_calls >= 200 * 0.0005);
+  CHECK(r.io_calls <= r.taking);
+  const auto call =
+      std::find_if(r.stages.begin(), r.stages.end(), [](const auto& s) { return s.name == "call"; });
+  REQUIRE(call != r.stages.end());
+  CHECK(call->blocked > 0);
+}

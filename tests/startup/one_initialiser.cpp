@@ -1,4 +1,0 @@
-// What initialisers.py must find: a global that needs code before main.
-#include <cstdlib>
-
-int chosen = std::atoi("1");

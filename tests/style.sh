@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Checks how the code is written, without building it: format, spelling, and what a linter finds in the headers.
+#
+#   bash tests/style.sh [--fix] [--no-install] [format] [spelling] [tidy]
+#
+#   format    clang-format changes nothing (.clang-format)
+#   spelling  codespell finds no misspelling, and American spelling only
+#   tidy      clang-tidy finds nothing in the headers, as programs that use them see them, and in the tools (.clang-tidy);
+#             about a minute of one core
+#   --fix     formats, and corrects what has one correction; look at what became of names
+#
+# Without a name all three. tests/run.sh does it first (with --quick without tidy).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/install_deps.sh
+
+checks=()
+fix=()
+while (($#)); do
+  case $1 in
+    --fix) fix=(yes) ;;
+    --no-install) WICK_INSTALL=no ;;
+    format | spelling | tidy) checks+=("$1") ;;
+    -h | --help)
+      sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
+      exit
+      ;;
+    *) wick_die "tests/style.sh: no option $1; --help says which there are" ;;
+  esac
+  shift
+done
+((${#checks[@]})) || checks=(format spelling tidy)
+wick_require "${checks[@]}"
+
+# What git tracks, and what is new and not ignored. The single header is generated.
+mapfile -t files < <(git ls-files --cached --others --exclude-standard -- . ':!single_include/wick' | while read -r file; do
+  [[ -f $file ]] && printf '%s\n' "$file"
+done)
+mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep -E '\.(cpp|hpp)$')
+((${#sources[@]})) || wick_die "tests/style.sh: no sources; is this a checkout of git's?"
+
+check_format() {
+  if ((${#fix[@]})); then
+    clang-format-16 -i "${sources[@]}"
+  else
+    clang-format-16 --dry-run -Werror "${sources[@]}"
+  fi
+}
+
+# `cancelled` is as American as `canceled`. The others are names: a filter of PNG, a count of inputs, a picture's file.
+check_spelling() {
+  local options=(--builtin clear,rare,en-GB_to_en-US --ignore-words-list cancelled,paeth,nin
+    --ignore-regex 'FallenLeaf Grey Kite')
+  ((${#fix[@]})) && options+=(--write-changes)
+  codespell "${options[@]}" "${files[@]}"
+}
+
+# A header is looked at through programs that use it, so that templates are instantiated. What the *_implementation.hpp
+# define is no inline function: they are included once.
+check_tidy() {
+  local options=(--quiet) source status=0
+  for source in tests/warnings/*.cpp tools/*.cpp cmake/*.cpp; do
+    local checks=()
+    [[ $source == cmake/* ]] && checks=(--checks=-misc-definitions-in-headers)
+    # Its counts of what it left out go to stderr with the errors: shown where there is one.
+    local log=$wick_logs/tidy.log
+    if ! clang-tidy-16 "${options[@]}" "${checks[@]}" "$source" -- -std=c++20 -Iinclude -isystem /usr/include/stb \
+      -DWICK_HAS_LIBJPEG_TURBO >"$log" 2>&1; then
+      grep -v -E '^[0-9]+ warnings? (generated|treated)|^Suppressed|^Use -' "$log" >&2
+      status=1
+    fi
+  done
+  return $status
+}
+
+mkdir -p "$wick_logs"
+failed=()
+for check in "${checks[@]}"; do
+  start=$SECONDS
+  if "check_$check"; then
+    wick_say "$check: $((SECONDS - start)) s"
+  else
+    failed+=("$check")
+  fi
+done
+((${#failed[@]} == 0)) || wick_die "style: failed: ${failed[*]}; bash tests/style.sh --fix format spelling corrects what it can"
