@@ -9,6 +9,7 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -34,8 +35,12 @@ auto make_loader(const std::filesystem::path& folder, std::size_t workers) {
 /// The object code that wick's decode() calls.
 struct wicks_stb {
   static std::uint8_t* load(const std::uint8_t* encoded, int size, int& width, int& height) {
+    const std::span bytes(reinterpret_cast<const std::byte*>(encoded), static_cast<std::size_t>(size));
+    const wick::detail::jpeg_layout layout(bytes);
+    wick::detail::stb_limit limit{std::uint64_t{1} << 30};
     const char* why = "";
-    return wick::detail::stb_load(reinterpret_cast<const std::byte*>(encoded), size, 3, width, height, why);
+    return wick::detail::stb_load_jpeg(bytes.data(), size, layout.colors(), 3, width, height, why, limit,
+                                       false);
   }
   static void drop(std::uint8_t* pixels) { wick::detail::release_block(pixels); }
 };

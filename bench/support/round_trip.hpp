@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <thread>
 
-#include <wick/run/cpus.hpp>
+#include <wick/system/cpus.hpp>
 
 namespace wick_bench {
 

@@ -140,6 +140,7 @@ TEST_CASE("a blocking call runs on an I/O thread, and gives what it returns or t
   wick::executor ex(1);
   wick::context c(here, &ex);
   const auto call = [](wick::context* c, wick::executor* on, bool fails) -> wick::task<int> {
+    co_await on->schedule();  // a call that is over before it is waited for continues where it was made
     auto calling = c->run_blocking([on, fails] {
       if (fails) throw wick::error("no such row");
       return on->io().has_this_thread() ? 7 : 0;
