@@ -1,5 +1,5 @@
 /// \file
-/// Who shares an executor's workers, and how long all of them together have used them.
+/// Who shares an executor's workers, and how long each of them has used them.
 #pragma once
 
 #include <algorithm>
@@ -24,11 +24,13 @@ class tenants {
     gone_ += found->ticks(who);
     all_.erase(found);
   }
-  /// Of all that there are and were.
-  std::uint64_t ticks() const {
+  /// Of all that there are and were, without `who`.
+  std::uint64_t ticks_of_others(const void* who) const {
     const std::lock_guard lock(mutex_);
     std::uint64_t sum = gone_;
-    for (const tenant& t : all_) sum += t.ticks(t.who);
+    for (const tenant& t : all_) {
+      if (t.who != who) sum += t.ticks(t.who);
+    }
     return sum;
   }
 
