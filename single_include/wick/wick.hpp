@@ -912,7 +912,7 @@ using run_queues = basic_run_queues<>;
 
 // ==== wick/run/detail/tenants.hpp
 /// \file
-/// Who shares an executor's workers, and how long all of them together have used them.
+/// Who shares an executor's workers, and how long each of them has used them.
 
 namespace wick::detail {
 
@@ -931,11 +931,13 @@ class tenants {
     gone_ += found->ticks(who);
     all_.erase(found);
   }
-  /// Of all that there are and were.
-  std::uint64_t ticks() const {
+  /// Of all that there are and were, without `who`.
+  std::uint64_t ticks_of_others(const void* who) const {
     const std::lock_guard lock(mutex_);
     std::uint64_t sum = gone_;
-    for (const tenant& t : all_) sum += t.ticks(t.who);
+    for (const tenant& t : all_) {
+      if (t.who != who) sum += t.ticks(t.who);
+    }
     return sum;
   }
 
@@ -12344,7 +12346,7 @@ class report_book {
     r.batches = taken_ - reported_.taken;
     r.samples = samples_ - reported_.samples;
     r.worked = static_cast<double>(used_.own) * tick;
-    r.others = static_cast<double>(used_.all - std::min(used_.own, used_.all)) * tick;
+    r.others = static_cast<double>(used_.others) * tick;
     r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
     r.io_calls = used_.io_calls;
     r.worker_processor = used_.workers;
@@ -12399,7 +12401,7 @@ class report_book {
   /// All in seconds but the last two, which are ticks of the workers.
   struct usage {
     double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
-    std::uint64_t own = 0, all = 0;
+    std::uint64_t own = 0, others = 0;
 
     void add(const usage& until, const usage& since) noexcept {
       time += until.time - since.time;
@@ -12408,17 +12410,21 @@ class report_book {
       io += until.io - since.io;
       io_calls += until.io_calls - since.io_calls;
       own += until.own - since.own;
-      all += until.all - since.all;
+      others += until.others - since.others;
     }
   };
   template <class Feed>
   usage usage_of(Feed& feed) const {
     executor& on = feed.on();
     const io_pool::usage io = on.io().used();
-    // In this order: of what goes on meanwhile, others may have a little more.
-    const std::uint64_t own = feed.path().clocks().ticks().workers;
-    return {scale_.elapsed(),    process_seconds(), on.worker_seconds(), io.processor, io.calls, own,
-            on.tenants().ticks()};
+    const books& clocks = feed.path().clocks();
+    return {scale_.elapsed(),
+            process_seconds(),
+            on.worker_seconds(),
+            io.processor,
+            io.calls,
+            clocks.ticks().workers,
+            on.tenants().ticks_of_others(&clocks)};
   }
 
   struct clocked {

@@ -144,6 +144,19 @@ TEST_CASE("the time between two epochs is not counted as taking, nor as the loop
   CHECK(contains(r.to_string(), "6000 samples in " + wick::detail::format_duration(r.taking)));
 }
 
+TEST_CASE("a loader that has its executor for itself is told of no others, however often it is asked") {
+  wick::loader l(numbers{20'000} | wick::map("toil", toil) | wick::array_batch(10), {.workers = 2});
+  for (int epoch = 0; epoch < 20; ++epoch) {
+    int taken = 0;
+    for ([[maybe_unused]] auto& batch : l.epoch(static_cast<std::uint64_t>(epoch))) {
+      if (++taken % 10 != 0) continue;
+      const wick::report r = l.report();
+      CHECK(r.others == 0);
+      if (taken == 100) break;
+    }
+  }
+}
+
 TEST_CASE("a loader whose executor another one has is told so") {
   wick::executor one(1);
   wick::loader busy(numbers{200'000} | wick::map("toil", toil) | wick::array_batch(10), {.executor = &one});

@@ -2,7 +2,6 @@
 /// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -72,7 +71,7 @@ class report_book {
     r.batches = taken_ - reported_.taken;
     r.samples = samples_ - reported_.samples;
     r.worked = static_cast<double>(used_.own) * tick;
-    r.others = static_cast<double>(used_.all - std::min(used_.own, used_.all)) * tick;
+    r.others = static_cast<double>(used_.others) * tick;
     r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
     r.io_calls = used_.io_calls;
     r.worker_processor = used_.workers;
@@ -127,7 +126,7 @@ class report_book {
   /// All in seconds but the last two, which are ticks of the workers.
   struct usage {
     double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
-    std::uint64_t own = 0, all = 0;
+    std::uint64_t own = 0, others = 0;
 
     void add(const usage& until, const usage& since) noexcept;
   };
@@ -135,10 +134,14 @@ class report_book {
   usage usage_of(Feed& feed) const {
     executor& on = feed.on();
     const io_pool::usage io = on.io().used();
-    // In this order: of what goes on meanwhile, others may have a little more.
-    const std::uint64_t own = feed.path().clocks().ticks().workers;
-    return {scale_.elapsed(),    process_seconds(), on.worker_seconds(), io.processor, io.calls, own,
-            on.tenants().ticks()};
+    const books& clocks = feed.path().clocks();
+    return {scale_.elapsed(),
+            process_seconds(),
+            on.worker_seconds(),
+            io.processor,
+            io.calls,
+            clocks.ticks().workers,
+            on.tenants().ticks_of_others(&clocks)};
   }
 
   struct clocked {

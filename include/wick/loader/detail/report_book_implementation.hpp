@@ -23,7 +23,7 @@ void report_book::usage::add(const usage& until, const usage& since) noexcept {
   io += until.io - since.io;
   io_calls += until.io_calls - since.io_calls;
   own += until.own - since.own;
-  all += until.all - since.all;
+  others += until.others - since.others;
 }
 
 report_book::clocked report_book::since_reported(const books::sum& now, const books::sum& before) noexcept {

@@ -1,5 +1,5 @@
 /// \file
-/// Who shares an executor's workers, and how long all of them together have used them.
+/// Who shares an executor's workers, and how long each of them has used them.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ class tenants {
   /// `ticks(who)` is how long `who` has used the workers so far; called on any thread until leave().
   void enter(const void* who, std::uint64_t (*ticks)(const void*));
   void leave(const void* who) noexcept;
-  /// Of all that there are and were.
-  std::uint64_t ticks() const;
+  /// Of all that there are and were, without `who`.
+  std::uint64_t ticks_of_others(const void* who) const;
 
  private:
   struct tenant {
