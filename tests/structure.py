@@ -17,7 +17,7 @@ from pathlib import Path
 # The rooms that a room's headers may include, beside itself. The table of rooms in docs/architecture.md is compared with this.
 ARROWS = {
     "system": set(),
-    "observe": set(),
+    "observe": {"run", "system"},
     "run": {"system"},
     "sample": {"run"},
     "order": {"pipeline", "sample"},
@@ -27,6 +27,7 @@ ARROWS = {
     "failure": {"observe", "resume", "sample", "system"},
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
     "read": {"run", "sample", "system"},
+    "tar": {"read", "sample"},
     "pixels": {"sample"},
     "resample": {"observe", "pixels", "sample"},
     "codec": {"pixels", "sample"},
@@ -36,8 +37,10 @@ ARROWS = {
 }
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"fwd.hpp", "version.hpp"}
-GATHERING = {"wick.hpp", "core.hpp"}
+GATHERING = {"wick.hpp", "core.hpp", "implementation.hpp"}
+# Standard headers that no user of a core header should pay for; what is compiled once may have the second kind.
 COSTLY = {"ranges", "iostream", "functional", "future", "regex", "condition_variable"}
+FOR_BODIES = {"chrono", "cmath", "filesystem", "fstream", "sstream"}
 TORCH = re.compile(r"(torch|ATen|c10)/")
 MAX_LINES = 400
 MAX_ROOM_LINES = 3500
@@ -115,6 +118,7 @@ def main() -> int:
             continue
 
         graph[header] = []
+        is_body, inner_name = "implementation" in Path(header).parts, Path(header).name
         for quote, target in INCLUDE.findall(without_comments(text)):
             if quote == '"':
                 say(f'includes "{target}"; write <wick/…>')
@@ -137,8 +141,10 @@ def main() -> int:
                 say(f"includes <{target}>; only torch/ and wick.hpp may include LibTorch")
             elif target in COSTLY and room != "torch" and header != "wick.hpp":
                 say(f"includes <{target}>, which is too costly for a core header")
+            elif target in FOR_BODIES and not is_body and inner_name != "duration.hpp":
+                say(f"includes <{target}>, which is too costly for what users compile; move the body to {room}/implementation/")
 
-        public = room and "detail" not in Path(header).parts and not header.endswith("_implementation.hpp")
+        public = room and not is_body and "detail" not in Path(header).parts
         test = root / "tests" / Path(header).with_suffix(".cpp")
         if public and not test.is_file():
             say(f"has no test tests/{Path(header).with_suffix('.cpp').as_posix()}")
@@ -148,6 +154,16 @@ def main() -> int:
             faults.append(f"include/wick/{room}/: {lines} lines; at {MAX_ROOM_LINES} a room is two rooms")
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told, headers)]
+    # What is compiled once is compiled by somebody.
+    roots = [h for h in graph if h in GATHERING]
+    reached = set(roots)
+    while roots:
+        new = set(graph.get(roots.pop(), [])) - reached
+        reached |= new
+        roots += new
+    for header in sorted(set(graph) - reached):
+        if "implementation" in Path(header).parts:
+            faults.append(f"include/wick/{header}: is compiled nowhere; include it in include/wick/implementation.hpp")
     for ring in circles(graph):
         faults.append("include circle: " + " -> ".join(ring + ring[:1]))
 

@@ -24,7 +24,7 @@
 #include <wick/order/order.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/read.hpp>
-#include <wick/read/tar.hpp>
+#include <wick/tar/tar.hpp>
 
 namespace {
 

@@ -100,7 +100,7 @@ class codec_list {
 };
 
 /// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
-/// codec/detail/builtin_codecs_implementation.hpp.
+/// codec/implementation/builtin_codecs.hpp.
 std::span<const codec* const> builtin_codecs() noexcept;
 }  // namespace detail
 

@@ -3,7 +3,6 @@
 /// again.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include <wick/sample/error.hpp>
+#include <wick/system/detail/duration.hpp>
 
 namespace wick {
 
@@ -54,6 +54,8 @@ struct error_rule {
     return out;
   }
 };
+/// What `rule` waits before retry `number`, from 1.
+std::chrono::duration<double> pause_before(const error_rule& rule, std::size_t number) noexcept;
 
 }  // namespace detail
 

@@ -57,7 +57,7 @@ class weighted_stage {
   std::uint64_t size(std::uint64_t n) const;
 
   class drawn;
-  inline drawn prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const;
+  drawn prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -29,8 +28,7 @@ class idx {
  public:
   /// \throws wick::error when a file is missing, no idx file, cut off or damaged, when the numbers of rows
   /// differ, or a label is out of range
-  idx(const std::filesystem::path& data, const std::filesystem::path& labels,
-      detail::idx_options options = {});
+  idx(const std::string& data, const std::string& labels, detail::idx_options options = {});
 
   std::uint64_t size() const noexcept { return rows_.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return rows_.at(i); }

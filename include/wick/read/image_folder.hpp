@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,7 +38,7 @@ class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
   /// class has none
-  explicit image_folder(const std::filesystem::path& root, detail::image_folder_options options = {});
+  explicit image_folder(const std::string& root, detail::image_folder_options options = {});
 
   std::uint64_t size() const noexcept { return data_->samples.size(); }
   sample<location, std::int64_t> at(std::uint64_t i) const noexcept;

@@ -53,9 +53,9 @@ struct loader_state {
 
   /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
   /// told as one.
-  inline std::vector<std::byte> to_bytes() const;
+  std::vector<std::byte> to_bytes() const;
   /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
-  static inline loader_state from_bytes(std::span<const std::byte> bytes);
+  static loader_state from_bytes(std::span<const std::byte> bytes);
 };
 
 inline constexpr std::string_view state_magic = "wick-st\n";

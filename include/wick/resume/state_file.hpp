@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -19,10 +18,10 @@ namespace wick {
 /// that was killed left behind (.wick-writing-…) is removed by the next one in that folder. Keeps no other
 /// bytes than those of a state: give it a training's whole checkpoint if that is small enough. \throws
 /// wick::error when a step fails, or something else than a regular file is there; what was there is as it was
-void write_state(const std::filesystem::path& path, std::span<const std::byte> bytes);
+void write_state(const std::string& path, std::span<const std::byte> bytes);
 
 /// The bytes of a file that write_state() wrote, up to a state's size; load_state() checks them.
 /// \throws wick::error when the file can't be read, or is too large for a state
-std::vector<std::byte> read_state(const std::filesystem::path& path);
+std::vector<std::byte> read_state(const std::string& path);
 
 }  // namespace wick

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <mutex>
@@ -17,6 +16,7 @@
 #include <wick/run/executor.hpp>
 #include <wick/run/timer_queue.hpp>
 #include <wick/system/detail/condition.hpp>
+#include <wick/system/detail/duration.hpp>
 #include <wick/system/detail/process.hpp>
 
 namespace wick::detail {
@@ -94,7 +94,7 @@ class byte_budget {
       : limit_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
   byte_budget(const byte_budget&) = delete;
   byte_budget& operator=(const byte_budget&) = delete;
-  inline ~byte_budget();
+  ~byte_budget();
 
   std::size_t limit() const noexcept { return limit_; }
   /// Bytes out at this moment, for reports: it may be old when it is looked at.

@@ -2,7 +2,6 @@
 /// Threads for calls that block, so that workers never do.
 #pragma once
 
-#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -18,6 +17,7 @@
 #include <wick/run/job.hpp>
 #include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/duration.hpp>
 #include <wick/system/detail/process.hpp>
 
 namespace wick {

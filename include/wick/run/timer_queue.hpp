@@ -2,7 +2,6 @@
 /// Deadlines, and one thread that sleeps until the next of them.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/duration.hpp>
 #include <wick/system/detail/process.hpp>
 
 namespace wick::detail {

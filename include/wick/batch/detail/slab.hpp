@@ -96,7 +96,7 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
                      std::size_t most = 1);
   slab_pool(const slab_pool&) = delete;
   slab_pool& operator=(const slab_pool&) = delete;
-  inline ~slab_pool();
+  ~slab_pool();
 
   /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
   static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
@@ -143,18 +143,18 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return -1;
 #endif
   }
-  inline bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
+  bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
   inline void next_period(slab::block*& gone) noexcept;
   inline void measure_window() noexcept;
   inline slab::block* find(std::size_t bytes) noexcept;
   inline slab::block* make(std::size_t bytes);
-  inline void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
+  void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
   inline void goes_out();
   [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
   inline void put(slab::block* b) noexcept;
   inline void hand_over(const slab::block* b) noexcept;
-  inline void remove(std::size_t i, slab::block*& gone) noexcept;
-  static inline void free_all(slab::block* gone) noexcept;
+  void remove(std::size_t i, slab::block*& gone) noexcept;
+  static void free_all(slab::block* gone) noexcept;
 
   const std::shared_ptr<slab_memory> memory_;
   const bool recycles_;

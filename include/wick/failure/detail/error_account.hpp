@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -110,7 +109,7 @@ class error_account {
  public:
   static constexpr std::size_t max_quarantined = 1'000'000;
 
-  error_account(const error_options& limits, const std::filesystem::path& lines, const quarantine& known);
+  error_account(const error_options& limits, const std::string& lines, const quarantine& known);
 
   const wick::ledger& ledger() const noexcept { return ledger_; }
   std::string trouble() const { return file_ ? file_->trouble() : std::string(); }

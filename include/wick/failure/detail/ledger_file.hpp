@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -35,7 +34,7 @@ std::string to_json(const ledger_entry& e);
 class ledger_file {
  public:
   /// Appends to what is there. \throws wick::error when it can't be opened
-  explicit ledger_file(std::filesystem::path path);
+  explicit ledger_file(std::string path);
 
   /// A line that can't be written does not stop the training: trouble() says so from then on.
   void add(const ledger_entry& e) noexcept try {
@@ -51,7 +50,7 @@ class ledger_file {
   static std::string reason(int fault) { return std::generic_category().message(fault); }
   void lost(int fault) noexcept;
 
-  std::filesystem::path path_;
+  std::string path_;
   detail::line_file file_;
   int fault_ = 0;
   std::uint64_t lost_ = 0;

@@ -10,8 +10,8 @@
 
 #include <wick/failure/detail/error_account.hpp>
 #include <wick/failure/ledger.hpp>
-#include <wick/loader/detail/books.hpp>
 #include <wick/observe/clock.hpp>
+#include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/observe/stall_meter.hpp>
@@ -59,8 +59,8 @@ class report_book {
     since_ = now;
     report r;
     const double tick = scale_.seconds_per_tick();
-    const books& clocks = feed.path().clocks();
-    const std::vector<books::sum> totals = clocks.totals();
+    const stage_clocks& clocks = feed.path().clocks();
+    const std::vector<stage_clocks::sum> totals = clocks.totals();
     if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
     const std::vector<std::string> names = feed.path().stage_names();
     r.seconds = now.time - reported_.time;
@@ -134,7 +134,7 @@ class report_book {
   usage usage_of(Feed& feed) const {
     executor& on = feed.on();
     const io_pool::usage io = on.io().used();
-    const books& clocks = feed.path().clocks();
+    const stage_clocks& clocks = feed.path().clocks();
     return {scale_.elapsed(),
             process_seconds(),
             on.worker_seconds(),
@@ -148,7 +148,7 @@ class report_book {
     std::uint64_t count = 0;
     double busy = 0, blocked = 0;  // ticks
   };
-  static clocked since_reported(const books::sum& now, const books::sum& before) noexcept;
+  static clocked since_reported(const stage_clocks::sum& now, const stage_clocks::sum& before) noexcept;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
@@ -158,7 +158,7 @@ class report_book {
   bool taking_ = false;
   usage since_, used_;  // when taking began or was last reported; in all since the last report
   struct snapshot {
-    std::vector<books::sum> clocks;
+    std::vector<stage_clocks::sum> clocks;
     std::uint64_t run_ticks = 0;
     double time = 0;
     std::uint64_t taken = 0, samples = 0, failures = 0;

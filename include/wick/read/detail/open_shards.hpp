@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <wick/read/detail/file_io.hpp>
+
 namespace wick::detail {
 
 /// A share of the descriptors that this process may have. All sources together keep a quarter of

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <dirent.h>
-#include <filesystem>
 #include <span>
 #include <string_view>
 #include <sys/file.h>
@@ -16,8 +15,8 @@
 
 namespace wick::detail {
 
-[[noreturn]] void state_file_error(const char* what, const std::filesystem::path& path, int fault,
-                                   const char* advice, const char* kind = "state");
+[[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
+                                   const char* kind = "state");
 
 /// The file that becomes the new one: a neighbor of the old one, under a name that nobody else has, until it
 /// takes the old one's. It is gone with its scope if it never does.
@@ -64,6 +63,6 @@ class neighbor_file {
 
 /// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
 /// what it leads to. \throws wick::error when a step fails, and the old file is as it was
-void replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes, const char* kind);
+void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind);
 
 }  // namespace wick::detail
