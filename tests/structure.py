@@ -95,11 +95,21 @@ def circles(graph: dict) -> list:
     return sorted(found)
 
 
+def reached(graph: dict, roots: list) -> set:
+    """These headers and all that they include."""
+    found, open_ends = set(roots), list(roots)
+    while open_ends:
+        new = set(graph.get(open_ends.pop(), [])) - found
+        found |= new
+        open_ends += new
+    return found
+
+
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     base = root / "include" / "wick"
     headers = sorted(p.relative_to(base).as_posix() for p in base.rglob("*.hpp"))
-    faults, graph, room_lines = [], {}, {}
+    faults, graph, room_lines, costly = [], {}, {}, []
 
     for header in headers:
         text = (base / header).read_text(encoding="utf-8")
@@ -118,7 +128,6 @@ def main() -> int:
             continue
 
         graph[header] = []
-        is_body, inner_name = "implementation" in Path(header).parts, Path(header).name
         for quote, target in INCLUDE.findall(without_comments(text)):
             if quote == '"':
                 say(f'includes "{target}"; write <wick/…>')
@@ -141,10 +150,10 @@ def main() -> int:
                 say(f"includes <{target}>; only torch/ and wick.hpp may include LibTorch")
             elif target in COSTLY and room != "torch" and header != "wick.hpp":
                 say(f"includes <{target}>, which is too costly for a core header")
-            elif target in FOR_BODIES and not is_body and inner_name != "duration.hpp":
-                say(f"includes <{target}>, which is too costly for what users compile; move the body to {room}/implementation/")
+            elif target in FOR_BODIES and Path(header).name != "duration.hpp":
+                costly.append((header, target))
 
-        public = room and not is_body and "detail" not in Path(header).parts
+        public = room and not {"detail", "implementation"} & set(Path(header).parts)
         test = root / "tests" / Path(header).with_suffix(".cpp")
         if public and not test.is_file():
             say(f"has no test tests/{Path(header).with_suffix('.cpp').as_posix()}")
@@ -155,15 +164,13 @@ def main() -> int:
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told, headers)]
     # What is compiled once is compiled by somebody.
-    roots = [h for h in graph if h in GATHERING]
-    reached = set(roots)
-    while roots:
-        new = set(graph.get(roots.pop(), [])) - reached
-        reached |= new
-        roots += new
-    for header in sorted(set(graph) - reached):
+    for header in sorted(set(graph) - reached(graph, [h for h in graph if h in GATHERING])):
         if "implementation" in Path(header).parts:
             faults.append(f"include/wick/{header}: is compiled nowhere; include it in include/wick/implementation.hpp")
+    users = reached(graph, ["core.hpp"] + [h for h in graph if re.fullmatch(r"torch/\w+\.hpp", h)])
+    for header, target in costly:
+        if header in users:
+            faults.append(f"include/wick/{header}: includes <{target}>, which is too costly for what users compile; move the body to {room_of(header)}/implementation/")
     for ring in circles(graph):
         faults.append("include circle: " + " -> ".join(ring + ring[:1]))
 

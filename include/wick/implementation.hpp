@@ -5,21 +5,11 @@
 #pragma once
 
 #include <wick/batch/implementation/slab.hpp>
-#include <wick/codec/implementation/bmp_gif_header.hpp>
 #include <wick/codec/implementation/builtin_codecs.hpp>
 #include <wick/codec/implementation/codec.hpp>
-#include <wick/codec/implementation/decode_limits.hpp>
 #include <wick/codec/implementation/decoders_seen.hpp>
-#include <wick/codec/implementation/exif.hpp>
 #include <wick/codec/implementation/gif.hpp>
-#include <wick/codec/implementation/gif_frame.hpp>
-#include <wick/codec/implementation/jpeg_header.hpp>
-#include <wick/codec/implementation/jpeg_layout.hpp>
-#include <wick/codec/implementation/palette.hpp>
 #include <wick/codec/implementation/png.hpp>
-#include <wick/codec/implementation/png_header.hpp>
-#include <wick/codec/implementation/signature.hpp>
-#include <wick/codec/implementation/stb_codec.hpp>
 #include <wick/failure/implementation/error_account.hpp>
 #include <wick/failure/implementation/ledger.hpp>
 #include <wick/failure/implementation/ledger_file.hpp>
@@ -35,7 +25,6 @@
 #include <wick/image/implementation/resize.hpp>
 #include <wick/loader/implementation/report_book.hpp>
 #include <wick/loader/implementation/single_user.hpp>
-#include <wick/observe/implementation/advice.hpp>
 #include <wick/observe/implementation/report.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>
@@ -53,11 +42,8 @@
 #include <wick/read/implementation/file_stamp.hpp>
 #include <wick/read/implementation/files.hpp>
 #include <wick/read/implementation/folder.hpp>
-#include <wick/read/implementation/glob.hpp>
 #include <wick/read/implementation/idx.hpp>
-#include <wick/read/implementation/idx_file.hpp>
 #include <wick/read/implementation/image_folder.hpp>
-#include <wick/read/implementation/known_places.hpp>
 #include <wick/read/implementation/memory.hpp>
 #include <wick/read/implementation/memory_view.hpp>
 #include <wick/read/implementation/open_shards.hpp>
@@ -65,10 +51,7 @@
 #include <wick/read/implementation/record.hpp>
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
-#include <wick/resample/implementation/axis.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
-#include <wick/resample/implementation/row_resampler.hpp>
-#include <wick/resample/implementation/wide_resample.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
 #include <wick/resume/implementation/replace_file.hpp>
 #include <wick/resume/implementation/state.hpp>
@@ -88,8 +71,6 @@
 #include <wick/system/implementation/plain_file.hpp>
 #include <wick/system/implementation/process.hpp>
 #include <wick/system/implementation/processor_time.hpp>
-#include <wick/system/implementation/signal_mask.hpp>
-#include <wick/system/implementation/thread_name.hpp>
 #include <wick/tar/implementation/tar.hpp>
 #include <wick/tar/implementation/tar_header.hpp>
 #include <wick/tar/implementation/tar_index.hpp>

@@ -1493,6 +1493,29 @@ inline void executor::work(std::size_t number) noexcept {
   while (detail::job* const j = queues_.next(number)) j->execute(j);
 }
 
+inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
+  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
+  for (;;) {
+    std::size_t i = 0;
+    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
+    if (i == max_helpers) return;
+    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
+      slot_ = ex.workers() + i;
+      break;
+    }
+  }
+  identity& me = self();
+  outer_of_ = me.of;
+  outer_slot_ = me.slot;
+  me = {&ex, slot_};
+}
+
+inline executor::helper::~helper() {
+  if (slot_ == none) return;
+  self() = {outer_of_, outer_slot_};
+  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
+}
+
 inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j); }
 
 }  // namespace wick
@@ -4894,16 +4917,38 @@ struct epoch_fingerprint {
 namespace detail {
 
 /// Both halves of a product: every bit of it hangs on all of both (Wang Yi's wyhash has this idea).
-std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) noexcept;
+inline std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) noexcept {
+#ifdef __SIZEOF_INT128__
+  __extension__ using wide = unsigned __int128;
+  const wide p = static_cast<wide>(a) * b;
+  return static_cast<std::uint64_t>(p) ^ static_cast<std::uint64_t>(p >> 64);
+#else
+  const std::uint64_t al = a & 0xFFFFFFFFu, ah = a >> 32, bl = b & 0xFFFFFFFFu, bh = b >> 32;
+  const std::uint64_t ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
+  const std::uint64_t middle = (ll >> 32) + (lh & 0xFFFFFFFFu) + (hl & 0xFFFFFFFFu);
+  const std::uint64_t low = (ll & 0xFFFFFFFFu) | (middle << 32);
+  return low ^ (hh + (lh >> 32) + (hl >> 32) + (middle >> 32));
+#endif
+}
 
 inline constexpr std::uint64_t left_out = ~std::uint64_t{0};  // in place of an index
 
 /// A sample at a position.
-std::uint64_t print_of(std::uint64_t position, std::uint64_t index) noexcept;
+inline std::uint64_t print_of(std::uint64_t position, std::uint64_t index) noexcept {
+  return folded_product(position ^ 0xA0761D6478BD642Fu, index ^ 0xE7037ED1A0B428DBu);
+}
 
 /// The sum of those at `count` positions from `first` on. In variables of its own: the caller's may lie in
 /// memory.
-std::uint64_t prints_of(std::uint64_t first, const std::uint64_t* index, std::uint64_t count) noexcept;
+inline std::uint64_t prints_of(std::uint64_t first, const std::uint64_t* index,
+                               std::uint64_t count) noexcept {
+  std::uint64_t even = 0, odd = 0, i = 0;
+  for (; i + 2 <= count; i += 2) {
+    even += print_of(first + i, index[i]);
+    odd += print_of(first + i + 1, index[i + 1]);
+  }
+  return i < count ? even + odd + print_of(first + i, index[i]) : even + odd;
+}
 
 /// A hash of a sample's bytes: about 10 GB/s.
 std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept;
@@ -11668,7 +11713,10 @@ class alias_table {
  public:
   /// Weights are finite, not negative, and not all 0.
   explicit alias_table(const std::vector<double>& weights);
-  std::uint64_t operator()(random_stream& random) const noexcept;
+  std::uint64_t operator()(random_stream& random) const noexcept {
+    const std::uint64_t i = random.below(columns_.size());
+    return random.uniform() < columns_[i].keep ? i : columns_[i].alias;
+  }
 
  private:
   struct column {
@@ -11737,7 +11785,11 @@ class weighted_stage {
 class detail::weighted_stage::drawn {
  public:
   drawn() noexcept = default;
-  std::uint64_t operator()(std::uint64_t p) const noexcept;
+  std::uint64_t operator()(std::uint64_t p) const noexcept {
+    if (list_ != nullptr) return (*list_)[p];
+    random_stream random(key_.seed, key_.epoch, p, key_.stage);
+    return table_->alias.front()(random);
+  }
 
  private:
   friend class detail::weighted_stage;
@@ -12072,12 +12124,20 @@ class memory_view {
 
   /// The elements, side by side. \throws wick::error when they don't lie so in the array: write_to() copies
   /// them
-  const std::byte* data() const;
+  const std::byte* data() const {
+    if (!format_->packed) refuse();
+    return data_;
+  }
   /// Bytes that write_to() writes.
   std::size_t size() const noexcept { return format_->bytes; }
   const shape& extents() const noexcept { return format_->extents; }
   dtype type() const noexcept { return format_->type; }
-  void write_to(slot to) const noexcept;
+  void write_to(slot to) const noexcept {
+    if (format_->packed) [[likely]]
+      std::memcpy(to.data, data_, format_->bytes);
+    else
+      format_->walk.copy(data_, to.data);
+  }
 
   /// The elements as what they are. \throws wick::error when `T` is not their type, or they don't lie side by
   /// side
@@ -12153,8 +12213,13 @@ class memory_rows {
               std::vector<std::int64_t> targets);
 
   std::uint64_t size() const noexcept { return kept_->targets.size(); }
-  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept;
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept;
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
+    return {memory_view(data_ + i * stride_, *format_), targets_[i]};
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(targets_ + i, sizeof(*targets_), most);
+    prefetch_bytes(data_ + i * stride_, stride_, most);
+  }
   const row_format& format() const noexcept { return *format_; }
   const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
   /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.
@@ -12614,33 +12679,7 @@ namespace detail {}  // namespace detail
 /// \file
 /// Reading what lies in the page cache, for workers: nothing here ever waits.
 
-#include <fcntl.h>
-#include <sys/uio.h>
-#ifdef __linux__
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#endif
-
-#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
-#define WICK_DETAIL_CACHED_READS 1
-#endif
-
 namespace wick::detail {
-
-#ifdef WICK_DETAIL_CACHED_READS
-
-/// Whether an attempt that failed so says that the kernel, or a sandbox, does not have the call at all. Any
-/// other failure is that of one file, or of one moment.
-constexpr bool is_call_missing(int fault) noexcept {
-  return fault == ENOSYS || fault == EPERM || fault == EINVAL || fault == E2BIG || fault == EACCES;
-}
-
-int open_from_caches(const char* path, std::uint64_t flags) noexcept;
-
-/// Tried once, with a path that there is no other reason to refuse.
-bool can_open_from_caches() noexcept;
-
-#endif
 
 /// Tells the workers where a file lies that an I/O thread has opened by this path. May block.
 void note_place(const char* path, int file) noexcept;
@@ -12664,12 +12703,7 @@ class cached_reader {
   bool unchanged() const noexcept;
 
  private:
-#ifdef WICK_DETAIL_CACHED_READS
-  static std::uint64_t up_to(std::uint64_t size, std::uint64_t offset) noexcept;
-  static bool may_read(bool local, std::uint64_t device) noexcept;
-
   bool open(const location& where) noexcept;
-#endif
 
   file_handle own_;
   file_stamp opened_;
@@ -12678,8 +12712,6 @@ class cached_reader {
 };
 
 }  // namespace wick::detail
-
-#undef WICK_DETAIL_CACHED_READS
 
 // ==== wick/read/record.hpp
 /// \file
@@ -15037,9 +15069,17 @@ struct stb_limit {
 
 /// Whole units of a JPEG, at most 32 pixels a side; 16-bit samples or coefficients of at most four channels;
 /// and tables.
-stb_limit limit_of(const picture_info& info) noexcept;
+inline stb_limit limit_of(const picture_info& info) noexcept {
+  const auto width = static_cast<std::uint64_t>(info.width), height = static_cast<std::uint64_t>(info.height);
+  return {(width + 31) * (height + 31) * 8 + (std::uint64_t{1} << 20)};
+}
 
-[[noreturn]] void throw_over_limit(const picture_info& info, const stb_limit& limit);
+[[noreturn]] inline void throw_over_limit(const picture_info& info, const stb_limit& limit) {
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px wants more than " + std::to_string(limit.bytes) +
+              " bytes of memory in one piece; the file is damaged or hostile: write it again" +
+              or_leave_it_out);
+}
 
 }  // namespace wick::detail
 
@@ -15048,9 +15088,132 @@ stb_limit limit_of(const picture_info& info) noexcept;
 /// What a JPEG's markers say about its colors and tables, by libjpeg's rules: for stb_image, which has
 /// others, and takes tables that are missing for zeros.
 
+// ==== wick/codec/detail/byte_order.hpp
+/// \file
+/// Numbers in file headers: reads of either byte order that never look past the end.
+
+namespace wick::detail {
+
+/// 0 past the end: a header's reader checks the size where it matters.
+inline std::uint32_t byte_at(std::span<const std::byte> data, std::size_t at) noexcept {
+  return at < data.size() ? static_cast<std::uint32_t>(data[at]) : 0;
+}
+inline std::uint32_t big16(std::span<const std::byte> data, std::size_t at) noexcept {
+  return byte_at(data, at) << 8 | byte_at(data, at + 1);
+}
+inline std::uint32_t big32(std::span<const std::byte> data, std::size_t at) noexcept {
+  return big16(data, at) << 16 | big16(data, at + 2);
+}
+inline std::uint32_t little16(std::span<const std::byte> data, std::size_t at) noexcept {
+  return byte_at(data, at) | byte_at(data, at + 1) << 8;
+}
+inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) noexcept {
+  return little16(data, at) | little16(data, at + 2) << 16;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/codec/detail/jpeg_header.hpp
 /// \file
 /// A JPEG without decoding it: the frame header, and whether the file is all there.
+
+// ==== wick/codec/detail/signature.hpp
+/// \file
+/// Words for bytes that are no picture, or not a whole one: what they probably are, where they end.
+
+namespace wick::detail {
+
+inline bool starts_with(std::span<const std::byte> data, std::string_view start,
+                        std::size_t at = 0) noexcept {
+  if (data.size() < at + start.size()) return false;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    if (data[at + i] != static_cast<std::byte>(start[i])) return false;
+  }
+  return true;
+}
+
+/// "a zip", "text", …; empty when nothing is known.
+inline std::string_view guess_format(std::span<const std::byte> data) noexcept {
+  using namespace std::string_view_literals;
+  struct signature {
+    std::string_view start, what;
+    std::size_t at = 0;
+  };
+  static constexpr signature known[] = {
+      {"PK\x03\x04"sv, "a zip"},
+      {"\x1f\x8b"sv, "gzip"},
+      {"BZh"sv, "bzip2"},
+      {"\xfd"
+       "7zXZ"sv,
+       "xz"},
+      {"\x28\xb5\x2f\xfd"sv, "zstd"},
+      {"7z\xbc\xaf"sv, "a 7z archive"},
+      {"Rar!"sv, "a rar archive"},
+      {"ustar"sv, "a tar archive", 257},
+      {"WEBP"sv, "a WebP", 8},
+      {"RIFF"sv, "a RIFF file"},
+      {"II*\0"sv, "a TIFF"},
+      {"MM\0*"sv, "a TIFF"},
+      {"ftypavif"sv, "an AVIF", 4},
+      {"ftyphei"sv, "a HEIC", 4},
+      {"ftyp"sv, "an MP4 or QuickTime video", 4},
+      {"\0\0\0\x0cjP  "sv, "a JPEG 2000"},
+      {"\xff\x4f\xff\x51"sv, "a JPEG 2000"},
+      {"\xff\x0a"sv, "a JPEG XL"},
+      {"\0\0\0\x0cJXL "sv, "a JPEG XL"},
+      {"8BPS"sv, "a Photoshop file"},
+      {"%PDF"sv, "a PDF"},
+      {"P5"sv, "a PGM"},
+      {"P6"sv, "a PPM"},
+      {"\x93NUMPY"sv, "a NumPy array"},
+      {"\x89HDF"sv, "an HDF5 file"},
+      {"\x7f"
+       "ELF"sv,
+       "a program"},
+      {"version https://git-lfs"sv, "a Git LFS pointer; run git lfs pull"},
+      {"<svg"sv, "an SVG"},
+      {"<?xml"sv, "XML"},
+      {"<!DOCTYPE"sv, "an HTML page"},
+      {"<html"sv, "an HTML page"},
+      {"\xff\xd8"sv, "nearly a JPEG"},
+      {"\x89PNG"sv, "nearly a PNG"},
+  };
+  for (const signature& s : known) {
+    if (starts_with(data, s.start, s.at)) return s.what;
+  }
+  const auto head = data.first(std::min<std::size_t>(data.size(), 64));
+  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; }))
+    return "zeros, as of a file that was never written";
+  const auto text = [](std::byte b) {
+    const auto c = static_cast<unsigned char>(b);
+    return (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\r' || c == '\t';
+  };
+  if (std::all_of(head.begin(), head.end(), text)) return "text";
+  return {};
+}
+
+/// "50 4b 03 04, a zip": the first bytes in hex and a guess.
+inline std::string describe_start(std::span<const std::byte> data) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::byte b : data.first(std::min<std::size_t>(data.size(), 4))) {
+    const auto u = static_cast<unsigned char>(b);
+    if (!out.empty()) out += ' ';
+    out += digits[u >> 4];
+    out += digits[u & 15];
+  }
+  const std::string_view guess = guess_format(data);
+  if (!guess.empty()) (out += ", ") += guess;
+  return out;
+}
+
+[[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size,
+                                         const std::string& where) {
+  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " +
+              where + "; fetch or write the file again" + or_leave_it_out);
+}
+
+}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -15063,7 +15226,31 @@ class jpeg_markers {
   explicit jpeg_markers(std::span<const std::byte> encoded) noexcept : data_(encoded) {}
 
   /// The next marker, `none` when the file ends first. Steps over what belongs to the one before.
-  unsigned next() noexcept;
+  unsigned next() noexcept {
+    if (marker_ == start_of_scan) skip_scan();
+    for (;;) {
+      const void* const found =
+          at_ < data_.size() ? std::memchr(data_.data() + at_, 0xFF, data_.size() - at_) : nullptr;
+      if (found == nullptr) return stop();
+      at_ = static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      while (byte_at(data_, at_) == 0xFF && at_ < data_.size()) ++at_;  // fill bytes
+      if (at_ >= data_.size()) return stop();
+      marker_ = byte_at(data_, at_++);
+      if (marker_ != 0) break;
+    }
+    payload_ = at_;
+    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8))
+      return marker_;  // no length
+    inside_ = data_.size() - at_ < 2;
+    if (inside_) return stop();
+    length_ = big16(data_, at_);
+    if (length_ < 2) length_ = 2;  // broken; the decoder will say so
+    inside_ = data_.size() - at_ < length_;
+    if (inside_) return stop();
+    payload_ = at_ + 2;
+    at_ += length_;
+    return marker_;
+  }
   /// Where the marker's parameters start.
   std::size_t payload() const noexcept { return payload_; }
   std::size_t payload_size() const noexcept { return length_ - 2; }
@@ -15073,8 +15260,23 @@ class jpeg_markers {
   std::uint64_t restarts() const noexcept { return restarts_; }
 
  private:
-  unsigned stop() noexcept;
-  void skip_scan() noexcept;
+  unsigned stop() noexcept {
+    at_ = data_.size();
+    return marker_ = none;
+  }
+  void skip_scan() noexcept {
+    restarts_ = 0;
+    while (at_ < data_.size()) {
+      const void* const found = std::memchr(data_.data() + at_, 0xFF, data_.size() - at_);
+      at_ = found == nullptr ? data_.size()
+                             : static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      const std::uint32_t code = byte_at(data_, at_ + 1);
+      const bool restart = code >= 0xD0 && code <= 0xD7, fill = code == 0xFF;
+      if (code != 0 && !restart && !fill) return;
+      restarts_ += restart ? 1 : 0;
+      at_ += fill ? 1 : 2;
+    }
+  }
 
   std::span<const std::byte> data_;
   std::size_t at_ = 0, payload_ = 0, length_ = 2;
@@ -15084,7 +15286,35 @@ class jpeg_markers {
 };
 
 /// \throws wick::error when the file ends before its frame header
-bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info);
+inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
+  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return false;
+  if (encoded.size() > 2 && byte_at(encoded, 2) != 0xFF) return false;
+  info.format = "JPEG";
+  jpeg_markers markers(encoded);
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::none) throw_truncated("JPEG", encoded.size(), "inside its header");
+    if (marker == jpeg_markers::start_of_scan || marker == jpeg_markers::end_of_image) {
+      throw error("damaged JPEG: no frame header before the pixels; write the file again or remove it");
+    }
+    const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
+    if (!frame) continue;
+    if (markers.payload_size() < 6) {
+      throw error("damaged JPEG: its frame header is too short; write the file again or remove it");
+    }
+    if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB || marker >= 0xCD) {
+      throw error(
+          "lossless or hierarchical JPEG, which no decoder here reads; convert it to a baseline JPEG or a "
+          "PNG");
+    }
+    const std::size_t at = markers.payload();
+    info.bits = static_cast<int>(byte_at(encoded, at));
+    info.height = big16(encoded, at + 1);
+    info.width = big16(encoded, at + 3);
+    info.channels = byte_at(encoded, at + 5) == 1 ? 1 : 3;  // CMYK comes out as RGB
+    return true;
+  }
+}
 
 /// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
 /// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
@@ -15092,21 +15322,82 @@ bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info);
 inline constexpr int most_jpeg_scans = 100;
 /// Of all a file's scans together: each has use for eight.
 inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
-[[noreturn]] void throw_too_many_scans();
+[[noreturn]] inline void throw_too_many_scans() {
+  throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
+              " scans (a decompression bomb?); write the file again" + or_leave_it_out);
+}
 
 /// Whether the scan whose parameters start at `at` has that many components, none of them twice.
-bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count);
+inline bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count) {
+  if (byte_at(encoded, at) != count) return false;
+  for (std::uint32_t a = 0; a < count; ++a) {
+    for (std::uint32_t b = 0; b < a; ++b) {
+      if (byte_at(encoded, at + 1 + 2 * a) == byte_at(encoded, at + 1 + 2 * b)) return false;
+    }
+  }
+  return true;
+}
 
 /// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes;
 /// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
 /// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
 /// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
 /// that stb_image will write each, whatever the damage.
-bool check_jpeg_tables(std::span<const std::byte> encoded);
+inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  int scans = 0, tables = 0, most_scans = most_jpeg_scans;
+  bool plain = false;
+  std::uint32_t components = 0;
+  for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
+       marker = markers.next()) {
+    if (marker == 0xC0 || marker == 0xC1) {
+      components = byte_at(encoded, markers.payload() + 5);
+      most_scans = std::min(most_scans, static_cast<int>(components));
+    }
+    if (marker == 0xDD) components = 0;
+    if (marker == jpeg_markers::start_of_scan) {
+      if (++scans > most_jpeg_scans) throw_too_many_scans();
+      if (scans > most_scans) {
+        throw error("baseline JPEG of " + std::to_string(scans) + " scans for " + std::to_string(most_scans) +
+                    " components; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
+      plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
+    }
+    if (marker != 0xC4) continue;
+    std::size_t at = markers.payload();
+    for (const std::size_t end = at + markers.payload_size(); at < end;) {
+      if (++tables > most_jpeg_tables) {
+        throw error("JPEG of more than " + std::to_string(most_jpeg_tables) +
+                    " Huffman tables; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
+      std::uint32_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
+      if (codes > 256) {
+        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
+                    " codes; write the file again" + or_leave_it_out);
+      }
+      at += 17 + codes;
+    }
+  }
+  if (markers.ended_inside()) throw_truncated("JPEG", encoded.size(), "inside a header");
+  return plain;
+}
 
 /// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:
 /// cameras append previews and movies.
-void check_jpeg_complete(std::span<const std::byte> encoded);
+inline void check_jpeg_complete(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  bool scans = false;
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::end_of_image) break;
+    if (marker == jpeg_markers::none) {
+      throw_truncated("JPEG", encoded.size(), scans ? "without an end-of-image marker" : "before its pixels");
+    }
+    scans = scans || marker == jpeg_markers::start_of_scan;
+  }
+  if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
+}
 
 }  // namespace wick::detail
 
@@ -15120,7 +15411,25 @@ class jpeg_layout {
  public:
   /// Goes through all markers. \throws wick::error for what stb_image does not read, or would read as other
   /// pixels
-  explicit jpeg_layout(std::span<const std::byte> encoded);
+  explicit jpeg_layout(std::span<const std::byte> encoded) : data_(encoded) {
+    jpeg_markers markers(encoded);
+    for (unsigned marker = markers.next();
+         marker != jpeg_markers::none && marker != jpeg_markers::end_of_image; marker = markers.next()) {
+      if (in_scan_) end_scan(markers);
+      const std::size_t at = markers.payload(), size = markers.payload_size();
+      if (marker == 0xC0 || marker == 0xC1 || marker == 0xC2) frame(marker == 0xC2, at);
+      if (marker == 0xC9 || marker == 0xCA) unsupported("arithmetic coding");
+      if (marker == 0xC4) huffman_tables(at, size);
+      if (marker == 0xDB) quantization_tables(at, size);
+      if (marker == 0xDD) restart_interval_ = big16(data_, at);
+      if (marker == 0xE0 || marker == 0xEE) application(marker, at, size);
+      if (marker == jpeg_markers::start_of_scan) scan(at);
+    }
+    if (in_scan_) end_scan(markers);
+    for (std::uint32_t c = 0; c < components_; ++c) {
+      if (!component_[c].begun) damaged("no pixels of component " + std::to_string(c + 1));
+    }
+  }
 
   jpeg_color_model colors() const noexcept { return colors_; }
   /// The file leaves out Huffman tables, as frames of Motion JPEG do, and means those of the standard.
@@ -15132,25 +15441,131 @@ class jpeg_layout {
     bool begun = false;
   };
 
-  [[noreturn]] static void unsupported(const std::string& what);
-  [[noreturn]] static void damaged(const std::string& what);
+  [[noreturn]] static void unsupported(const std::string& what) {
+    throw error("JPEG with " + what +
+                ", which stb_image does not read; build wick with libjpeg-turbo, or convert it" +
+                or_leave_it_out);
+  }
+  [[noreturn]] static void damaged(const std::string& what) {
+    throw error("damaged JPEG: " + what + "; write the file again" + or_leave_it_out);
+  }
 
-  void frame(bool progressive, std::size_t at);
-  void huffman_tables(std::size_t at, std::size_t size);
-  void quantization_tables(std::size_t at, std::size_t size);
-  bool begun(std::uint32_t table) const noexcept;
-  void application(unsigned marker, std::size_t at, std::size_t size) noexcept;
+  void frame(bool progressive, std::size_t at) {
+    progressive_ = progressive;
+    if (byte_at(data_, at) != 8) {
+      unsupported(std::to_string(byte_at(data_, at)) + " bits a channel");
+    }
+    height_ = big16(data_, at + 1);
+    width_ = big16(data_, at + 3);
+    components_ = std::min(byte_at(data_, at + 5), 4u);
+    if (components_ == 2) unsupported("2 components");
+    for (std::uint32_t c = 0; c < components_; ++c) {
+      const std::size_t k = at + 6 + std::size_t{3} * c;
+      component_[c] = {byte_at(data_, k), std::max(1u, byte_at(data_, k + 1) >> 4),
+                       std::max(1u, byte_at(data_, k + 1) & 15u), byte_at(data_, k + 2) & 3u, false};
+    }
+  }
+  void huffman_tables(std::size_t at, std::size_t size) {
+    for (const std::size_t end = at + size; at < end;) {
+      const std::uint32_t name = byte_at(data_, at);
+      huffman_[name >> 4 & 1] |= 1u << (name & 3);
+      std::size_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(data_, at + i);
+      at += 17 + codes;
+    }
+  }
+  void quantization_tables(std::size_t at, std::size_t size) {
+    for (const std::size_t end = at + size; at < end;) {
+      const std::uint32_t name = byte_at(data_, at) & 3u;
+      const std::size_t length = byte_at(data_, at) >> 4 != 0 ? 129 : 65;
+      if (end - at < length) return;  // stb_image says so
+      const std::span<const std::byte> now = data_.subspan(at, length);
+      // libjpeg keeps the table that was there when a component's first scan began, stb_image takes the last
+      // one.
+      if (progressive_ && !quantization_[name].empty() && begun(name) &&
+          (now.size() != quantization_[name].size() ||
+           std::memcmp(now.data(), quantization_[name].data(), length) != 0)) {
+        unsupported("quantization tables that change between scans");
+      }
+      quantization_[name] = now;
+      at += length;
+    }
+  }
+  bool begun(std::uint32_t table) const noexcept {
+    for (std::uint32_t c = 0; c < components_; ++c) {
+      if (component_[c].table == table && component_[c].begun) return true;
+    }
+    return false;
+  }
+  void application(unsigned marker, std::size_t at, std::size_t size) noexcept {
+    if (scans_ != 0) return;
+    if (marker == 0xE0 && size >= 14 && starts_with(data_, std::string_view("JFIF\0", 5), at)) jfif_ = true;
+    if (marker == 0xEE && size >= 12 && starts_with(data_, "Adobe", at)) {
+      adobe_ = true;
+      transform_ = byte_at(data_, at + 11);
+    }
+  }
 
-  void scan(std::size_t at);
-  void want_table(std::size_t kind, std::uint32_t name);
-  void end_scan(const jpeg_markers& markers);
+  void scan(std::size_t at) {
+    if (scans_++ == 0) colors_ = choose_colors();
+    in_scan_ = true;
+    const std::uint32_t count = byte_at(data_, at);
+    const std::size_t more = at + 1 + std::size_t{2} * count;
+    const bool first_bits = byte_at(data_, more + 2) >> 4 == 0, levels = byte_at(data_, more) == 0;
+    std::uint64_t units = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t id = byte_at(data_, at + 1 + std::size_t{2} * i),
+                          tables = byte_at(data_, at + 2 + std::size_t{2} * i);
+      std::uint32_t c = 0;
+      while (c < components_ && component_[c].id != id) ++c;
+      if (c == components_)
+        damaged("a scan of a component " + std::to_string(id) + ", which its header does not have");
+      if (quantization_[component_[c].table].empty()) {
+        damaged("no quantization table " + std::to_string(component_[c].table));
+      }
+      component_[c].begun = true;
+      if (!progressive_ || (levels && first_bits)) want_table(0, tables >> 4);
+      if (!progressive_ || !levels) want_table(1, tables & 15u);
+      if (count == 1) units = blocks(component_[c]);
+    }
+    if (count != 1)
+      units = std::uint64_t{ceiling(width_, 8 * greatest(&component::across))} *
+              ceiling(height_, 8 * greatest(&component::down));
+    restarts_ = restart_interval_ == 0 || units == 0 ? 0 : (units - 1) / restart_interval_;
+  }
+  void want_table(std::size_t kind, std::uint32_t name) {
+    if (name < 4 && (huffman_[kind] >> name & 1) != 0) return;
+    if (name > 1 || progressive_) damaged("no Huffman table " + std::to_string(name));
+    wants_standard_tables_ = true;
+  }
+  void end_scan(const jpeg_markers& markers) {
+    in_scan_ = false;
+    if (markers.restarts() < restarts_) {
+      damaged(std::to_string(markers.restarts()) + " restart markers where " + std::to_string(restarts_) +
+              " should be, and stb_image can't go on behind the first that is missing");
+    }
+  }
 
-  std::uint32_t greatest(std::uint32_t component::*factor) const noexcept;
+  std::uint32_t greatest(std::uint32_t component::*factor) const noexcept {
+    std::uint32_t most = 1;
+    for (std::uint32_t c = 0; c < components_; ++c) most = std::max(most, component_[c].*factor);
+    return most;
+  }
   static std::uint32_t ceiling(std::uint32_t a, std::uint32_t b) noexcept { return (a + b - 1) / b; }
-  std::uint64_t blocks(const component& c) const noexcept;
+  std::uint64_t blocks(const component& c) const noexcept {
+    return std::uint64_t{ceiling(ceiling(width_ * c.across, greatest(&component::across)), 8)} *
+           ceiling(ceiling(height_ * c.down, greatest(&component::down)), 8);
+  }
 
   /// libjpeg's default_decompress_parms (jdapimin.c).
-  jpeg_color_model choose_colors() const noexcept;
+  jpeg_color_model choose_colors() const noexcept {
+    if (components_ == 1) return jpeg_color_model::gray;
+    if (components_ == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;
+    if (jfif_) return jpeg_color_model::ycc;
+    if (adobe_) return transform_ == 0 ? jpeg_color_model::rgb : jpeg_color_model::ycc;
+    const bool rgb = component_[0].id == 'R' && component_[1].id == 'G' && component_[2].id == 'B';
+    return rgb ? jpeg_color_model::rgb : jpeg_color_model::ycc;
+  }
 
   std::span<const std::byte> data_;
   std::array<component, 4> component_{};
@@ -15194,7 +15609,14 @@ inline constexpr unsigned char standard_huffman_tables[] = {
 
 /// The file with the standard's tables in front; those that it brings count all the same, since they come
 /// later.
-bytes with_standard_tables(std::span<const std::byte> encoded);
+inline bytes with_standard_tables(std::span<const std::byte> encoded) {
+  constexpr std::size_t more = sizeof standard_huffman_tables;
+  bytes out(encoded.size() + more);
+  std::memcpy(out.data(), encoded.data(), 2);
+  std::memcpy(out.data() + 2, standard_huffman_tables, more);
+  std::memcpy(out.data() + 2 + more, encoded.data() + 2, encoded.size() - 2);
+  return out;
+}
 
 }  // namespace wick::detail
 
@@ -15308,16 +15730,43 @@ struct palette_table {
   /// Those that are not set are black.
   std::array<std::array<std::uint8_t, 4>, 256> rgba{};
 
-  palette_table() noexcept;
-  void set(std::size_t i, int r, int g, int b, int a) noexcept;
+  palette_table() noexcept {
+    for (auto& c : rgba) c[3] = 255;
+  }
+  void set(std::size_t i, int r, int g, int b, int a) noexcept {
+    rgba[i] = {static_cast<std::uint8_t>(r), static_cast<std::uint8_t>(g), static_cast<std::uint8_t>(b),
+               static_cast<std::uint8_t>(a)};
+  }
 };
 
 /// What each number becomes in a picture of 1 to 4 channels: the channels of its color, or the number itself.
 class picked_levels {
  public:
-  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept;
+  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept : channels_(channels) {
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto& [r, g, b, a] = colors.rgba[i];
+      const auto gray = static_cast<std::uint8_t>(rounded_luma(r, g, b));
+      if (indexes)
+        levels_[i] = {static_cast<std::uint8_t>(i), 0, 0, 0};
+      else if (channels >= 3)
+        levels_[i] = {r, g, b, a};
+      else
+        levels_[i] = {gray, a, 0, 0};
+    }
+  }
 
-  void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept;
+  void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    switch (channels_) {
+      case 1:
+        return write_each<1>(numbers, count, out);
+      case 2:
+        return write_each<2>(numbers, count, out);
+      case 3:
+        return write_each<3>(numbers, count, out);
+      default:
+        return write_each<4>(numbers, count, out);
+    }
+  }
 
  private:
   template <std::size_t Channels>
@@ -15629,55 +16078,20 @@ slab_pool::~slab_pool() {
 
 }  // namespace wick::detail
 
-// ==== wick/codec/implementation/bmp_gif_header.hpp
+// ==== wick/codec/implementation/builtin_codecs.hpp
 /// \file
-/// The bodies of what codec/detail/bmp_gif_header.hpp declares. Included in exactly one file of a program.
+/// The decoders that a program has without adding any. Included in exactly one file of a program, behind
+/// those that it names.
+
+// ==== wick/codec/detail/stb.hpp
+/// \file
+/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
+/// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
+/// included here.
 
 // ==== wick/codec/detail/bmp_gif_header.hpp
 /// \file
 /// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
-
-namespace wick::detail {
-
-/// \throws wick::error when the file ends inside the header
-bool probe_bmp(std::span<const std::byte> encoded, picture_info& info);
-
-/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the
-/// decoder.
-void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info);
-
-/// \throws wick::error when the file ends inside the header
-bool probe_gif(std::span<const std::byte> encoded, picture_info& info);
-
-/// \throws wick::error when the file ends before its first frame does
-void check_gif_complete(std::span<const std::byte> encoded);
-
-}  // namespace wick::detail
-
-// ==== wick/codec/detail/byte_order.hpp
-/// \file
-/// Numbers in file headers: reads of either byte order that never look past the end.
-
-namespace wick::detail {
-
-/// 0 past the end: a header's reader checks the size where it matters.
-inline std::uint32_t byte_at(std::span<const std::byte> data, std::size_t at) noexcept {
-  return at < data.size() ? static_cast<std::uint32_t>(data[at]) : 0;
-}
-inline std::uint32_t big16(std::span<const std::byte> data, std::size_t at) noexcept {
-  return byte_at(data, at) << 8 | byte_at(data, at + 1);
-}
-inline std::uint32_t big32(std::span<const std::byte> data, std::size_t at) noexcept {
-  return big16(data, at) << 16 | big16(data, at + 2);
-}
-inline std::uint32_t little16(std::span<const std::byte> data, std::size_t at) noexcept {
-  return byte_at(data, at) | byte_at(data, at + 1) << 8;
-}
-inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) noexcept {
-  return little16(data, at) | little16(data, at + 2) << 16;
-}
-
-}  // namespace wick::detail
 
 // ==== wick/codec/detail/gif_frame.hpp
 /// \file
@@ -15697,31 +16111,41 @@ struct gif_frame {
 };
 
 /// False when the file ends before it.
-bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out);
+inline bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out) {
+  const auto table = [&](std::uint32_t flags, std::size_t at) {
+    const std::size_t colors = (flags & 0x80) != 0 ? std::size_t{2} << (flags & 7) : 0;
+    if (colors != 0) out.palette = at, out.colors = colors;
+    return 3 * colors;
+  };
+  std::size_t at = 13 + table(byte_at(encoded, 10), 13);
+  while (at < encoded.size()) {
+    if (byte_at(encoded, at) == 0x2C) {
+      out.left = static_cast<int>(little16(encoded, at + 1));
+      out.top = static_cast<int>(little16(encoded, at + 3));
+      out.width = static_cast<int>(little16(encoded, at + 5));
+      out.height = static_cast<int>(little16(encoded, at + 7));
+      const std::uint32_t flags = byte_at(encoded, at + 9);
+      out.interlaced = (flags & 0x40) != 0;
+      out.codes = at + 10 + table(flags, at + 10);
+      return out.codes < encoded.size();
+    }
+    if (byte_at(encoded, at) != 0x21) return false;  // check_gif_complete says so
+    const bool control = byte_at(encoded, at + 1) == 0xF9 && byte_at(encoded, at + 2) >= 4;
+    if (control && (byte_at(encoded, at + 3) & 1) != 0)
+      out.transparent = static_cast<int>(byte_at(encoded, at + 6));
+    at += 2;
+    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
+    ++at;
+  }
+  return false;
+}
 
 }  // namespace wick::detail
 
-// ==== wick/codec/detail/signature.hpp
-/// \file
-/// Words for bytes that are no picture, or not a whole one: what they probably are, where they end.
-
 namespace wick::detail {
 
-bool starts_with(std::span<const std::byte> data, std::string_view start, std::size_t at = 0) noexcept;
-
-/// "a zip", "text", …; empty when nothing is known.
-std::string_view guess_format(std::span<const std::byte> data) noexcept;
-
-/// "50 4b 03 04, a zip": the first bytes in hex and a guess.
-std::string describe_start(std::span<const std::byte> data);
-
-[[noreturn]] void throw_truncated(std::string_view format, std::size_t size, const std::string& where);
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
+/// \throws wick::error when the file ends inside the header
+inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
   if (!starts_with(encoded, "BM") || encoded.size() < 18) return false;
   const std::uint32_t header = little32(encoded, 14);
   if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 &&
@@ -15745,7 +16169,9 @@ bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
   return true;
 }
 
-void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
+/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the
+/// decoder.
+inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
   const bool old = little32(encoded, 14) == 12;
   const std::uint32_t compression = old ? 0 : little32(encoded, 30);
   if (compression != 0 && compression != 3) return;
@@ -15759,7 +16185,8 @@ void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& 
   }
 }
 
-bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
+/// \throws wick::error when the file ends inside the header
+inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
   if (!starts_with(encoded, "GIF87a") && !starts_with(encoded, "GIF89a")) return false;
   info.format = "GIF";
   if (encoded.size() < 13) throw_truncated("GIF", encoded.size(), "inside its header");
@@ -15775,7 +16202,8 @@ bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
   return true;
 }
 
-void check_gif_complete(std::span<const std::byte> encoded) {
+/// \throws wick::error when the file ends before its first frame does
+inline void check_gif_complete(std::span<const std::byte> encoded) {
   const auto table = [](std::uint32_t flags) {
     return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;
   };
@@ -15801,20 +16229,102 @@ void check_gif_complete(std::span<const std::byte> encoded) {
 
 }  // namespace wick::detail
 
-// ==== wick/codec/implementation/builtin_codecs.hpp
+// ==== wick/codec/detail/png_header.hpp
 /// \file
-/// The decoders that a program has without adding any. Included in exactly one file of a program, behind
-/// those that it names.
-
-// ==== wick/codec/detail/stb.hpp
-/// \file
-/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
-/// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
-/// included here.
+/// A PNG without decoding it: the header chunk, and whether all chunks are there and undamaged.
 
 namespace wick::detail {
 
-// Defined in codec/implementation/stb.hpp.
+inline constexpr std::string_view png_signature{"\x89PNG\r\n\x1a\n", 8};
+
+/// Tables to take eight bytes a step: CRC-32, polynomial 0xEDB88320 (ISO 3309), "slicing by 8".
+inline constexpr auto crc_tables = [] {
+  std::array<std::array<std::uint32_t, 256>, 8> tables{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t c = i;
+    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ ((c & 1) != 0 ? 0xEDB88320u : 0u);
+    tables[0][i] = c;
+  }
+  for (std::size_t t = 1; t < 8; ++t) {
+    for (std::size_t i = 0; i < 256; ++i)
+      tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 255];
+  }
+  return tables;
+}();
+
+inline std::uint32_t crc32(std::span<const std::byte> data) noexcept {
+  const auto& t = crc_tables;
+  std::uint32_t crc = ~0u;
+  std::size_t i = 0;
+  for (; i + 8 <= data.size(); i += 8) {
+    const std::uint32_t low = crc ^ little32(data, i), high = little32(data, i + 4);
+    crc = t[7][low & 255] ^ t[6][(low >> 8) & 255] ^ t[5][(low >> 16) & 255] ^ t[4][low >> 24] ^  //
+          t[3][high & 255] ^ t[2][(high >> 8) & 255] ^ t[1][(high >> 16) & 255] ^ t[0][high >> 24];
+  }
+  for (; i < data.size(); ++i) crc = (crc >> 8) ^ t[0][(crc ^ byte_at(data, i)) & 255];
+  return ~crc;
+}
+
+constexpr std::uint32_t chunk_type(const char (&name)[5]) noexcept {
+  std::uint32_t type = 0;
+  for (int i = 0; i < 4; ++i) type = type << 8 | static_cast<unsigned char>(name[i]);
+  return type;
+}
+
+/// \throws wick::error when the header chunk is not all there
+inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, png_signature)) return false;
+  info.format = "PNG";
+  if (encoded.size() < 33) throw_truncated("PNG", encoded.size(), "inside its header");
+  if (big32(encoded, 8) != 13 || big32(encoded, 12) != chunk_type("IHDR")) {
+    throw error("damaged PNG: its first chunk is not IHDR (Apple's CgBI variant?); convert it or remove it");
+  }
+  info.width = big32(encoded, 16);
+  info.height = big32(encoded, 20);
+  info.bits = static_cast<int>(byte_at(encoded, 24));
+  const std::uint32_t color = byte_at(encoded, 25);
+  info.channels = color == 0 ? 1 : color == 4 ? 2 : color == 6 ? 4 : 3;
+  info.palette = color == 3;
+  if (info.channels == 2 || info.channels == 4) return true;
+  // A tRNS chunk before the pixels makes one color, or palette entries, transparent.
+  for (std::uint64_t at = 33; at + 8 <= encoded.size();) {
+    const std::uint32_t type = big32(encoded, static_cast<std::size_t>(at) + 4);
+    if (type == chunk_type("tRNS")) ++info.channels;
+    if (type == chunk_type("tRNS") || type == chunk_type("IDAT") || type == chunk_type("IEND")) break;
+    at += std::uint64_t{12} + big32(encoded, static_cast<std::size_t>(at));
+  }
+  return true;
+}
+
+/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it
+/// names
+inline void check_png_complete(std::span<const std::byte> encoded) {
+  for (std::size_t at = png_signature.size();;) {
+    if (encoded.size() - at < 12) throw_truncated("PNG", encoded.size(), "without an IEND chunk");
+    const std::uint32_t length = big32(encoded, at), type = big32(encoded, at + 4);
+    std::string name;
+    for (std::size_t i = 0; i < 4; ++i) name += static_cast<char>(byte_at(encoded, at + 4 + i));
+    if (encoded.size() - at - 12 < length) {
+      throw_truncated("PNG", encoded.size(),
+                      "inside the " + printable(name) + " chunk at " + std::to_string(at) + ", which has " +
+                          std::to_string(length) + " bytes");
+    }
+    const bool critical = (type & 0x20000000u) == 0;
+    if (critical &&
+        crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
+      throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
+                  " does not match; fetch or write the file again" + or_leave_it_out);
+    }
+    if (type == chunk_type("IEND")) return;
+    at += std::size_t{12} + length;
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+// Defined in codec/detail/stb.hpp.
 
 /// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
 /// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
@@ -15833,19 +16343,57 @@ image decode_png(std::span<const std::byte> encoded, const rect& part, int chann
 wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, int channels);
 image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes);
 
-bool stb_probe(std::span<const std::byte> encoded, picture_info& info);
+inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
+  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
+         probe_gif(encoded, info);
+}
 
-void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info);
+inline void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info) {
+  if (info.format == "JPEG") check_jpeg_complete(encoded);
+  if (info.format == "PNG") check_png_complete(encoded);
+  if (info.format == "BMP") check_bmp_complete(encoded, info);
+  if (info.format == "GIF") check_gif_complete(encoded);
+}
 
-[[noreturn]] void throw_stb_refusal(const picture_info& info, const char* reason, const stb_limit& limit);
+[[noreturn]] inline void throw_stb_refusal(const picture_info& info, const char* reason,
+                                           const stb_limit& limit) {
+  if (limit.exceeded) throw_over_limit(info, limit);
+  const std::string_view why = reason != nullptr ? reason : "no reason";
+  if (why == "outofmem") throw std::bad_alloc();
+  throw error("damaged " + std::string(info.format) +
+              ", or of a kind that stb_image does not read (it says: " + std::string(why) +
+              "); write the file again, convert it" + or_leave_it_out);
+}
 
-image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels);
+inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  const bool cleared = !check_jpeg_tables(encoded);
+  const jpeg_layout layout(encoded);
+  bytes with_tables;
+  if (layout.wants_standard_tables()) {
+    with_tables = with_standard_tables(encoded);
+    encoded = with_tables.span();
+  }
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()),
+                                             layout.colors(), channels, width, height, why, limit, cleared);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  return image::adopt(pixels, width, height, channels);
+}
 
 /// What a BMP of at most 8 bits has for a header. stb_image reads a color that its palette leaves out from
 /// memory that nobody has written, and takes the palette of OS/2's short header, of three bytes a color, to
 /// be four colors shorter than it is.
 struct bmp_palette {
-  explicit bmp_palette(std::span<const std::byte> encoded);
+  explicit bmp_palette(std::span<const std::byte> encoded)
+      : header(little32(encoded, 14)),
+        entry(header == 12 ? 3 : 4),
+        bits(little16(encoded, header == 12 ? 24 : 28)) {
+    offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
+    stored = offset > 14 + header ? (offset - 14 - header) / entry : 0;
+    plain = header == 12 || little32(encoded, 30) == 0;
+  }
   std::size_t colors() const noexcept { return std::size_t{1} << bits; }
   /// Whether stb_image must be given another file.
   bool incomplete() const noexcept { return bits <= 8 && plain && (header == 12 || stored < colors()); }
@@ -15857,15 +16405,93 @@ struct bmp_palette {
 };
 
 /// The same with a header of forty bytes and all colors, the missing ones black.
-bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of);
+inline bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of) {
+  const std::size_t start = 54 + 4 * of.colors();
+  bytes out(start + encoded.size() - of.offset);
+  std::byte* const to = out.data();
+  std::memset(to, 0, start);
+  const auto put = [to](std::size_t at, std::size_t value, int count) {
+    for (int i = 0; i < count; ++i)
+      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
+  };
+  const bool small = of.header == 12;
+  std::memcpy(to, encoded.data(), 2);
+  put(10, start, 4);
+  put(14, 40, 4);
+  put(18, small ? little16(encoded, 18) : little32(encoded, 18), 4);
+  put(22, small ? little16(encoded, 20) : little32(encoded, 22), 4);
+  put(26, 1, 2);
+  put(28, of.bits, 2);
+  for (std::size_t i = 0; i < std::min(of.colors(), of.stored); ++i)
+    std::memcpy(to + 54 + 4 * i, encoded.data() + 14 + of.header + of.entry * i, 3);
+  std::memcpy(to + start, encoded.data() + of.offset, encoded.size() - of.offset);
+  return out;
+}
 
-image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels);
+inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  bytes with_header;
+  if (const bmp_palette palette(encoded); palette.incomplete()) {
+    with_header = bmp_with_whole_palette(encoded, palette);
+    encoded = with_header.span();
+  }
+  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of gray are not
+  // Pillow's.
+  const int stored = info.channels;
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels =
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), stored, width, height, why, limit);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  image all = image::adopt(pixels, width, height, stored);
+  if (stored == channels) return all;
+  image out(width, height, channels);
+  const std::uint8_t* from = all.data();
+  std::uint8_t* to = out.data();
+  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0;
+       --n, from += stored, to += channels) {
+    if (channels >= 3)
+      std::memcpy(to, from, 3);
+    else
+      to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
+    if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
+  }
+  return out;
+}
 
-decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
-                           const decode_request& request);
+inline decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
+                                  const decode_request& request) {
+  if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
+                " bytes: stb_image takes at most 2 GiB; store it in parts");
+  }
+  decoded_picture out;
+  if (info.format == "PNG") {
+    out.pixels = decode_png(encoded, request.wanted, request.channels, request.indexes);
+    out.top = request.wanted.y;
+    return out;
+  }
+  if (info.format == "GIF") {
+    out.pixels = decode_gif(encoded, info, request.channels, request.indexes);
+    return out;
+  }
+  out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
+                                     : stb_decode_bmp(encoded, info, request.channels);
+  const int width = out.pixels.width(), height = out.pixels.height();
+  if (width != info.width || height != info.height) {
+    throw error("damaged " + std::string(info.format) + ": the header says " +
+                size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
+                "; write the file again or remove it");
+  }
+  return out;
+}
 
-wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info& info,
-                          const decode_request& request);
+inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info& info,
+                                 const decode_request& request) {
+  if (info.format != "PNG")
+    throw error(std::string(info.format) + " of 16 bits a channel is not read; convert it to PNG");
+  return decode_wide_png(encoded, request.wanted, request.channels);
+}
 
 /// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
 inline constexpr codec stb_codec{"stb_image", &stb_probe, &stb_check_complete,
@@ -15964,26 +16590,6 @@ void check_size(const picture_info& info, std::int64_t max_pixels) {
 
 }  // namespace wick::detail
 
-// ==== wick/codec/implementation/decode_limits.hpp
-/// \file
-/// The bodies of what codec/detail/decode_limits.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-stb_limit limit_of(const picture_info& info) noexcept {
-  const auto width = static_cast<std::uint64_t>(info.width), height = static_cast<std::uint64_t>(info.height);
-  return {(width + 31) * (height + 31) * 8 + (std::uint64_t{1} << 20)};
-}
-
-void throw_over_limit(const picture_info& info, const stb_limit& limit) {
-  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
-              " px wants more than " + std::to_string(limit.bytes) +
-              " bytes of memory in one piece; the file is damaged or hostile: write it again" +
-              or_leave_it_out);
-}
-
-}  // namespace wick::detail
-
 // ==== wick/codec/implementation/decoders_seen.hpp
 /// \file
 /// The bodies of what codec/detail/decoders_seen.hpp declares. Included in exactly one file of a program.
@@ -16024,67 +16630,6 @@ void decoders_seen::add(const picture_info& info) noexcept {
   if (info.decoder == nullptr || knows(info, n)) return;
   seen_[n] = {info.decoder, info.format};
   count_.store(n + 1, std::memory_order_release);
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/implementation/exif.hpp
-/// \file
-/// The bodies of what codec/detail/exif.hpp declares. Included in exactly one file of a program.
-
-// ==== wick/codec/detail/exif.hpp
-/// \file
-/// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
-
-namespace wick::detail {
-
-/// 1 to 8 as EXIF 2.3 numbers them; 1, upright, when nothing (or nonsense) is said.
-int exif_orientation(std::span<const std::byte> encoded) noexcept;
-
-/// Rows become columns.
-image transposed(const image& from);
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-int exif_orientation(std::span<const std::byte> encoded) noexcept {
-  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return 1;
-  jpeg_markers markers(encoded);
-  for (;;) {
-    const unsigned marker = markers.next();
-    if (marker == jpeg_markers::none || marker == jpeg_markers::start_of_scan ||
-        marker == jpeg_markers::end_of_image)
-      return 1;
-    using namespace std::string_view_literals;
-    if (marker != 0xE1 || !starts_with(encoded, "Exif\0\0"sv, markers.payload())) continue;
-    if (markers.payload_size() < 14) return 1;
-    const std::span<const std::byte> tiff =
-        encoded.subspan(markers.payload() + 6, markers.payload_size() - 6);
-    const bool little = starts_with(tiff, "II");
-    const auto two = [&](std::size_t at) { return little ? little16(tiff, at) : big16(tiff, at); };
-    const std::size_t directory = little ? little32(tiff, 4) : big32(tiff, 4);
-    for (std::size_t i = 0, n = two(directory); i < n; ++i) {
-      const std::size_t entry = directory + 2 + 12 * i;
-      if (entry >= tiff.size()) return 1;
-      if (two(entry) != 0x0112) continue;
-      const std::uint32_t value = two(entry + 8);
-      return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
-    }
-    return 1;
-  }
-}
-
-image transposed(const image& from) {
-  image out(from.height(), from.width(), from.channels());
-  const int channels = from.channels();
-  for (int y = 0; y < from.height(); ++y) {
-    const std::uint8_t* in = from.row(y);
-    for (int x = 0; x < from.width(); ++x) {
-      for (int c = 0; c < channels; ++c) out.row(x)[y * channels + c] = *in++;
-    }
-  }
-  return out;
 }
 
 }  // namespace wick::detail
@@ -16229,452 +16774,10 @@ image decode_gif(std::span<const std::byte> encoded, const picture_info& info, i
 
 }  // namespace wick::detail
 
-// ==== wick/codec/implementation/gif_frame.hpp
-/// \file
-/// The bodies of what codec/detail/gif_frame.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out) {
-  const auto table = [&](std::uint32_t flags, std::size_t at) {
-    const std::size_t colors = (flags & 0x80) != 0 ? std::size_t{2} << (flags & 7) : 0;
-    if (colors != 0) out.palette = at, out.colors = colors;
-    return 3 * colors;
-  };
-  std::size_t at = 13 + table(byte_at(encoded, 10), 13);
-  while (at < encoded.size()) {
-    if (byte_at(encoded, at) == 0x2C) {
-      out.left = static_cast<int>(little16(encoded, at + 1));
-      out.top = static_cast<int>(little16(encoded, at + 3));
-      out.width = static_cast<int>(little16(encoded, at + 5));
-      out.height = static_cast<int>(little16(encoded, at + 7));
-      const std::uint32_t flags = byte_at(encoded, at + 9);
-      out.interlaced = (flags & 0x40) != 0;
-      out.codes = at + 10 + table(flags, at + 10);
-      return out.codes < encoded.size();
-    }
-    if (byte_at(encoded, at) != 0x21) return false;  // check_gif_complete says so
-    const bool control = byte_at(encoded, at + 1) == 0xF9 && byte_at(encoded, at + 2) >= 4;
-    if (control && (byte_at(encoded, at + 3) & 1) != 0)
-      out.transparent = static_cast<int>(byte_at(encoded, at + 6));
-    at += 2;
-    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
-    ++at;
-  }
-  return false;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/implementation/jpeg_header.hpp
-/// \file
-/// The bodies of what codec/detail/jpeg_header.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-unsigned jpeg_markers::next() noexcept {
-  if (marker_ == start_of_scan) skip_scan();
-  for (;;) {
-    const void* const found =
-        at_ < data_.size() ? std::memchr(data_.data() + at_, 0xFF, data_.size() - at_) : nullptr;
-    if (found == nullptr) return stop();
-    at_ = static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
-    while (byte_at(data_, at_) == 0xFF && at_ < data_.size()) ++at_;  // fill bytes
-    if (at_ >= data_.size()) return stop();
-    marker_ = byte_at(data_, at_++);
-    if (marker_ != 0) break;
-  }
-  payload_ = at_;
-  if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8))
-    return marker_;  // no length
-  inside_ = data_.size() - at_ < 2;
-  if (inside_) return stop();
-  length_ = big16(data_, at_);
-  if (length_ < 2) length_ = 2;  // broken; the decoder will say so
-  inside_ = data_.size() - at_ < length_;
-  if (inside_) return stop();
-  payload_ = at_ + 2;
-  at_ += length_;
-  return marker_;
-}
-
-unsigned jpeg_markers::stop() noexcept {
-  at_ = data_.size();
-  return marker_ = none;
-}
-
-void jpeg_markers::skip_scan() noexcept {
-  restarts_ = 0;
-  while (at_ < data_.size()) {
-    const void* const found = std::memchr(data_.data() + at_, 0xFF, data_.size() - at_);
-    at_ = found == nullptr ? data_.size()
-                           : static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
-    const std::uint32_t code = byte_at(data_, at_ + 1);
-    const bool restart = code >= 0xD0 && code <= 0xD7, fill = code == 0xFF;
-    if (code != 0 && !restart && !fill) return;
-    restarts_ += restart ? 1 : 0;
-    at_ += fill ? 1 : 2;
-  }
-}
-
-bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
-  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return false;
-  if (encoded.size() > 2 && byte_at(encoded, 2) != 0xFF) return false;
-  info.format = "JPEG";
-  jpeg_markers markers(encoded);
-  for (;;) {
-    const unsigned marker = markers.next();
-    if (marker == jpeg_markers::none) throw_truncated("JPEG", encoded.size(), "inside its header");
-    if (marker == jpeg_markers::start_of_scan || marker == jpeg_markers::end_of_image) {
-      throw error("damaged JPEG: no frame header before the pixels; write the file again or remove it");
-    }
-    const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
-    if (!frame) continue;
-    if (markers.payload_size() < 6) {
-      throw error("damaged JPEG: its frame header is too short; write the file again or remove it");
-    }
-    if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB || marker >= 0xCD) {
-      throw error(
-          "lossless or hierarchical JPEG, which no decoder here reads; convert it to a baseline JPEG or a "
-          "PNG");
-    }
-    const std::size_t at = markers.payload();
-    info.bits = static_cast<int>(byte_at(encoded, at));
-    info.height = big16(encoded, at + 1);
-    info.width = big16(encoded, at + 3);
-    info.channels = byte_at(encoded, at + 5) == 1 ? 1 : 3;  // CMYK comes out as RGB
-    return true;
-  }
-}
-
-void throw_too_many_scans() {
-  throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
-              " scans (a decompression bomb?); write the file again" + or_leave_it_out);
-}
-
-bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count) {
-  if (byte_at(encoded, at) != count) return false;
-  for (std::uint32_t a = 0; a < count; ++a) {
-    for (std::uint32_t b = 0; b < a; ++b) {
-      if (byte_at(encoded, at + 1 + 2 * a) == byte_at(encoded, at + 1 + 2 * b)) return false;
-    }
-  }
-  return true;
-}
-
-bool check_jpeg_tables(std::span<const std::byte> encoded) {
-  jpeg_markers markers(encoded);
-  int scans = 0, tables = 0, most_scans = most_jpeg_scans;
-  bool plain = false;
-  std::uint32_t components = 0;
-  for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
-       marker = markers.next()) {
-    if (marker == 0xC0 || marker == 0xC1) {
-      components = byte_at(encoded, markers.payload() + 5);
-      most_scans = std::min(most_scans, static_cast<int>(components));
-    }
-    if (marker == 0xDD) components = 0;
-    if (marker == jpeg_markers::start_of_scan) {
-      if (++scans > most_jpeg_scans) throw_too_many_scans();
-      if (scans > most_scans) {
-        throw error("baseline JPEG of " + std::to_string(scans) + " scans for " + std::to_string(most_scans) +
-                    " components; the file is damaged or hostile: write it again" + or_leave_it_out);
-      }
-      plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
-    }
-    if (marker != 0xC4) continue;
-    std::size_t at = markers.payload();
-    for (const std::size_t end = at + markers.payload_size(); at < end;) {
-      if (++tables > most_jpeg_tables) {
-        throw error("JPEG of more than " + std::to_string(most_jpeg_tables) +
-                    " Huffman tables; the file is damaged or hostile: write it again" + or_leave_it_out);
-      }
-      std::uint32_t codes = 0;
-      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
-      if (codes > 256) {
-        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
-                    " codes; write the file again" + or_leave_it_out);
-      }
-      at += 17 + codes;
-    }
-  }
-  if (markers.ended_inside()) throw_truncated("JPEG", encoded.size(), "inside a header");
-  return plain;
-}
-
-void check_jpeg_complete(std::span<const std::byte> encoded) {
-  jpeg_markers markers(encoded);
-  bool scans = false;
-  for (;;) {
-    const unsigned marker = markers.next();
-    if (marker == jpeg_markers::end_of_image) break;
-    if (marker == jpeg_markers::none) {
-      throw_truncated("JPEG", encoded.size(), scans ? "without an end-of-image marker" : "before its pixels");
-    }
-    scans = scans || marker == jpeg_markers::start_of_scan;
-  }
-  if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/implementation/jpeg_layout.hpp
-/// \file
-/// The bodies of what codec/detail/jpeg_layout.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-jpeg_layout::jpeg_layout(std::span<const std::byte> encoded) : data_(encoded) {
-  jpeg_markers markers(encoded);
-  for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
-       marker = markers.next()) {
-    if (in_scan_) end_scan(markers);
-    const std::size_t at = markers.payload(), size = markers.payload_size();
-    if (marker == 0xC0 || marker == 0xC1 || marker == 0xC2) frame(marker == 0xC2, at);
-    if (marker == 0xC9 || marker == 0xCA) unsupported("arithmetic coding");
-    if (marker == 0xC4) huffman_tables(at, size);
-    if (marker == 0xDB) quantization_tables(at, size);
-    if (marker == 0xDD) restart_interval_ = big16(data_, at);
-    if (marker == 0xE0 || marker == 0xEE) application(marker, at, size);
-    if (marker == jpeg_markers::start_of_scan) scan(at);
-  }
-  if (in_scan_) end_scan(markers);
-  for (std::uint32_t c = 0; c < components_; ++c) {
-    if (!component_[c].begun) damaged("no pixels of component " + std::to_string(c + 1));
-  }
-}
-
-void jpeg_layout::unsupported(const std::string& what) {
-  throw error("JPEG with " + what +
-              ", which stb_image does not read; build wick with libjpeg-turbo, or convert it" +
-              or_leave_it_out);
-}
-
-void jpeg_layout::damaged(const std::string& what) {
-  throw error("damaged JPEG: " + what + "; write the file again" + or_leave_it_out);
-}
-
-void jpeg_layout::frame(bool progressive, std::size_t at) {
-  progressive_ = progressive;
-  if (byte_at(data_, at) != 8) {
-    unsupported(std::to_string(byte_at(data_, at)) + " bits a channel");
-  }
-  height_ = big16(data_, at + 1);
-  width_ = big16(data_, at + 3);
-  components_ = std::min(byte_at(data_, at + 5), 4u);
-  if (components_ == 2) unsupported("2 components");
-  for (std::uint32_t c = 0; c < components_; ++c) {
-    const std::size_t k = at + 6 + std::size_t{3} * c;
-    component_[c] = {byte_at(data_, k), std::max(1u, byte_at(data_, k + 1) >> 4),
-                     std::max(1u, byte_at(data_, k + 1) & 15u), byte_at(data_, k + 2) & 3u, false};
-  }
-}
-
-void jpeg_layout::huffman_tables(std::size_t at, std::size_t size) {
-  for (const std::size_t end = at + size; at < end;) {
-    const std::uint32_t name = byte_at(data_, at);
-    huffman_[name >> 4 & 1] |= 1u << (name & 3);
-    std::size_t codes = 0;
-    for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(data_, at + i);
-    at += 17 + codes;
-  }
-}
-
-void jpeg_layout::quantization_tables(std::size_t at, std::size_t size) {
-  for (const std::size_t end = at + size; at < end;) {
-    const std::uint32_t name = byte_at(data_, at) & 3u;
-    const std::size_t length = byte_at(data_, at) >> 4 != 0 ? 129 : 65;
-    if (end - at < length) return;  // stb_image says so
-    const std::span<const std::byte> now = data_.subspan(at, length);
-    // libjpeg keeps the table that was there when a component's first scan began, stb_image takes the last
-    // one.
-    if (progressive_ && !quantization_[name].empty() && begun(name) &&
-        (now.size() != quantization_[name].size() ||
-         std::memcmp(now.data(), quantization_[name].data(), length) != 0)) {
-      unsupported("quantization tables that change between scans");
-    }
-    quantization_[name] = now;
-    at += length;
-  }
-}
-
-bool jpeg_layout::begun(std::uint32_t table) const noexcept {
-  for (std::uint32_t c = 0; c < components_; ++c) {
-    if (component_[c].table == table && component_[c].begun) return true;
-  }
-  return false;
-}
-
-void jpeg_layout::application(unsigned marker, std::size_t at, std::size_t size) noexcept {
-  if (scans_ != 0) return;
-  if (marker == 0xE0 && size >= 14 && starts_with(data_, std::string_view("JFIF\0", 5), at)) jfif_ = true;
-  if (marker == 0xEE && size >= 12 && starts_with(data_, "Adobe", at)) {
-    adobe_ = true;
-    transform_ = byte_at(data_, at + 11);
-  }
-}
-
-void jpeg_layout::scan(std::size_t at) {
-  if (scans_++ == 0) colors_ = choose_colors();
-  in_scan_ = true;
-  const std::uint32_t count = byte_at(data_, at);
-  const std::size_t more = at + 1 + std::size_t{2} * count;
-  const bool first_bits = byte_at(data_, more + 2) >> 4 == 0, levels = byte_at(data_, more) == 0;
-  std::uint64_t units = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t id = byte_at(data_, at + 1 + std::size_t{2} * i),
-                        tables = byte_at(data_, at + 2 + std::size_t{2} * i);
-    std::uint32_t c = 0;
-    while (c < components_ && component_[c].id != id) ++c;
-    if (c == components_)
-      damaged("a scan of a component " + std::to_string(id) + ", which its header does not have");
-    if (quantization_[component_[c].table].empty()) {
-      damaged("no quantization table " + std::to_string(component_[c].table));
-    }
-    component_[c].begun = true;
-    if (!progressive_ || (levels && first_bits)) want_table(0, tables >> 4);
-    if (!progressive_ || !levels) want_table(1, tables & 15u);
-    if (count == 1) units = blocks(component_[c]);
-  }
-  if (count != 1)
-    units = std::uint64_t{ceiling(width_, 8 * greatest(&component::across))} *
-            ceiling(height_, 8 * greatest(&component::down));
-  restarts_ = restart_interval_ == 0 || units == 0 ? 0 : (units - 1) / restart_interval_;
-}
-
-void jpeg_layout::want_table(std::size_t kind, std::uint32_t name) {
-  if (name < 4 && (huffman_[kind] >> name & 1) != 0) return;
-  if (name > 1 || progressive_) damaged("no Huffman table " + std::to_string(name));
-  wants_standard_tables_ = true;
-}
-
-void jpeg_layout::end_scan(const jpeg_markers& markers) {
-  in_scan_ = false;
-  if (markers.restarts() < restarts_) {
-    damaged(std::to_string(markers.restarts()) + " restart markers where " + std::to_string(restarts_) +
-            " should be, and stb_image can't go on behind the first that is missing");
-  }
-}
-
-std::uint32_t jpeg_layout::greatest(std::uint32_t component::*factor) const noexcept {
-  std::uint32_t most = 1;
-  for (std::uint32_t c = 0; c < components_; ++c) most = std::max(most, component_[c].*factor);
-  return most;
-}
-
-std::uint64_t jpeg_layout::blocks(const component& c) const noexcept {
-  return std::uint64_t{ceiling(ceiling(width_ * c.across, greatest(&component::across)), 8)} *
-         ceiling(ceiling(height_ * c.down, greatest(&component::down)), 8);
-}
-
-jpeg_color_model jpeg_layout::choose_colors() const noexcept {
-  if (components_ == 1) return jpeg_color_model::gray;
-  if (components_ == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;
-  if (jfif_) return jpeg_color_model::ycc;
-  if (adobe_) return transform_ == 0 ? jpeg_color_model::rgb : jpeg_color_model::ycc;
-  const bool rgb = component_[0].id == 'R' && component_[1].id == 'G' && component_[2].id == 'B';
-  return rgb ? jpeg_color_model::rgb : jpeg_color_model::ycc;
-}
-
-bytes with_standard_tables(std::span<const std::byte> encoded) {
-  constexpr std::size_t more = sizeof standard_huffman_tables;
-  bytes out(encoded.size() + more);
-  std::memcpy(out.data(), encoded.data(), 2);
-  std::memcpy(out.data() + 2, standard_huffman_tables, more);
-  std::memcpy(out.data() + 2 + more, encoded.data() + 2, encoded.size() - 2);
-  return out;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/implementation/palette.hpp
-/// \file
-/// The bodies of what codec/detail/palette.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-palette_table::palette_table() noexcept {
-  for (auto& c : rgba) c[3] = 255;
-}
-
-void palette_table::set(std::size_t i, int r, int g, int b, int a) noexcept {
-  rgba[i] = {static_cast<std::uint8_t>(r), static_cast<std::uint8_t>(g), static_cast<std::uint8_t>(b),
-             static_cast<std::uint8_t>(a)};
-}
-
-picked_levels::picked_levels(const palette_table& colors, int channels, bool indexes) noexcept
-    : channels_(channels) {
-  for (std::size_t i = 0; i < 256; ++i) {
-    const auto& [r, g, b, a] = colors.rgba[i];
-    const auto gray = static_cast<std::uint8_t>(rounded_luma(r, g, b));
-    if (indexes)
-      levels_[i] = {static_cast<std::uint8_t>(i), 0, 0, 0};
-    else if (channels >= 3)
-      levels_[i] = {r, g, b, a};
-    else
-      levels_[i] = {gray, a, 0, 0};
-  }
-}
-
-void picked_levels::write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
-  switch (channels_) {
-    case 1:
-      return write_each<1>(numbers, count, out);
-    case 2:
-      return write_each<2>(numbers, count, out);
-    case 3:
-      return write_each<3>(numbers, count, out);
-    default:
-      return write_each<4>(numbers, count, out);
-  }
-}
-
-}  // namespace wick::detail
-
 // ==== wick/codec/implementation/png.hpp
 /// \file
 /// PNGs as they are stored: any depth, with or without a palette, 8 or 16 bits out. Included in exactly one
 /// file of a program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
-
-// ==== wick/codec/detail/png_header.hpp
-/// \file
-/// A PNG without decoding it: the header chunk, and whether all chunks are there and undamaged.
-
-namespace wick::detail {
-
-inline constexpr std::string_view png_signature{"\x89PNG\r\n\x1a\n", 8};
-
-/// Tables to take eight bytes a step: CRC-32, polynomial 0xEDB88320 (ISO 3309), "slicing by 8".
-inline constexpr auto crc_tables = [] {
-  std::array<std::array<std::uint32_t, 256>, 8> tables{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t c = i;
-    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ ((c & 1) != 0 ? 0xEDB88320u : 0u);
-    tables[0][i] = c;
-  }
-  for (std::size_t t = 1; t < 8; ++t) {
-    for (std::size_t i = 0; i < 256; ++i)
-      tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 255];
-  }
-  return tables;
-}();
-
-std::uint32_t crc32(std::span<const std::byte> data) noexcept;
-
-constexpr std::uint32_t chunk_type(const char (&name)[5]) noexcept {
-  std::uint32_t type = 0;
-  for (int i = 0; i < 4; ++i) type = type << 8 | static_cast<unsigned char>(name[i]);
-  return type;
-}
-
-/// \throws wick::error when the header chunk is not all there
-bool probe_png(std::span<const std::byte> encoded, picture_info& info);
-
-/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it
-/// names
-void check_png_complete(std::span<const std::byte> encoded);
-
-}  // namespace wick::detail
 
 // ==== wick/codec/implementation/png_data.hpp
 /// \file
@@ -17059,310 +17162,6 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
   wide_rows out(head.width, part.height, channels, part.y);
   read_png(encoded, head, channels, false, part.y, part.y + part.height, out.levels.data());
   return out;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/implementation/png_header.hpp
-/// \file
-/// The bodies of what codec/detail/png_header.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-std::uint32_t crc32(std::span<const std::byte> data) noexcept {
-  const auto& t = crc_tables;
-  std::uint32_t crc = ~0u;
-  std::size_t i = 0;
-  for (; i + 8 <= data.size(); i += 8) {
-    const std::uint32_t low = crc ^ little32(data, i), high = little32(data, i + 4);
-    crc = t[7][low & 255] ^ t[6][(low >> 8) & 255] ^ t[5][(low >> 16) & 255] ^ t[4][low >> 24] ^  //
-          t[3][high & 255] ^ t[2][(high >> 8) & 255] ^ t[1][(high >> 16) & 255] ^ t[0][high >> 24];
-  }
-  for (; i < data.size(); ++i) crc = (crc >> 8) ^ t[0][(crc ^ byte_at(data, i)) & 255];
-  return ~crc;
-}
-
-bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
-  if (!starts_with(encoded, png_signature)) return false;
-  info.format = "PNG";
-  if (encoded.size() < 33) throw_truncated("PNG", encoded.size(), "inside its header");
-  if (big32(encoded, 8) != 13 || big32(encoded, 12) != chunk_type("IHDR")) {
-    throw error("damaged PNG: its first chunk is not IHDR (Apple's CgBI variant?); convert it or remove it");
-  }
-  info.width = big32(encoded, 16);
-  info.height = big32(encoded, 20);
-  info.bits = static_cast<int>(byte_at(encoded, 24));
-  const std::uint32_t color = byte_at(encoded, 25);
-  info.channels = color == 0 ? 1 : color == 4 ? 2 : color == 6 ? 4 : 3;
-  info.palette = color == 3;
-  if (info.channels == 2 || info.channels == 4) return true;
-  // A tRNS chunk before the pixels makes one color, or palette entries, transparent.
-  for (std::uint64_t at = 33; at + 8 <= encoded.size();) {
-    const std::uint32_t type = big32(encoded, static_cast<std::size_t>(at) + 4);
-    if (type == chunk_type("tRNS")) ++info.channels;
-    if (type == chunk_type("tRNS") || type == chunk_type("IDAT") || type == chunk_type("IEND")) break;
-    at += std::uint64_t{12} + big32(encoded, static_cast<std::size_t>(at));
-  }
-  return true;
-}
-
-void check_png_complete(std::span<const std::byte> encoded) {
-  for (std::size_t at = png_signature.size();;) {
-    if (encoded.size() - at < 12) throw_truncated("PNG", encoded.size(), "without an IEND chunk");
-    const std::uint32_t length = big32(encoded, at), type = big32(encoded, at + 4);
-    std::string name;
-    for (std::size_t i = 0; i < 4; ++i) name += static_cast<char>(byte_at(encoded, at + 4 + i));
-    if (encoded.size() - at - 12 < length) {
-      throw_truncated("PNG", encoded.size(),
-                      "inside the " + printable(name) + " chunk at " + std::to_string(at) + ", which has " +
-                          std::to_string(length) + " bytes");
-    }
-    const bool critical = (type & 0x20000000u) == 0;
-    if (critical &&
-        crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
-      throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
-                  " does not match; fetch or write the file again" + or_leave_it_out);
-    }
-    if (type == chunk_type("IEND")) return;
-    at += std::size_t{12} + length;
-  }
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/implementation/signature.hpp
-/// \file
-/// The bodies of what codec/detail/signature.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-bool starts_with(std::span<const std::byte> data, std::string_view start, std::size_t at) noexcept {
-  if (data.size() < at + start.size()) return false;
-  for (std::size_t i = 0; i < start.size(); ++i) {
-    if (data[at + i] != static_cast<std::byte>(start[i])) return false;
-  }
-  return true;
-}
-
-std::string_view guess_format(std::span<const std::byte> data) noexcept {
-  using namespace std::string_view_literals;
-  struct signature {
-    std::string_view start, what;
-    std::size_t at = 0;
-  };
-  static constexpr signature known[] = {
-      {"PK\x03\x04"sv, "a zip"},
-      {"\x1f\x8b"sv, "gzip"},
-      {"BZh"sv, "bzip2"},
-      {"\xfd"
-       "7zXZ"sv,
-       "xz"},
-      {"\x28\xb5\x2f\xfd"sv, "zstd"},
-      {"7z\xbc\xaf"sv, "a 7z archive"},
-      {"Rar!"sv, "a rar archive"},
-      {"ustar"sv, "a tar archive", 257},
-      {"WEBP"sv, "a WebP", 8},
-      {"RIFF"sv, "a RIFF file"},
-      {"II*\0"sv, "a TIFF"},
-      {"MM\0*"sv, "a TIFF"},
-      {"ftypavif"sv, "an AVIF", 4},
-      {"ftyphei"sv, "a HEIC", 4},
-      {"ftyp"sv, "an MP4 or QuickTime video", 4},
-      {"\0\0\0\x0cjP  "sv, "a JPEG 2000"},
-      {"\xff\x4f\xff\x51"sv, "a JPEG 2000"},
-      {"\xff\x0a"sv, "a JPEG XL"},
-      {"\0\0\0\x0cJXL "sv, "a JPEG XL"},
-      {"8BPS"sv, "a Photoshop file"},
-      {"%PDF"sv, "a PDF"},
-      {"P5"sv, "a PGM"},
-      {"P6"sv, "a PPM"},
-      {"\x93NUMPY"sv, "a NumPy array"},
-      {"\x89HDF"sv, "an HDF5 file"},
-      {"\x7f"
-       "ELF"sv,
-       "a program"},
-      {"version https://git-lfs"sv, "a Git LFS pointer; run git lfs pull"},
-      {"<svg"sv, "an SVG"},
-      {"<?xml"sv, "XML"},
-      {"<!DOCTYPE"sv, "an HTML page"},
-      {"<html"sv, "an HTML page"},
-      {"\xff\xd8"sv, "nearly a JPEG"},
-      {"\x89PNG"sv, "nearly a PNG"},
-  };
-  for (const signature& s : known) {
-    if (starts_with(data, s.start, s.at)) return s.what;
-  }
-  const auto head = data.first(std::min<std::size_t>(data.size(), 64));
-  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; }))
-    return "zeros, as of a file that was never written";
-  const auto text = [](std::byte b) {
-    const auto c = static_cast<unsigned char>(b);
-    return (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\r' || c == '\t';
-  };
-  if (std::all_of(head.begin(), head.end(), text)) return "text";
-  return {};
-}
-
-std::string describe_start(std::span<const std::byte> data) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  for (const std::byte b : data.first(std::min<std::size_t>(data.size(), 4))) {
-    const auto u = static_cast<unsigned char>(b);
-    if (!out.empty()) out += ' ';
-    out += digits[u >> 4];
-    out += digits[u & 15];
-  }
-  const std::string_view guess = guess_format(data);
-  if (!guess.empty()) (out += ", ") += guess;
-  return out;
-}
-
-void throw_truncated(std::string_view format, std::size_t size, const std::string& where) {
-  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " +
-              where + "; fetch or write the file again" + or_leave_it_out);
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/implementation/stb_codec.hpp
-/// \file
-/// The bodies of what codec/detail/stb.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
-  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
-         probe_gif(encoded, info);
-}
-
-void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info) {
-  if (info.format == "JPEG") check_jpeg_complete(encoded);
-  if (info.format == "PNG") check_png_complete(encoded);
-  if (info.format == "BMP") check_bmp_complete(encoded, info);
-  if (info.format == "GIF") check_gif_complete(encoded);
-}
-
-void throw_stb_refusal(const picture_info& info, const char* reason, const stb_limit& limit) {
-  if (limit.exceeded) throw_over_limit(info, limit);
-  const std::string_view why = reason != nullptr ? reason : "no reason";
-  if (why == "outofmem") throw std::bad_alloc();
-  throw error("damaged " + std::string(info.format) +
-              ", or of a kind that stb_image does not read (it says: " + std::string(why) +
-              "); write the file again, convert it" + or_leave_it_out);
-}
-
-image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
-  const bool cleared = !check_jpeg_tables(encoded);
-  const jpeg_layout layout(encoded);
-  bytes with_tables;
-  if (layout.wants_standard_tables()) {
-    with_tables = with_standard_tables(encoded);
-    encoded = with_tables.span();
-  }
-  int width = 0, height = 0;
-  const char* why = "";
-  stb_limit limit = limit_of(info);
-  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()),
-                                             layout.colors(), channels, width, height, why, limit, cleared);
-  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
-  return image::adopt(pixels, width, height, channels);
-}
-
-bmp_palette::bmp_palette(std::span<const std::byte> encoded)
-    : header(little32(encoded, 14)),
-      entry(header == 12 ? 3 : 4),
-      bits(little16(encoded, header == 12 ? 24 : 28)) {
-  offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
-  stored = offset > 14 + header ? (offset - 14 - header) / entry : 0;
-  plain = header == 12 || little32(encoded, 30) == 0;
-}
-
-bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of) {
-  const std::size_t start = 54 + 4 * of.colors();
-  bytes out(start + encoded.size() - of.offset);
-  std::byte* const to = out.data();
-  std::memset(to, 0, start);
-  const auto put = [to](std::size_t at, std::size_t value, int count) {
-    for (int i = 0; i < count; ++i)
-      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
-  };
-  const bool small = of.header == 12;
-  std::memcpy(to, encoded.data(), 2);
-  put(10, start, 4);
-  put(14, 40, 4);
-  put(18, small ? little16(encoded, 18) : little32(encoded, 18), 4);
-  put(22, small ? little16(encoded, 20) : little32(encoded, 22), 4);
-  put(26, 1, 2);
-  put(28, of.bits, 2);
-  for (std::size_t i = 0; i < std::min(of.colors(), of.stored); ++i)
-    std::memcpy(to + 54 + 4 * i, encoded.data() + 14 + of.header + of.entry * i, 3);
-  std::memcpy(to + start, encoded.data() + of.offset, encoded.size() - of.offset);
-  return out;
-}
-
-image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
-  bytes with_header;
-  if (const bmp_palette palette(encoded); palette.incomplete()) {
-    with_header = bmp_with_whole_palette(encoded, palette);
-    encoded = with_header.span();
-  }
-  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of gray are not
-  // Pillow's.
-  const int stored = info.channels;
-  int width = 0, height = 0;
-  const char* why = "";
-  stb_limit limit = limit_of(info);
-  std::uint8_t* const pixels =
-      stb_load(encoded.data(), static_cast<int>(encoded.size()), stored, width, height, why, limit);
-  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
-  image all = image::adopt(pixels, width, height, stored);
-  if (stored == channels) return all;
-  image out(width, height, channels);
-  const std::uint8_t* from = all.data();
-  std::uint8_t* to = out.data();
-  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0;
-       --n, from += stored, to += channels) {
-    if (channels >= 3)
-      std::memcpy(to, from, 3);
-    else
-      to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
-    if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
-  }
-  return out;
-}
-
-decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
-                           const decode_request& request) {
-  if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
-                " bytes: stb_image takes at most 2 GiB; store it in parts");
-  }
-  decoded_picture out;
-  if (info.format == "PNG") {
-    out.pixels = decode_png(encoded, request.wanted, request.channels, request.indexes);
-    out.top = request.wanted.y;
-    return out;
-  }
-  if (info.format == "GIF") {
-    out.pixels = decode_gif(encoded, info, request.channels, request.indexes);
-    return out;
-  }
-  out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
-                                     : stb_decode_bmp(encoded, info, request.channels);
-  const int width = out.pixels.width(), height = out.pixels.height();
-  if (width != info.width || height != info.height) {
-    throw error("damaged " + std::string(info.format) + ": the header says " +
-                size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
-                "; write the file again or remove it");
-  }
-  return out;
-}
-
-wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info& info,
-                          const decode_request& request) {
-  if (info.format != "PNG")
-    throw error(std::string(info.format) + " of 16 bits a channel is not read; convert it to PNG");
-  return decode_wide_png(encoded, request.wanted, request.channels);
 }
 
 }  // namespace wick::detail
@@ -18136,6 +17935,55 @@ detail::random_resized_crop_stage random_resized_crop(int size,
 /// \file
 /// The bodies of what image/decode.hpp declares. Included in exactly one file of a program.
 
+// ==== wick/codec/detail/exif.hpp
+/// \file
+/// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
+
+namespace wick::detail {
+
+/// 1 to 8 as EXIF 2.3 numbers them; 1, upright, when nothing (or nonsense) is said.
+inline int exif_orientation(std::span<const std::byte> encoded) noexcept {
+  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return 1;
+  jpeg_markers markers(encoded);
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::none || marker == jpeg_markers::start_of_scan ||
+        marker == jpeg_markers::end_of_image)
+      return 1;
+    using namespace std::string_view_literals;
+    if (marker != 0xE1 || !starts_with(encoded, "Exif\0\0"sv, markers.payload())) continue;
+    if (markers.payload_size() < 14) return 1;
+    const std::span<const std::byte> tiff =
+        encoded.subspan(markers.payload() + 6, markers.payload_size() - 6);
+    const bool little = starts_with(tiff, "II");
+    const auto two = [&](std::size_t at) { return little ? little16(tiff, at) : big16(tiff, at); };
+    const std::size_t directory = little ? little32(tiff, 4) : big32(tiff, 4);
+    for (std::size_t i = 0, n = two(directory); i < n; ++i) {
+      const std::size_t entry = directory + 2 + 12 * i;
+      if (entry >= tiff.size()) return 1;
+      if (two(entry) != 0x0112) continue;
+      const std::uint32_t value = two(entry + 8);
+      return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+    }
+    return 1;
+  }
+}
+
+/// Rows become columns.
+inline image transposed(const image& from) {
+  image out(from.height(), from.width(), from.channels());
+  const int channels = from.channels();
+  for (int y = 0; y < from.height(); ++y) {
+    const std::uint8_t* in = from.row(y);
+    for (int x = 0; x < from.width(); ++x) {
+      for (int c = 0; c < channels; ++c) out.row(x)[y * channels + c] = *in++;
+    }
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 decode_stage::decode_stage(const decode_options& options) : options_(options) {
@@ -18263,60 +18111,7 @@ detail::decode_stage decode(const detail::decode_options& options) { return deta
 /// Which source pixels make up each output pixel along one axis, and with what weight: computed once a
 /// picture, used by every row and column of it.
 
-namespace wick::detail {
-
-/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
-/// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
-/// pixels come from decoders that scale.
-struct axis_request {
-  double low = 0, high = 0;
-  int size = 0;
-  int window_first = 0, window_size = 0;
-  bool mirrored = false;
-  interpolation filter = interpolation::bilinear;
-};
-
-/// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
-class axis {
- public:
-  void build(const axis_request& wanted);
-
-  int size() const noexcept { return static_cast<int>(first_.size()); }
-  /// The most source pixels that one output has.
-  int most_taps() const noexcept { return most_taps_; }
-  int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
-  int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
-  const std::int16_t* weights(int i) const noexcept;
-  /// The source pixels that are needed at all: [low, high).
-  int low() const noexcept { return low_; }
-  int high() const noexcept { return high_; }
-  /// Each output is one source pixel as it is.
-  bool copies() const noexcept { return copies_; }
-
- private:
-  static double weight_at(double x, interpolation filter) noexcept;
-  static int fixed(double w) noexcept;
-  void fill(int i, const axis_request& wanted, int left, int length);
-  void copy(const axis_request& wanted);
-
-  std::vector<std::int32_t> first_, count_;
-  std::vector<std::int16_t> weights_;
-  std::vector<double> exact_;
-  std::size_t taps_ = 0;
-  int low_ = 0, high_ = 0, most_taps_ = 0;
-  bool copies_ = false;
-};
-
-/// Nothing is resized: each output is a source pixel, whatever the filter.
-
-/// `length` source pixels from `left` on are the interval's.
-
-}  // namespace wick::detail
-
-// ==== wick/resample/detail/row_resampler.hpp
-/// \file
-/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
-/// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
+#include <cmath>
 
 // ==== wick/resample/detail/resample_kernels.hpp
 /// \file
@@ -18385,6 +18180,173 @@ const resample_kernels& best_kernels() noexcept;
 
 namespace wick::detail {
 
+/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
+/// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
+/// pixels come from decoders that scale.
+struct axis_request {
+  double low = 0, high = 0;
+  int size = 0;
+  int window_first = 0, window_size = 0;
+  bool mirrored = false;
+  interpolation filter = interpolation::bilinear;
+};
+
+/// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
+class axis {
+ public:
+  void build(const axis_request& wanted);
+
+  int size() const noexcept { return static_cast<int>(first_.size()); }
+  /// The most source pixels that one output has.
+  int most_taps() const noexcept { return most_taps_; }
+  int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
+  int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
+  const std::int16_t* weights(int i) const noexcept {
+    return weights_.data() + static_cast<std::size_t>(i) * taps_;
+  }
+  /// The source pixels that are needed at all: [low, high).
+  int low() const noexcept { return low_; }
+  int high() const noexcept { return high_; }
+  /// Each output is one source pixel as it is.
+  bool copies() const noexcept { return copies_; }
+
+ private:
+  static double weight_at(double x, interpolation filter) noexcept {
+    x = std::abs(x);
+    if (filter == interpolation::bilinear) return x < 1 ? 1 - x : 0;
+    // Keys, "Cubic convolution interpolation for digital image processing", 1981, a = -0.5
+    if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
+    if (x < 2) return ((-0.5 * x + 2.5) * x - 4) * x + 2;
+    return 0;
+  }
+  static int fixed(double w) noexcept {
+    return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
+  }
+  void fill(int i, const axis_request& wanted, int left, int length);
+  void copy(const axis_request& wanted);
+
+  std::vector<std::int32_t> first_, count_;
+  std::vector<std::int16_t> weights_;
+  std::vector<double> exact_;
+  std::size_t taps_ = 0;
+  int low_ = 0, high_ = 0, most_taps_ = 0;
+  bool copies_ = false;
+};
+
+inline void axis::build(const axis_request& wanted) {
+  if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
+  const auto n = static_cast<std::size_t>(wanted.window_size);
+  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  first_.resize(n);
+  count_.resize(n);
+  weights_.resize(n * taps_);
+  exact_.resize(taps_);
+  copies_ = true;
+  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
+  const int left = static_cast<int>(std::floor(wanted.low)),
+            length = static_cast<int>(std::ceil(wanted.high)) - left;
+  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted, left, length);
+  low_ = *std::min_element(first_.begin(), first_.end());
+  high_ = 0;
+  most_taps_ = *std::max_element(count_.begin(), count_.end());
+  for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
+}
+
+/// Nothing is resized: each output is a source pixel, whatever the filter.
+inline void axis::copy(const axis_request& wanted) {
+  const int n = wanted.window_size;
+  taps_ = 1;
+  first_.resize(static_cast<std::size_t>(n));
+  count_.assign(static_cast<std::size_t>(n), 1);
+  weights_.assign(static_cast<std::size_t>(n), static_cast<std::int16_t>(weight_one));
+  low_ = static_cast<int>(wanted.low) + wanted.window_first;
+  high_ = low_ + n;
+  for (int i = 0; i < n; ++i)
+    first_[static_cast<std::size_t>(i)] = wanted.mirrored ? high_ - 1 - i : low_ + i;
+  most_taps_ = 1;
+  copies_ = true;
+}
+
+/// `length` source pixels from `left` on are the interval's.
+inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
+  const double low = wanted.low - left;
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
+  std::int32_t& first = first_[static_cast<std::size_t>(i)];
+  std::int32_t& count = count_[static_cast<std::size_t>(i)];
+  std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
+  if (wanted.filter == interpolation::nearest) {
+    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
+    count = 1;
+    weights[0] = static_cast<std::int16_t>(weight_one);
+    return;
+  }
+  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a
+  // resize.
+  const int reflected = wanted.size - 1 - out;
+  const bool symmetric = low == 0 && left + length == wanted.high;
+  const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
+  const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
+  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
+  // A cast rounds towards 0, not down: the same where it counts, from 0 on.
+  int begin = std::max(0, static_cast<int>(center - reach + 0.5));
+  int end = std::min(length, static_cast<int>(center + reach + 0.5));
+  begin = std::min(begin, length - 1);
+  end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
+  if (middle) begin = std::max(begin, length - end), end = length - begin;
+
+  double sum = 0;
+  for (int k = begin; k < end; ++k) {
+    const double w = weight_at((k - center + 0.5) * narrowed, wanted.filter);
+    exact_[static_cast<std::size_t>(k - begin)] = w;
+    sum += w;
+  }
+  // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
+  const int taps = end - begin;
+  const int computed = middle ? taps / 2 : taps;
+  const double share = 1 / sum;
+  double running = 0;
+  int given = 0;
+  for (int k = 0; k < computed; ++k) {
+    running += exact_[static_cast<std::size_t>(k)];
+    const int up_to = !middle && k + 1 == taps ? weight_one : fixed(running * share);
+    weights[k] = static_cast<std::int16_t>(up_to - given);
+    given = up_to;
+  }
+  if (middle) {
+    for (int k = 0; k < computed; ++k) weights[taps - 1 - k] = weights[k];
+    if (taps % 2 != 0) {
+      weights[computed] = static_cast<std::int16_t>(weight_one - 2 * given);
+    } else {
+      weights[computed] = weights[computed - 1] =
+          static_cast<std::int16_t>(weights[computed - 1] + weight_one / 2 - given);
+    }
+  }
+  int skip = 0, used = taps;
+  while (used > 1 && weights[used - 1] == 0) --used;
+  while (skip + 1 < used && weights[skip] == 0) ++skip;
+  std::copy(weights + skip, weights + used, weights);
+  count = used - skip;
+  first = left + begin + skip;
+  if (reverse) {
+    first = left + length - (begin + skip) - count;
+    std::reverse(weights, weights + count);
+  }
+  if (count != 1) copies_ = false;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/resample/detail/row_resampler.hpp
+/// \file
+/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
+/// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
+
+namespace wick::detail {
+
 /// What a thread keeps between pictures: tables and a few rows.
 struct resample_scratch {
   axis columns, rows;
@@ -18397,7 +18359,10 @@ struct resample_scratch {
   std::vector<std::uint8_t> ring;         // source rows of a picture that is never whole in memory
 };
 
-[[gnu::noinline]] resample_scratch& this_thread_resample_scratch() noexcept;
+[[gnu::noinline]] inline resample_scratch& this_thread_resample_scratch() noexcept {
+  static thread_local resample_scratch scratch;
+  return scratch;
+}
 
 /// The thread's scratch, taken while it is used, so that a decoder called meanwhile may resample too.
 class resample_lease {
@@ -18414,17 +18379,52 @@ class resample_lease {
 
 /// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
 /// pixel 0 at source column `left` and row `top`.
-void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch);
+inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
+  scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
+                         p.window.x, p.window.width, p.mirror_x, p.filter});
+  scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height,
+                      p.window.y, p.window.height, p.mirror_y, p.filter});
+}
 
 /// The column axis as the kernels want it. A row starts with its lowest pixel.
-column_table build_column_table(const axis& columns, int channels, resample_scratch& scratch);
+inline column_table build_column_table(const axis& columns, int channels, resample_scratch& scratch) {
+  const int count = columns.size(), pairs = (columns.most_taps() + 1) / 2;
+  const auto padded = static_cast<std::size_t>(count + 7) / 8 * 8;
+  scratch.first.assign(padded, 0);
+  scratch.weights.assign(padded * static_cast<std::size_t>(pairs) * 8, 0);
+  for (int x = 0; x < count; ++x) {
+    scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
+    const std::int16_t* const from = columns.weights(x);
+    std::int16_t* to = scratch.weights.data() + std::ptrdiff_t{x / 2} * pairs * 16 + (x % 2) * 8;
+    for (int j = 0; j < columns.count(x); j += 2, to += 16) {
+      const std::int16_t a = from[j], b = j + 1 < columns.count(x) ? from[j + 1] : std::int16_t{0};
+      for (int c = 0; c < 8; c += 2) to[c] = a, to[c + 1] = b;
+    }
+  }
+  return {count, pairs, channels, scratch.first.data(), scratch.weights.data()};
+}
 
 /// Carries out the axis tables in `scratch` over rows that show the source from pixel `left` on.
 class row_blender {
  public:
   /// \throws std::bad_alloc
   row_blender(resample_scratch& scratch, int channels, int left, const picture_target& to,
-              const resample_kernels& kernels = best_kernels());
+              const resample_kernels& kernels = best_kernels())
+      : scratch_(scratch), kernels_(kernels), to_(to), channels_(channels), left_(left) {
+    const axis &columns = scratch.columns, &rows = scratch.rows;
+    copies_ = columns.copies() && rows.copies();
+    if (copies_) {
+      const int n = columns.size();
+      whole_ = to.plane == 1 && to.step == channels && columns.first(n - 1) - columns.first(0) == n - 1 &&
+               (n < 3 || columns.first(1) - columns.first(0) == 1);
+      return;
+    }
+    table_ = build_column_table(columns, channels, scratch);
+    values_ = static_cast<std::size_t>(columns.high() - columns.low()) * static_cast<std::size_t>(channels);
+    scratch.row.resize(values_ + static_cast<std::size_t>(8 * table_.pairs) + kernel_slack);
+    scratch.quads.resize(static_cast<std::size_t>(columns.size()) * 4 + kernel_slack);
+    scratch.taps.resize(static_cast<std::size_t>(rows.most_taps()));
+  }
 
   /// Whether every output row is a source row as it is and where the target wants it.
   bool whole_rows() const noexcept { return copies_ && whole_; }
@@ -18446,8 +18446,36 @@ class row_blender {
   }
 
  private:
-  void copy(int i, const std::uint8_t* in) noexcept;
-  void place(const std::uint8_t* quads, std::uint8_t* out) noexcept;
+  void copy(int i, const std::uint8_t* in) noexcept {
+    const axis& columns = scratch_.columns;
+    const int n = columns.size();
+    std::uint8_t* out = to_.data + i * to_.row;
+    in -= std::ptrdiff_t{left_} * channels_;
+    if (whole_) {
+      std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels_, std::ptrdiff_t{n} * channels_, out);
+      return;
+    }
+    for (int x = 0; x < n; ++x, out += to_.step) {
+      const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels_;
+      for (int c = 0; c < channels_; ++c) out[c * to_.plane] = pixel[c];
+    }
+  }
+  void place(const std::uint8_t* quads, std::uint8_t* out) noexcept {
+    const auto n = static_cast<std::size_t>(to_.width);
+    if (to_.step == 1) {
+      std::uint8_t* planes[4];
+      for (int c = 0; c < channels_; ++c) planes[c] = out + c * to_.plane;
+      return kernels_.split_planes(quads, planes, channels_, n);
+    }
+    if (to_.plane == 1 && to_.step == 3 && channels_ == 3) return kernels_.pack_triples(quads, out, n);
+    if (to_.plane == 1 && to_.step == 4 && channels_ == 4) {
+      std::memcpy(out, quads, n * 4);
+      return;
+    }
+    for (std::size_t x = 0; x < n; ++x, out += to_.step) {
+      for (int c = 0; c < channels_; ++c) out[c * to_.plane] = quads[4 * x + static_cast<std::size_t>(c)];
+    }
+  }
 
   resample_scratch& scratch_;
   const resample_kernels& kernels_;
@@ -18460,8 +18488,13 @@ class row_blender {
 
 /// Carries out two axis tables over pixels that are all there. `from` shows the source from pixel (left, top)
 /// on.
-void resample(const picture_view& from, int left, int top, resample_scratch& scratch,
-              const picture_target& to, const resample_kernels& kernels = best_kernels());
+inline void resample(const picture_view& from, int left, int top, resample_scratch& scratch,
+                     const picture_target& to, const resample_kernels& kernels = best_kernels()) {
+  row_blender blender(scratch, from.channels, left, to, kernels);
+  for (int i = 0; i < scratch.rows.size(); ++i) {
+    blender.write(i, [&](int r) { return from.data + (r - top) * from.stride; });
+  }
+}
 
 /// The same over rows that a decoder is just making. Keeps no more of them than one output row needs, and a
 /// few for the decoder to fill at once. The rows of a picture that is only copied are decoded right into
@@ -18470,13 +18503,70 @@ class row_resampler final : public row_sink {
  public:
   /// `scratch` has the tables of the plan at full size already.
   row_resampler(const plan& p, resample_scratch& scratch, const picture_target& to,
-                phase_timer* timer = nullptr) noexcept;
+                phase_timer* timer = nullptr) noexcept
+      : plan_(p), scratch_(scratch), to_(to), timer_(timer) {}
 
-  void begin(const decoded_rows& what) override;
+  void begin(const decoded_rows& what) override {
+    int left = what.left;
+    next_ = what.top;
+    if (what.scale != 1.0) {
+      build_axes(plan_, what.scale, what.left, what.top, scratch_);
+      left = next_ = 0;
+    }
+    const axis &columns = scratch_.columns, &rows = scratch_.rows;
+    if (what.channels != to_.channels || columns.low() < left || columns.high() > left + what.width ||
+        rows.low() < next_ || rows.high() > next_ + what.height) {
+      throw error(
+          "the decoder gives less of the picture than it was asked for; report it to the codec's author");
+    }
+    end_ = next_ + what.height;
+    blender_.emplace(scratch_, what.channels, left, to_);
+    const int n = rows.size();
+    upwards_ = plan_.mirror_y;
+    stride_ = (static_cast<std::size_t>(what.width) * static_cast<std::size_t>(what.channels) + 63) / 64 * 64;
+    direct_ = blender_->whole_rows() && columns.size() == what.width && n == what.height && !upwards_ &&
+              (n < 2 || rows.first(n - 1) - rows.first(0) == n - 1);
+    if (direct_) return;
+    scratch_.needed_from.resize(static_cast<std::size_t>(n));
+    int from = end_, most = 0;
+    for (int e = n; e-- > 0;) scratch_.needed_from[index(e)] = from = std::min(from, rows.first(output(e)));
+    for (int e = 0, to = 0; e < n; ++e) {
+      to = std::max(to, rows.first(output(e)) + rows.count(output(e)));
+      most = std::max(most, to - scratch_.needed_from[index(e)]);
+    }
+    slots_ = most + static_cast<int>(together);
+    scratch_.ring.resize(static_cast<std::size_t>(slots_) * stride_ + unaligned);
+  }
 
-  std::span<std::uint8_t* const> room() override;
+  std::span<std::uint8_t* const> room() override {
+    int free = std::min(end_ - next_, static_cast<int>(together));
+    if (direct_) {
+      for (int k = 0; k < free; ++k)
+        room_[index(k)] = to_.data + (next_ - scratch_.rows.first(0) + k) * to_.row;
+    } else if (done_ == scratch_.rows.size()) {
+      free = 0;
+    } else {
+      free = std::min(free, std::max(scratch_.needed_from[index(done_)], next_) + slots_ - next_);
+      for (int k = 0; k < free; ++k) room_[index(k)] = slot(next_ + k);
+    }
+    return {room_.data(), index(free)};
+  }
 
-  void written(int count) override;
+  void written(int count) override {
+    next_ += count;
+    if (direct_) {
+      done_ += count;
+      return;
+    }
+    if (timer_ != nullptr) timer_->next(phase::resize);
+    const axis& rows = scratch_.rows;
+    for (; done_ < rows.size(); ++done_) {
+      const int i = output(done_);
+      if (rows.first(i) + rows.count(i) > next_) break;
+      blender_->write(i, [&](int r) { return static_cast<const std::uint8_t*>(slot(r)); });
+    }
+    if (timer_ != nullptr) timer_->next(phase::decode);
+  }
 
   /// Whether the whole output is written.
   bool finished() const noexcept { return done_ >= scratch_.rows.size(); }
@@ -18489,7 +18579,9 @@ class row_resampler final : public row_sink {
   static std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
   /// The e-th output row in the order of the source rows.
   int output(int e) const noexcept { return upwards_ ? scratch_.rows.size() - 1 - e : e; }
-  std::uint8_t* slot(int row) const noexcept;
+  std::uint8_t* slot(int row) const noexcept {
+    return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_ + unaligned;
+  }
 
   const plan& plan_;
   resample_scratch& scratch_;
@@ -18510,7 +18602,44 @@ namespace wick::detail {
 
 /// Carries out the axis tables in `scratch`. The sums are exact, and rounded once: at most 2 levels from what
 /// weights without a fixed point would give.
-wide_rows resample_wide(const wide_rows& from, const resample_scratch& scratch);
+inline wide_rows resample_wide(const wide_rows& from, const resample_scratch& scratch) {
+  const axis &columns = scratch.columns, &rows = scratch.rows;
+  const int n = from.channels;
+  wide_rows out(columns.size(), rows.size(), n, 0);
+  std::uint16_t* to = out.levels.data();
+  if (columns.copies() && rows.copies()) {
+    for (int y = 0; y < rows.size(); ++y) {
+      const std::uint16_t* const in = from.row(rows.first(y));
+      for (int x = 0; x < columns.size(); ++x, to += n)
+        std::copy_n(in + std::ptrdiff_t{columns.first(x)} * n, n, to);
+    }
+    return out;
+  }
+  // 16 bits of level and 14 of each weight; bicubic ones sum up to less than 1.5, without their signs to less
+  // than 2.
+  const std::size_t begin = static_cast<std::size_t>(columns.low()) * static_cast<std::size_t>(n),
+                    end = static_cast<std::size_t>(columns.high()) * static_cast<std::size_t>(n);
+  std::vector<std::int32_t> line(end - begin);
+  for (int y = 0; y < rows.size(); ++y) {
+    std::fill(line.begin(), line.end(), 0);
+    for (int k = 0; k < rows.count(y); ++k) {
+      const std::uint16_t* const in = from.row(rows.first(y) + k) + begin;
+      const std::int32_t weight = rows.weights(y)[k];
+      for (std::size_t i = 0; i < line.size(); ++i) line[i] += in[i] * weight;
+    }
+    for (int x = 0; x < columns.size(); ++x) {
+      const std::int16_t* const weights = columns.weights(x);
+      const std::int32_t* const in =
+          line.data() + static_cast<std::size_t>(columns.first(x)) * static_cast<std::size_t>(n) - begin;
+      for (int c = 0; c < n; ++c) {
+        std::int64_t sum = std::int64_t{1} << (2 * weight_bits - 1);
+        for (int k = 0; k < columns.count(x); ++k) sum += std::int64_t{in[k * n + c]} * weights[k];
+        *to++ = static_cast<std::uint16_t>(std::clamp<std::int64_t>(sum >> (2 * weight_bits), 0, 65535));
+      }
+    }
+  }
+  return out;
+}
 
 /// Levels, up to `most`, as int32 as they are, or as float32 in [0, 1] and then normalized. Planar or
 /// interleaved. \throws wick::error when there are not as many means as channels
@@ -19108,9 +19237,9 @@ void single_user::hold::refuse(const char* call) {
 
 }  // namespace wick::detail
 
-// ==== wick/observe/implementation/advice.hpp
+// ==== wick/observe/implementation/report.hpp
 /// \file
-/// The bodies of what observe/detail/advice.hpp declares. Included in exactly one file of a program.
+/// The bodies of what observe/report.hpp declares. Included in exactly one file of a program.
 
 #include <cstdio>
 
@@ -19118,6 +19247,8 @@ void single_user::hold::refuse(const char* call) {
 /// \file
 /// What to change, in a sentence, from what was measured of a loader. Arithmetic and words; measuring is
 /// elsewhere.
+
+#include <cstdio>
 
 namespace wick::detail {
 
@@ -19140,21 +19271,13 @@ struct load_figures {
 };
 
 /// "4.2 %", from a tenth on "42 %".
-std::string format_percent(double share);
-
-std::string advise(const load_figures& f);
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-std::string format_percent(double share) {
+inline std::string format_percent(double share) {
   char text[32];
   std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
   return text;
 }
 
-std::string advise(const load_figures& f) {
+inline std::string advise(const load_figures& f) {
   constexpr double hardly = 0.01;  // of the loop's time
   constexpr double full =
       0.85;  // of all processors: the rest is lost to scheduling and to what else runs there
@@ -19227,12 +19350,6 @@ std::string advise(const load_figures& f) {
 }
 
 }  // namespace wick::detail
-
-// ==== wick/observe/implementation/report.hpp
-/// \file
-/// The bodies of what observe/report.hpp declares. Included in exactly one file of a program.
-
-#include <cstdio>
 
 namespace wick {
 
@@ -19761,11 +19878,6 @@ alias_table::alias_table(const std::vector<double>& weights) : columns_(weights.
   for (const std::uint64_t i : large) columns_[i].keep = 1;
 }
 
-std::uint64_t alias_table::operator()(random_stream& random) const noexcept {
-  const std::uint64_t i = random.below(columns_.size());
-  return random.uniform() < columns_[i].keep ? i : columns_[i].alias;
-}
-
 std::uint64_t alias_table::heaviest(const std::vector<double>& w) {
   return static_cast<std::uint64_t>(std::max_element(w.begin(), w.end()) - w.begin());
 }
@@ -19852,12 +19964,6 @@ weighted_stage::list weighted_stage::draw_all(key k) const {
   if (table_->lists.size() == kept_lists) table_->lists.erase(table_->lists.begin());
   table_->lists.emplace_back(k, made);
   return made;
-}
-
-std::uint64_t weighted_stage::drawn::operator()(std::uint64_t p) const noexcept {
-  if (list_ != nullptr) return (*list_)[p];
-  random_stream random(key_.seed, key_.epoch, p, key_.stage);
-  return table_->alias.front()(random);
 }
 
 detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std::uint64_t seed,
@@ -20249,9 +20355,13 @@ void write_normalized(const image& from, const normalization& by, std::byte* to,
 /// \file
 /// The bodies of what read/detail/cached_read.hpp declares. Included in exactly one file of a program.
 
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#ifdef __linux__
 #include <linux/openat2.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+#endif
 
 // ==== wick/read/detail/known_places.hpp
 /// \file
@@ -20265,12 +20375,48 @@ namespace wick::detail {
 class growing_map {
  public:
   /// 0 when nothing was noted.
-  std::uint64_t find(std::uint64_t key) const noexcept;
+  std::uint64_t find(std::uint64_t key) const noexcept {
+    for (std::size_t l = 0; l < levels; ++l) {
+      const entry* const table = tables_[l].load(std::memory_order_acquire);
+      if (table == nullptr) return 0;
+      for (std::size_t p = 0; p < probes; ++p) {
+        const entry& e = table[place(key, l, p)];
+        const std::uint64_t there = e.key.load(std::memory_order_acquire);
+        if (there == key) return e.value.load(std::memory_order_relaxed);
+        if (there == 0) return 0;
+      }
+    }
+    return 0;
+  }
   /// `key` is not 0.
-  void note(std::uint64_t key, std::uint64_t value) noexcept;
+  void note(std::uint64_t key, std::uint64_t value) noexcept {
+    for (std::size_t l = 0; l < levels; ++l) {
+      entry* table = tables_[l].load(std::memory_order_acquire);
+      if (table == nullptr) {
+        entry* const mine = new (std::nothrow) entry[slots(l)];
+        if (mine == nullptr) return;
+        if (tables_[l].compare_exchange_strong(table, mine, std::memory_order_acq_rel))
+          table = mine;
+        else
+          delete[] mine;
+      }
+      for (std::size_t p = 0; p < probes; ++p) {
+        entry& e = table[place(key, l, p)];
+        std::uint64_t there = e.key.load(std::memory_order_acquire);
+        if (there == 0 && e.key.compare_exchange_strong(there, key, std::memory_order_acq_rel)) there = key;
+        if (there != key) continue;
+        e.value.store(value, std::memory_order_relaxed);
+        return;
+      }
+    }
+  }
 
   /// Blocks of memory that it has taken.
-  std::size_t blocks() const noexcept;
+  std::size_t blocks() const noexcept {
+    std::size_t n = 0;
+    for (const auto& t : tables_) n += t.load(std::memory_order_relaxed) != nullptr;
+    return n;
+  }
 
  private:
   struct entry {
@@ -20278,7 +20424,9 @@ class growing_map {
   };
   static constexpr std::size_t levels = 7, probes = 4;  // 256 entries, and four times as many a level
   static constexpr std::size_t slots(std::size_t level) noexcept { return std::size_t{256} << (2 * level); }
-  static std::size_t place(std::uint64_t key, std::size_t level, std::size_t probe) noexcept;
+  static std::size_t place(std::uint64_t key, std::size_t level, std::size_t probe) noexcept {
+    return (static_cast<std::size_t>(key >> 8) + probe) & (slots(level) - 1);
+  }
 
   std::atomic<entry*> tables_[levels] = {};
 };
@@ -20287,16 +20435,27 @@ class growing_map {
 /// in the page cache. Found out by the threads that may block, at the first file of a folder.
 class known_places {
  public:
-  static known_places& all() noexcept;
+  static known_places& all() noexcept {
+    static constinit known_places places;
+    return places;
+  }
 
-  static std::uint64_t folder_of(std::string_view path) noexcept;
+  static std::uint64_t folder_of(std::string_view path) noexcept {
+    const std::size_t slash = path.rfind('/');
+    fingerprint_hash h;
+    return h.add(slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1)).value() |
+           1;
+  }
 
   enum kind : unsigned char { unknown, remote, local };
   struct place {
     kind what = unknown;
     std::uint64_t device = 0;  ///< of a local one's files
   };
-  place find(std::uint64_t folder) const noexcept;
+  place find(std::uint64_t folder) const noexcept {
+    const std::uint64_t value = folders_.find(folder);
+    return value < 2 ? place{static_cast<kind>(value), 0} : place{local, value - 2};
+  }
   void note_local(std::uint64_t folder, std::uint64_t device) noexcept { folders_.note(folder, device + 2); }
   void note_remote(std::uint64_t folder) noexcept { folders_.note(folder, remote); }
   void forget(std::uint64_t folder) noexcept { folders_.note(folder, unknown); }
@@ -20313,22 +20472,47 @@ class known_places {
 
 }  // namespace wick::detail
 
+#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
+#define WICK_DETAIL_CACHED_READS 1
+#endif
+
 namespace wick::detail {
 
-int open_from_caches(const char* path, std::uint64_t flags) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+namespace cached {
+
+/// Whether an attempt that failed so says that the kernel, or a sandbox, does not have the call at all. Any
+/// other failure is that of one file, or of one moment.
+constexpr bool is_call_missing(int fault) noexcept {
+  return fault == ENOSYS || fault == EPERM || fault == EINVAL || fault == E2BIG || fault == EACCES;
+}
+
+inline int open(const char* path, std::uint64_t flags) noexcept {
   struct open_how how = {};
   how.flags = flags | O_CLOEXEC;
   how.resolve = RESOLVE_CACHED;
   return static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
 }
 
-bool can_open_from_caches() noexcept {
+/// Tried once, with a path that there is no other reason to refuse.
+inline bool can_open() noexcept {
   static const bool can = [] {
-    const file_handle root(open_from_caches("/", O_PATH));
+    const file_handle root(open("/", O_PATH));
     return root || !is_call_missing(errno);
   }();
   return can;
 }
+
+inline std::uint64_t up_to(std::uint64_t size, std::uint64_t offset) noexcept {
+  return size > offset ? size - offset : 0;
+}
+
+inline bool may_read(bool local, std::uint64_t device) noexcept {
+  return local && known_places::all().tells_what_is_cached(device);
+}
+
+}  // namespace cached
+#endif
 
 void note_place(const char* path, int file) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
@@ -20354,14 +20538,15 @@ void note_place(const char* path, int file) noexcept {
 bool cached_reader::measure(const location& where, std::uint64_t& length) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   length = where.length;
-  if (where.indexed != nullptr && !may_read(where.indexed->local, where.indexed->device)) return false;
+  if (where.indexed != nullptr && !cached::may_read(where.indexed->local, where.indexed->device))
+    return false;
   if (where.file >= 0) {
     if (where.indexed == nullptr) return false;
-    if (length == location::whole) length = up_to(where.indexed->size, where.offset);
+    if (length == location::whole) length = cached::up_to(where.indexed->size, where.offset);
     return true;
   }
   if (!open(where)) return false;
-  if (length == location::whole) length = up_to(opened_.size, where.offset);
+  if (length == location::whole) length = cached::up_to(opened_.size, where.offset);
   return true;
 #else
   (void)where, (void)length;
@@ -20399,27 +20584,20 @@ bool cached_reader::unchanged() const noexcept {
   return last_ < 0 || (::fstat(last_, &about) == 0 && before_.change(file_stamp::of(about)) == nullptr);
 }
 
-std::uint64_t cached_reader::up_to(std::uint64_t size, std::uint64_t offset) noexcept {
-  return size > offset ? size - offset : 0;
-}
-
-bool cached_reader::may_read(bool local, std::uint64_t device) noexcept {
-  return local && known_places::all().tells_what_is_cached(device);
-}
-
 bool cached_reader::open(const location& where) noexcept {
-  if (!can_open_from_caches()) return false;
+#ifdef WICK_DETAIL_CACHED_READS
+  if (!cached::can_open()) return false;
   known_places& known = known_places::all();
   std::uint64_t folder = 0;
   if (where.indexed == nullptr) {
     folder = known_places::folder_of(where.path);
     const known_places::place there = known.find(folder);
-    if (!may_read(there.what == known_places::local, there.device)) return false;
+    if (!cached::may_read(there.what == known_places::local, there.device)) return false;
     opened_.device = there.device;
   } else {
     opened_.device = where.indexed->device;
   }
-  own_ = file_handle(open_from_caches(where.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+  own_ = file_handle(cached::open(where.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
   struct ::stat about {};
   if (!own_ || ::fstat(own_.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
   const std::uint64_t device = opened_.device;
@@ -20428,9 +20606,15 @@ bool cached_reader::open(const location& where) noexcept {
   if (opened_.device == device) return where.indexed == nullptr || where.indexed->change(opened_) == nullptr;
   if (folder != 0) known.forget(folder);  // something else was mounted there
   return false;
+#else
+  (void)where;
+  return false;
+#endif
 }
 
 }  // namespace wick::detail
+
+#undef WICK_DETAIL_CACHED_READS
 
 // ==== wick/read/implementation/file_io.hpp
 /// \file
@@ -20557,40 +20741,186 @@ void file_watch::end(int file, const file_stamp* indexed) {
 /// \file
 /// Patterns for many files: "shard-{000..009}.tar", "photos/*.jpg", "logs/**/*.json".
 
+#include <charconv>
 #include <fnmatch.h>
 
 namespace wick::detail {
 
 /// Numbers within names compare as numbers: "f2" before "f10". A total order.
-bool natural_less(std::string_view a, std::string_view b) noexcept;
+inline bool natural_less(std::string_view a, std::string_view b) noexcept {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (digit(a[i]) && digit(b[j])) {
+      while (i < a.size() && a[i] == '0') ++i;
+      while (j < b.size() && b[j] == '0') ++j;
+      const std::size_t first_a = i, first_b = j;
+      while (i < a.size() && digit(a[i])) ++i;
+      while (j < b.size() && digit(b[j])) ++j;
+      if (i - first_a != j - first_b) return i - first_a < j - first_b;
+      const int order = a.compare(first_a, i - first_a, b, first_b, j - first_b);
+      if (order != 0) return order < 0;
+    } else if (a[i] != b[j]) {
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+    } else {
+      ++i, ++j;
+    }
+  }
+  const std::size_t left_a = a.size() - i, left_b = b.size() - j;
+  return left_a != left_b ? left_a < left_b : a < b;
+}
 
-bool has_wildcard(std::string_view text) noexcept;
+inline bool has_wildcard(std::string_view text) noexcept {
+  return text.find_first_of("*?[") != std::string_view::npos;
+}
 
 /// The bounds of "007..123".
 struct brace_range {
   std::uint64_t first = 0, last = 0;
   std::size_t width = 0;  ///< digits to pad to; 0 for none
 
-  static bool parse(std::string_view text, brace_range& out) noexcept;
+  static bool parse(std::string_view text, brace_range& out) noexcept {
+    const std::size_t dots = text.find("..");
+    if (dots == std::string_view::npos) return false;
+    const std::string_view a = text.substr(0, dots), b = text.substr(dots + 2);
+    const auto number = [](std::string_view digits, std::uint64_t& to) {
+      const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
+      return code == std::errc() && end == digits.data() + digits.size();
+    };
+    if (!number(a, out.first) || !number(b, out.last)) return false;
+    const bool padded = (a.size() > 1 && a[0] == '0') || (b.size() > 1 && b[0] == '0');
+    out.width = padded ? std::max(a.size(), b.size()) : 0;
+    return true;
+  }
 };
 
 /// As in a shell: "a{1..3}" → a1 a2 a3, "{01..10}" keeps its zeros, "{x,y}" → x y; braces may be nested.
 /// \throws wick::error past a million names
-std::vector<std::string> expand_braces(std::string_view pattern);
+inline std::vector<std::string> expand_braces(std::string_view pattern) {
+  constexpr std::size_t limit = 1'000'000;
+  std::vector<std::string> done,
+      open{std::string(pattern)};  // `open` is a stack: what comes first lies on top
+  while (!open.empty()) {
+    const std::string text = std::move(open.back());
+    open.pop_back();
+    std::size_t first = std::string::npos, last = 0;
+    std::vector<std::string> choices;
+    for (std::size_t at = text.find('{'); at != std::string::npos && first == std::string::npos;
+         at = text.find('{', at + 1)) {
+      std::vector<std::size_t> cuts{at};
+      std::size_t depth = 0;
+      for (last = at; last < text.size(); ++last) {
+        if (text[last] == '{') ++depth;
+        if (text[last] == ',' && depth == 1) cuts.push_back(last);
+        if (text[last] == '}' && --depth == 0) break;
+      }
+      if (last == text.size()) continue;  // never closed: an ordinary character
+      cuts.push_back(last);
+      brace_range range;
+      if (cuts.size() > 2) {
+        for (std::size_t c = 1; c < cuts.size(); ++c)
+          choices.push_back(text.substr(cuts[c - 1] + 1, cuts[c] - cuts[c - 1] - 1));
+        first = at;
+      } else if (brace_range::parse(std::string_view(text).substr(at + 1, last - at - 1), range)) {
+        const bool up = range.first <= range.last;
+        const std::uint64_t steps = up ? range.last - range.first : range.first - range.last;
+        if (steps >= limit) throw error(printable(pattern) + ": stands for more than a million names");
+        for (std::uint64_t k = 0; k <= steps; ++k) {
+          std::string number = std::to_string(up ? range.first + k : range.first - k);
+          if (number.size() < range.width) number.insert(0, range.width - number.size(), '0');
+          choices.push_back(std::move(number));
+        }
+        first = at;
+      }
+    }
+    if (first == std::string::npos) {
+      done.push_back(text);
+    } else {
+      for (std::size_t c = choices.size(); c-- > 0;) {
+        open.push_back(text.substr(0, first) + choices[c] + text.substr(last + 1));
+      }
+    }
+    if (done.size() + open.size() > limit)
+      throw error(printable(pattern) + ": stands for more than a million names");
+  }
+  return done;
+}
 
 /// Collects the files that match `pattern` below `folder`.
-void glob_into(const std::string& folder, std::string_view pattern, std::string_view who,
-               std::vector<std::string>& out);
+inline void glob_into(const std::string& folder, std::string_view pattern, std::string_view who,
+                      std::vector<std::string>& out) {
+  std::string base = folder;
+  std::string_view part;
+  for (;;) {  // components without a wildcard need no listing
+    const std::size_t slash = pattern.find('/');
+    part = pattern.substr(0, slash);
+    if (slash == std::string_view::npos || has_wildcard(part)) break;
+    base = slash == 0 && base.empty() ? "/" : part.empty() ? base : join_path(base, part);
+    pattern.remove_prefix(slash + 1);
+  }
+  const bool last = part.size() == pattern.size();
+  std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
+  if (last && !has_wildcard(part)) {
+    struct ::stat status {};
+    std::string path = join_path(base, part);
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) out.push_back(std::move(path));
+    return;
+  }
+  struct ::stat status {};
+  if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    return;  // matches nothing
+  if (part == "**" && !last) {
+    while (rest.starts_with("**/")) rest.remove_prefix(3);  // as deep as one of them
+    for (const std::string& f : walk_folders(base, who)) glob_into(f, rest, who, out);
+    return;
+  }
+  const std::string glob(part);
+  std::vector<std::string> folders;
+  list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
+    if (::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
+    if (is_folder(kind) && !last) folders.push_back(join_path(base, name));
+    if (kind == entry_kind::file && last) out.push_back(join_path(base, name));
+  });
+  for (const std::string& f : folders) glob_into(f, rest, who, out);
+}
 
 /// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
 /// of folders; hidden files match only what names them in full. \throws wick::error when a folder can't be
 /// listed
-std::vector<std::string> glob_files(std::string_view pattern, std::string_view who);
+inline std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
+  std::vector<std::string> out;
+  glob_into("", pattern, who, out);
+  std::sort(out.begin(), out.end(),
+            [](const std::string& a, const std::string& b) { return natural_less(a, b); });
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
 
 /// The files that `pattern` stands for: itself when such a file exists, else braces, then wildcards, are
 /// expanded. A name without wildcards is kept whether it exists or not. \throws wick::error when a wildcard
 /// matches nothing
-std::vector<std::string> expand_pattern(const std::string& pattern, std::string_view who);
+inline std::vector<std::string> expand_pattern(const std::string& pattern, std::string_view who) {
+  struct ::stat status {};
+  if (pattern.empty()) throw error(std::string(who) + ": the path is empty");
+  if (pattern.find("://") != std::string::npos) {
+    throw source_error(pattern, who,
+                       "is a URL, and only local files are read here; download it, or mount it");
+  }
+  if (::stat(pattern.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) return {pattern};
+  std::vector<std::string> out;
+  for (std::string& name : expand_braces(pattern)) {
+    if (!has_wildcard(name)) {
+      out.push_back(std::move(name));
+      continue;
+    }
+    std::vector<std::string> found = glob_files(name, who);
+    if (found.empty())
+      throw source_error(name, who,
+                         "matches no file; check the path, and that the pattern is not one for folders");
+    out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  }
+  return out;
+}
 
 }  // namespace wick::detail
 
@@ -20650,6 +20980,8 @@ std::size_t files::shared_prefix(const table& data) noexcept {
 /// \file
 /// The bodies of what read/detail/folder.hpp declares. Included in exactly one file of a program.
 
+#include <fcntl.h>
+
 namespace wick::detail {
 
 entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
@@ -20687,177 +21019,6 @@ std::string join_path(std::string_view folder, std::string_view name) {
 
 }  // namespace wick::detail
 
-// ==== wick/read/implementation/glob.hpp
-/// \file
-/// The bodies of what read/detail/glob.hpp declares. Included in exactly one file of a program.
-
-#include <charconv>
-#include <fnmatch.h>
-
-namespace wick::detail {
-
-bool natural_less(std::string_view a, std::string_view b) noexcept {
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (digit(a[i]) && digit(b[j])) {
-      while (i < a.size() && a[i] == '0') ++i;
-      while (j < b.size() && b[j] == '0') ++j;
-      const std::size_t first_a = i, first_b = j;
-      while (i < a.size() && digit(a[i])) ++i;
-      while (j < b.size() && digit(b[j])) ++j;
-      if (i - first_a != j - first_b) return i - first_a < j - first_b;
-      const int order = a.compare(first_a, i - first_a, b, first_b, j - first_b);
-      if (order != 0) return order < 0;
-    } else if (a[i] != b[j]) {
-      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
-    } else {
-      ++i, ++j;
-    }
-  }
-  const std::size_t left_a = a.size() - i, left_b = b.size() - j;
-  return left_a != left_b ? left_a < left_b : a < b;
-}
-
-bool has_wildcard(std::string_view text) noexcept {
-  return text.find_first_of("*?[") != std::string_view::npos;
-}
-
-bool brace_range::parse(std::string_view text, brace_range& out) noexcept {
-  const std::size_t dots = text.find("..");
-  if (dots == std::string_view::npos) return false;
-  const std::string_view a = text.substr(0, dots), b = text.substr(dots + 2);
-  const auto number = [](std::string_view digits, std::uint64_t& to) {
-    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
-    return code == std::errc() && end == digits.data() + digits.size();
-  };
-  if (!number(a, out.first) || !number(b, out.last)) return false;
-  const bool padded = (a.size() > 1 && a[0] == '0') || (b.size() > 1 && b[0] == '0');
-  out.width = padded ? std::max(a.size(), b.size()) : 0;
-  return true;
-}
-
-std::vector<std::string> expand_braces(std::string_view pattern) {
-  constexpr std::size_t limit = 1'000'000;
-  std::vector<std::string> done,
-      open{std::string(pattern)};  // `open` is a stack: what comes first lies on top
-  while (!open.empty()) {
-    const std::string text = std::move(open.back());
-    open.pop_back();
-    std::size_t first = std::string::npos, last = 0;
-    std::vector<std::string> choices;
-    for (std::size_t at = text.find('{'); at != std::string::npos && first == std::string::npos;
-         at = text.find('{', at + 1)) {
-      std::vector<std::size_t> cuts{at};
-      std::size_t depth = 0;
-      for (last = at; last < text.size(); ++last) {
-        if (text[last] == '{') ++depth;
-        if (text[last] == ',' && depth == 1) cuts.push_back(last);
-        if (text[last] == '}' && --depth == 0) break;
-      }
-      if (last == text.size()) continue;  // never closed: an ordinary character
-      cuts.push_back(last);
-      brace_range range;
-      if (cuts.size() > 2) {
-        for (std::size_t c = 1; c < cuts.size(); ++c)
-          choices.push_back(text.substr(cuts[c - 1] + 1, cuts[c] - cuts[c - 1] - 1));
-        first = at;
-      } else if (brace_range::parse(std::string_view(text).substr(at + 1, last - at - 1), range)) {
-        const bool up = range.first <= range.last;
-        const std::uint64_t steps = up ? range.last - range.first : range.first - range.last;
-        if (steps >= limit) throw error(printable(pattern) + ": stands for more than a million names");
-        for (std::uint64_t k = 0; k <= steps; ++k) {
-          std::string number = std::to_string(up ? range.first + k : range.first - k);
-          if (number.size() < range.width) number.insert(0, range.width - number.size(), '0');
-          choices.push_back(std::move(number));
-        }
-        first = at;
-      }
-    }
-    if (first == std::string::npos) {
-      done.push_back(text);
-    } else {
-      for (std::size_t c = choices.size(); c-- > 0;) {
-        open.push_back(text.substr(0, first) + choices[c] + text.substr(last + 1));
-      }
-    }
-    if (done.size() + open.size() > limit)
-      throw error(printable(pattern) + ": stands for more than a million names");
-  }
-  return done;
-}
-
-void glob_into(const std::string& folder, std::string_view pattern, std::string_view who,
-               std::vector<std::string>& out) {
-  std::string base = folder;
-  std::string_view part;
-  for (;;) {  // components without a wildcard need no listing
-    const std::size_t slash = pattern.find('/');
-    part = pattern.substr(0, slash);
-    if (slash == std::string_view::npos || has_wildcard(part)) break;
-    base = slash == 0 && base.empty() ? "/" : part.empty() ? base : join_path(base, part);
-    pattern.remove_prefix(slash + 1);
-  }
-  const bool last = part.size() == pattern.size();
-  std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
-  if (last && !has_wildcard(part)) {
-    struct ::stat status {};
-    std::string path = join_path(base, part);
-    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) out.push_back(std::move(path));
-    return;
-  }
-  struct ::stat status {};
-  if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
-    return;  // matches nothing
-  if (part == "**" && !last) {
-    while (rest.starts_with("**/")) rest.remove_prefix(3);  // as deep as one of them
-    for (const std::string& f : walk_folders(base, who)) glob_into(f, rest, who, out);
-    return;
-  }
-  const std::string glob(part);
-  std::vector<std::string> folders;
-  list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
-    if (::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
-    if (is_folder(kind) && !last) folders.push_back(join_path(base, name));
-    if (kind == entry_kind::file && last) out.push_back(join_path(base, name));
-  });
-  for (const std::string& f : folders) glob_into(f, rest, who, out);
-}
-
-std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
-  std::vector<std::string> out;
-  glob_into("", pattern, who, out);
-  std::sort(out.begin(), out.end(),
-            [](const std::string& a, const std::string& b) { return natural_less(a, b); });
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
-std::vector<std::string> expand_pattern(const std::string& pattern, std::string_view who) {
-  struct ::stat status {};
-  if (pattern.empty()) throw error(std::string(who) + ": the path is empty");
-  if (pattern.find("://") != std::string::npos) {
-    throw source_error(pattern, who,
-                       "is a URL, and only local files are read here; download it, or mount it");
-  }
-  if (::stat(pattern.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) return {pattern};
-  std::vector<std::string> out;
-  for (std::string& name : expand_braces(pattern)) {
-    if (!has_wildcard(name)) {
-      out.push_back(std::move(name));
-      continue;
-    }
-    std::vector<std::string> found = glob_files(name, who);
-    if (found.empty())
-      throw source_error(name, who,
-                         "matches no file; check the path, and that the pattern is not one for folders");
-    out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
-  }
-  return out;
-}
-
-}  // namespace wick::detail
-
 // ==== wick/read/implementation/idx.hpp
 /// \file
 /// The bodies of what read/idx.hpp declares. Included in exactly one file of a program.
@@ -20866,7 +21027,54 @@ std::vector<std::string> expand_pattern(const std::string& pattern, std::string_
 /// \file
 /// Reads an idx file (the format of MNIST), plain or gzip-compressed, whole and checked.
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <zlib.h>
+
+// ==== wick/read/detail/endian.hpp
+/// \file
+/// Big-endian numbers, as idx files have them.
+
+namespace wick::detail {
+
+inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
+  return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
+}
+
+inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
+inline std::uint32_t reverse_bytes(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
+inline std::uint64_t reverse_bytes(std::uint64_t v) noexcept { return __builtin_bswap64(v); }
+
+template <std::unsigned_integral Word>
+void reverse_each(std::byte* data, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i, data += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, data, sizeof(Word));
+    word = reverse_bytes(word);
+    std::memcpy(data, &word, sizeof(Word));
+  }
+}
+
+/// In place, from the order of idx files to the machine's.
+inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t element_size) noexcept {
+  if constexpr (std::endian::native == std::endian::little) {
+    switch (element_size) {
+      case 2:
+        reverse_each<std::uint16_t>(data, count);
+        break;
+      case 4:
+        reverse_each<std::uint32_t>(data, count);
+        break;
+      case 8:
+        reverse_each<std::uint64_t>(data, count);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -20880,25 +21088,149 @@ struct idx_array {
 
 class idx_file {
  public:
-  explicit idx_file(const std::string& path);
+  explicit idx_file(const std::string& path) : path_(path) {
+    opened_ = open_regular(path, "idx");
+    unsigned char start[2] = {};
+    file_size_ = opened_.stamp.size;
+    packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
+    file_handle second(::fcntl(opened_.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
+    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
+    if (gz_ != nullptr) static_cast<void>(second.release());
+    if (gz_ == nullptr) throw source_error(path_, "idx", "zlib can't open it: " + system_text(errno));
+    ::gzbuffer(gz_.get(), 1 << 17);
+  }
 
   /// Once. \throws wick::error naming the path, what was expected and what was found
-  idx_array read();
+  idx_array read() {
+    try {
+      idx_array out = read_all();
+      require_unchanged(opened_, path_, "idx");
+      return out;
+    } catch (const error&) {
+      require_unchanged(opened_, path_, "idx");  // that is the reason then
+      throw;
+    }
+  }
 
  private:
-  idx_array read_all();
+  idx_array read_all() {
+    idx_array out;
+    const std::uint64_t bytes = read_header(out);
+    out.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
+    const std::uint64_t got = fill(out.data.get(), bytes);
+    if (got < bytes) {
+      throw source_error(path_, "idx",
+                         "cut off: its header announces " + std::to_string(bytes) +
+                             " bytes of data, and there are " + std::to_string(got) +
+                             "; copy or download it again");
+    }
+    std::byte more;
+    if (fill(&more, 1) != 0) {
+      throw source_error(path_, "idx",
+                         "is longer than the " + std::to_string(bytes) +
+                             " bytes of data that its header announces; copy or download it again");
+    }
+    const std::size_t element = size_of(out.type);
+    big_endian_to_native(out.data.get(), static_cast<std::size_t>(bytes) / element, element);
+    return out;
+  }
 
   struct closer {
     void operator()(::gzFile f) const noexcept { ::gzclose(f); }
   };
 
   /// 0, 0, type, rank, then each extent as 4 bytes. Returns the bytes of data that must follow.
-  std::uint64_t read_header(idx_array& out);
+  std::uint64_t read_header(idx_array& out) {
+    unsigned char magic[4] = {};
+    const std::uint64_t got = fill(magic, 4);
+    const std::optional<dtype> type = type_of(magic[2]);
+    if (got < 4 || magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0) {
+      static constexpr char digits[] = "0123456789abcdef";
+      std::string found;
+      for (std::uint64_t i = 0; i < got; ++i) found += {' ', digits[magic[i] >> 4], digits[magic[i] & 15]};
+      throw source_error(path_, "idx",
+                         "is not an idx file: it starts with" + (got == 0 ? " nothing" : found) +
+                             ", and 00 00, a type (08 to 0e) and a rank were expected, such as 00 00 08 03");
+    }
+    if (magic[3] > shape::max_rank + 1) {
+      throw source_error(path_, "idx",
+                         "has " + std::to_string(magic[3]) + " dimensions, and at most 7 can be read");
+    }
+    out.type = *type;
+    // What the file can hold at most: deflate packs no better than 1032 to 1. Nothing is allocated beyond
+    // that.
+    const std::uint64_t header = 4 + 4 * std::uint64_t{magic[3]};
+    const std::uint64_t most = packed_ ? file_size_ * 1032 : file_size_ - std::min(file_size_, header);
+    std::uint64_t bytes = size_of(out.type);
+    bool too_many = false, none = false;
+    for (int d = 0; d < magic[3]; ++d) {
+      unsigned char extent[4];
+      if (fill(extent, 4) < 4)
+        throw source_error(path_, "idx", "cut off within its header; copy or download it again");
+      const std::uint64_t n = load_big_endian(extent);
+      if (d == 0)
+        out.count = n;
+      else
+        out.row.push_back(static_cast<std::int64_t>(n));
+      none |= n == 0;
+      too_many |= n != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / n;
+      if (!too_many) bytes *= n;
+    }
+    if (none) {
+      throw source_error(
+          path_, "idx",
+          "is an array of no elements: " + std::to_string(out.count) + " × " + to_string(out.row));
+    }
+    if (too_many || bytes > most) {
+      throw source_error(path_, "idx",
+                         "cut off: its header announces " + std::to_string(out.count) + " × " +
+                             to_string(out.row) + " " + std::string(to_string(out.type)) +
+                             ", which a file of " + std::to_string(file_size_) +
+                             " bytes cannot hold; copy or download it again");
+    }
+    return bytes;
+  }
 
-  static std::optional<dtype> type_of(unsigned char code) noexcept;
+  static std::optional<dtype> type_of(unsigned char code) noexcept {
+    switch (code) {
+      case 0x08:
+        return dtype::uint8;
+      case 0x09:
+        return dtype::int8;
+      case 0x0B:
+        return dtype::int16;
+      case 0x0C:
+        return dtype::int32;
+      case 0x0D:
+        return dtype::float32;
+      case 0x0E:
+        return dtype::float64;
+      default:
+        return std::nullopt;
+    }
+  }
 
   /// Reads up to `size` bytes, fewer only at the end.
-  std::uint64_t fill(void* to, std::uint64_t size);
+  std::uint64_t fill(void* to, std::uint64_t size) {
+    std::uint64_t done = 0;
+    while (done < size) {
+      const auto piece = static_cast<unsigned>(std::min<std::uint64_t>(size - done, 1 << 30));
+      const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
+      if (n > 0) done += static_cast<std::uint64_t>(n);
+      if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
+      int code = Z_OK;
+      const char* text = ::gzerror(gz_.get(), &code);
+      if (code == Z_BUF_ERROR)
+        throw source_error(path_, "idx", "cut off within its gzip data; copy or download it again");
+      if (code == Z_ERRNO) throw source_error(path_, "idx", "can't read it: " + system_text(errno));
+      if (code != Z_OK) {
+        throw source_error(
+            path_, "idx", std::string("its gzip data are damaged (") + text + "); copy or download it again");
+      }
+      break;
+    }
+    return done;
+  }
 
   const std::string& path_;
   opened_file opened_;
@@ -20978,198 +21310,6 @@ std::vector<std::int64_t> idx::read_labels(const std::string& path, const detail
 }
 
 }  // namespace wick
-
-// ==== wick/read/implementation/idx_file.hpp
-/// \file
-/// The bodies of what read/detail/idx_file.hpp declares. Included in exactly one file of a program.
-
-#include <unistd.h>
-#include <zlib.h>
-
-// ==== wick/read/detail/endian.hpp
-/// \file
-/// Big-endian numbers, as idx files have them.
-
-namespace wick::detail {
-
-inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
-  return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
-}
-
-inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
-inline std::uint32_t reverse_bytes(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
-inline std::uint64_t reverse_bytes(std::uint64_t v) noexcept { return __builtin_bswap64(v); }
-
-template <std::unsigned_integral Word>
-void reverse_each(std::byte* data, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i, data += sizeof(Word)) {
-    Word word;
-    std::memcpy(&word, data, sizeof(Word));
-    word = reverse_bytes(word);
-    std::memcpy(data, &word, sizeof(Word));
-  }
-}
-
-/// In place, from the order of idx files to the machine's.
-inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t element_size) noexcept {
-  if constexpr (std::endian::native == std::endian::little) {
-    switch (element_size) {
-      case 2:
-        reverse_each<std::uint16_t>(data, count);
-        break;
-      case 4:
-        reverse_each<std::uint32_t>(data, count);
-        break;
-      case 8:
-        reverse_each<std::uint64_t>(data, count);
-        break;
-      default:
-        break;
-    }
-  }
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-idx_file::idx_file(const std::string& path) : path_(path) {
-  opened_ = open_regular(path, "idx");
-  unsigned char start[2] = {};
-  file_size_ = opened_.stamp.size;
-  packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
-  file_handle second(::fcntl(opened_.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
-  if (second) gz_.reset(::gzdopen(second.get(), "rb"));
-  if (gz_ != nullptr) static_cast<void>(second.release());
-  if (gz_ == nullptr) throw source_error(path_, "idx", "zlib can't open it: " + system_text(errno));
-  ::gzbuffer(gz_.get(), 1 << 17);
-}
-
-idx_array idx_file::read() {
-  try {
-    idx_array out = read_all();
-    require_unchanged(opened_, path_, "idx");
-    return out;
-  } catch (const error&) {
-    require_unchanged(opened_, path_, "idx");  // that is the reason then
-    throw;
-  }
-}
-
-idx_array idx_file::read_all() {
-  idx_array out;
-  const std::uint64_t bytes = read_header(out);
-  out.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
-  const std::uint64_t got = fill(out.data.get(), bytes);
-  if (got < bytes) {
-    throw source_error(path_, "idx",
-                       "cut off: its header announces " + std::to_string(bytes) +
-                           " bytes of data, and there are " + std::to_string(got) +
-                           "; copy or download it again");
-  }
-  std::byte more;
-  if (fill(&more, 1) != 0) {
-    throw source_error(path_, "idx",
-                       "is longer than the " + std::to_string(bytes) +
-                           " bytes of data that its header announces; copy or download it again");
-  }
-  const std::size_t element = size_of(out.type);
-  big_endian_to_native(out.data.get(), static_cast<std::size_t>(bytes) / element, element);
-  return out;
-}
-
-std::uint64_t idx_file::read_header(idx_array& out) {
-  unsigned char magic[4] = {};
-  const std::uint64_t got = fill(magic, 4);
-  const std::optional<dtype> type = type_of(magic[2]);
-  if (got < 4 || magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string found;
-    for (std::uint64_t i = 0; i < got; ++i) found += {' ', digits[magic[i] >> 4], digits[magic[i] & 15]};
-    throw source_error(path_, "idx",
-                       "is not an idx file: it starts with" + (got == 0 ? " nothing" : found) +
-                           ", and 00 00, a type (08 to 0e) and a rank were expected, such as 00 00 08 03");
-  }
-  if (magic[3] > shape::max_rank + 1) {
-    throw source_error(path_, "idx",
-                       "has " + std::to_string(magic[3]) + " dimensions, and at most 7 can be read");
-  }
-  out.type = *type;
-  // What the file can hold at most: deflate packs no better than 1032 to 1. Nothing is allocated beyond
-  // that.
-  const std::uint64_t header = 4 + 4 * std::uint64_t{magic[3]};
-  const std::uint64_t most = packed_ ? file_size_ * 1032 : file_size_ - std::min(file_size_, header);
-  std::uint64_t bytes = size_of(out.type);
-  bool too_many = false, none = false;
-  for (int d = 0; d < magic[3]; ++d) {
-    unsigned char extent[4];
-    if (fill(extent, 4) < 4)
-      throw source_error(path_, "idx", "cut off within its header; copy or download it again");
-    const std::uint64_t n = load_big_endian(extent);
-    if (d == 0)
-      out.count = n;
-    else
-      out.row.push_back(static_cast<std::int64_t>(n));
-    none |= n == 0;
-    too_many |= n != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / n;
-    if (!too_many) bytes *= n;
-  }
-  if (none) {
-    throw source_error(
-        path_, "idx",
-        "is an array of no elements: " + std::to_string(out.count) + " × " + to_string(out.row));
-  }
-  if (too_many || bytes > most) {
-    throw source_error(path_, "idx",
-                       "cut off: its header announces " + std::to_string(out.count) + " × " +
-                           to_string(out.row) + " " + std::string(to_string(out.type)) +
-                           ", which a file of " + std::to_string(file_size_) +
-                           " bytes cannot hold; copy or download it again");
-  }
-  return bytes;
-}
-
-std::optional<dtype> idx_file::type_of(unsigned char code) noexcept {
-  switch (code) {
-    case 0x08:
-      return dtype::uint8;
-    case 0x09:
-      return dtype::int8;
-    case 0x0B:
-      return dtype::int16;
-    case 0x0C:
-      return dtype::int32;
-    case 0x0D:
-      return dtype::float32;
-    case 0x0E:
-      return dtype::float64;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::uint64_t idx_file::fill(void* to, std::uint64_t size) {
-  std::uint64_t done = 0;
-  while (done < size) {
-    const auto piece = static_cast<unsigned>(std::min<std::uint64_t>(size - done, 1 << 30));
-    const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
-    if (n > 0) done += static_cast<std::uint64_t>(n);
-    if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
-    int code = Z_OK;
-    const char* text = ::gzerror(gz_.get(), &code);
-    if (code == Z_BUF_ERROR)
-      throw source_error(path_, "idx", "cut off within its gzip data; copy or download it again");
-    if (code == Z_ERRNO) throw source_error(path_, "idx", "can't read it: " + system_text(errno));
-    if (code != Z_OK) {
-      throw source_error(path_, "idx",
-                         std::string("its gzip data are damaged (") + text + "); copy or download it again");
-    }
-    break;
-  }
-  return done;
-}
-
-}  // namespace wick::detail
 
 // ==== wick/read/implementation/image_folder.hpp
 /// \file
@@ -21272,76 +21412,6 @@ bool image_folder::keep(table& data, const std::vector<detail::folder_files>& fo
 
 }  // namespace wick
 
-// ==== wick/read/implementation/known_places.hpp
-/// \file
-/// The bodies of what read/detail/known_places.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-std::uint64_t growing_map::find(std::uint64_t key) const noexcept {
-  for (std::size_t l = 0; l < levels; ++l) {
-    const entry* const table = tables_[l].load(std::memory_order_acquire);
-    if (table == nullptr) return 0;
-    for (std::size_t p = 0; p < probes; ++p) {
-      const entry& e = table[place(key, l, p)];
-      const std::uint64_t there = e.key.load(std::memory_order_acquire);
-      if (there == key) return e.value.load(std::memory_order_relaxed);
-      if (there == 0) return 0;
-    }
-  }
-  return 0;
-}
-
-void growing_map::note(std::uint64_t key, std::uint64_t value) noexcept {
-  for (std::size_t l = 0; l < levels; ++l) {
-    entry* table = tables_[l].load(std::memory_order_acquire);
-    if (table == nullptr) {
-      entry* const mine = new (std::nothrow) entry[slots(l)];
-      if (mine == nullptr) return;
-      if (tables_[l].compare_exchange_strong(table, mine, std::memory_order_acq_rel))
-        table = mine;
-      else
-        delete[] mine;
-    }
-    for (std::size_t p = 0; p < probes; ++p) {
-      entry& e = table[place(key, l, p)];
-      std::uint64_t there = e.key.load(std::memory_order_acquire);
-      if (there == 0 && e.key.compare_exchange_strong(there, key, std::memory_order_acq_rel)) there = key;
-      if (there != key) continue;
-      e.value.store(value, std::memory_order_relaxed);
-      return;
-    }
-  }
-}
-
-std::size_t growing_map::blocks() const noexcept {
-  std::size_t n = 0;
-  for (const auto& t : tables_) n += t.load(std::memory_order_relaxed) != nullptr;
-  return n;
-}
-
-std::size_t growing_map::place(std::uint64_t key, std::size_t level, std::size_t probe) noexcept {
-  return (static_cast<std::size_t>(key >> 8) + probe) & (slots(level) - 1);
-}
-
-known_places& known_places::all() noexcept {
-  static constinit known_places places;
-  return places;
-}
-
-std::uint64_t known_places::folder_of(std::string_view path) noexcept {
-  const std::size_t slash = path.rfind('/');
-  fingerprint_hash h;
-  return h.add(slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1)).value() | 1;
-}
-
-known_places::place known_places::find(std::uint64_t folder) const noexcept {
-  const std::uint64_t value = folders_.find(folder);
-  return value < 2 ? place{static_cast<kind>(value), 0} : place{local, value - 2};
-}
-
-}  // namespace wick::detail
-
 // ==== wick/read/implementation/memory.hpp
 /// \file
 /// The bodies of what read/memory.hpp declares. Included in exactly one file of a program.
@@ -21356,15 +21426,6 @@ memory_rows::memory_rows(std::shared_ptr<const void> owner, const std::byte* dat
       format_(&kept_->format),
       targets_(kept_->targets.data()) {
   if (kept_->targets.empty()) throw error("in_memory: there are no targets, so no samples; give one a row");
-}
-
-sample<memory_view, std::int64_t> memory_rows::at(std::uint64_t i) const noexcept {
-  return {memory_view(data_ + i * stride_, *format_), targets_[i]};
-}
-
-void memory_rows::prefetch(std::uint64_t i, std::size_t most) const noexcept {
-  prefetch_bytes(targets_ + i, sizeof(*targets_), most);
-  prefetch_bytes(data_ + i * stride_, stride_, most);
 }
 
 std::uint64_t memory_rows::fingerprint() const noexcept {
@@ -21450,18 +21511,6 @@ row_format::row_format(const shape& of, dtype element, const shape& strides) : r
 }  // namespace wick::detail
 
 namespace wick {
-
-const std::byte* memory_view::data() const {
-  if (!format_->packed) refuse();
-  return data_;
-}
-
-void memory_view::write_to(slot to) const noexcept {
-  if (format_->packed) [[likely]]
-    std::memcpy(to.data, data_, format_->bytes);
-  else
-    format_->walk.copy(data_, to.data);
-}
 
 void memory_view::refuse() const {
   throw error(
@@ -21753,136 +21802,6 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
   std::vector<std::string> out;
   for (folder_files& f : walk.run(folder)) out.push_back(std::move(f.folder));
   return out;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/resample/implementation/axis.hpp
-/// \file
-/// The bodies of what resample/detail/axis.hpp declares. Included in exactly one file of a program.
-
-#include <cmath>
-
-namespace wick::detail {
-
-const std::int16_t* axis::weights(int i) const noexcept {
-  return weights_.data() + static_cast<std::size_t>(i) * taps_;
-}
-
-double axis::weight_at(double x, interpolation filter) noexcept {
-  x = std::abs(x);
-  if (filter == interpolation::bilinear) return x < 1 ? 1 - x : 0;
-  // Keys, "Cubic convolution interpolation for digital image processing", 1981, a = -0.5
-  if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
-  if (x < 2) return ((-0.5 * x + 2.5) * x - 4) * x + 2;
-  return 0;
-}
-
-int axis::fixed(double w) noexcept {
-  return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
-}
-
-void axis::build(const axis_request& wanted) {
-  if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
-  const double scale = (wanted.high - wanted.low) / wanted.size;
-  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
-  const auto n = static_cast<std::size_t>(wanted.window_size);
-  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
-  first_.resize(n);
-  count_.resize(n);
-  weights_.resize(n * taps_);
-  exact_.resize(taps_);
-  copies_ = true;
-  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
-  const int left = static_cast<int>(std::floor(wanted.low)),
-            length = static_cast<int>(std::ceil(wanted.high)) - left;
-  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted, left, length);
-  low_ = *std::min_element(first_.begin(), first_.end());
-  high_ = 0;
-  most_taps_ = *std::max_element(count_.begin(), count_.end());
-  for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
-}
-
-void axis::copy(const axis_request& wanted) {
-  const int n = wanted.window_size;
-  taps_ = 1;
-  first_.resize(static_cast<std::size_t>(n));
-  count_.assign(static_cast<std::size_t>(n), 1);
-  weights_.assign(static_cast<std::size_t>(n), static_cast<std::int16_t>(weight_one));
-  low_ = static_cast<int>(wanted.low) + wanted.window_first;
-  high_ = low_ + n;
-  for (int i = 0; i < n; ++i)
-    first_[static_cast<std::size_t>(i)] = wanted.mirrored ? high_ - 1 - i : low_ + i;
-  most_taps_ = 1;
-  copies_ = true;
-}
-
-void axis::fill(int i, const axis_request& wanted, int left, int length) {
-  const double low = wanted.low - left;
-  const double scale = (wanted.high - wanted.low) / wanted.size;
-  const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
-  std::int32_t& first = first_[static_cast<std::size_t>(i)];
-  std::int32_t& count = count_[static_cast<std::size_t>(i)];
-  std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
-  if (wanted.filter == interpolation::nearest) {
-    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
-    count = 1;
-    weights[0] = static_cast<std::int16_t>(weight_one);
-    return;
-  }
-  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a
-  // resize.
-  const int reflected = wanted.size - 1 - out;
-  const bool symmetric = low == 0 && left + length == wanted.high;
-  const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
-  const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
-  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
-  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
-  // A cast rounds towards 0, not down: the same where it counts, from 0 on.
-  int begin = std::max(0, static_cast<int>(center - reach + 0.5));
-  int end = std::min(length, static_cast<int>(center + reach + 0.5));
-  begin = std::min(begin, length - 1);
-  end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
-  if (middle) begin = std::max(begin, length - end), end = length - begin;
-
-  double sum = 0;
-  for (int k = begin; k < end; ++k) {
-    const double w = weight_at((k - center + 0.5) * narrowed, wanted.filter);
-    exact_[static_cast<std::size_t>(k - begin)] = w;
-    sum += w;
-  }
-  // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
-  const int taps = end - begin;
-  const int computed = middle ? taps / 2 : taps;
-  const double share = 1 / sum;
-  double running = 0;
-  int given = 0;
-  for (int k = 0; k < computed; ++k) {
-    running += exact_[static_cast<std::size_t>(k)];
-    const int up_to = !middle && k + 1 == taps ? weight_one : fixed(running * share);
-    weights[k] = static_cast<std::int16_t>(up_to - given);
-    given = up_to;
-  }
-  if (middle) {
-    for (int k = 0; k < computed; ++k) weights[taps - 1 - k] = weights[k];
-    if (taps % 2 != 0) {
-      weights[computed] = static_cast<std::int16_t>(weight_one - 2 * given);
-    } else {
-      weights[computed] = weights[computed - 1] =
-          static_cast<std::int16_t>(weights[computed - 1] + weight_one / 2 - given);
-    }
-  }
-  int skip = 0, used = taps;
-  while (used > 1 && weights[used - 1] == 0) --used;
-  while (skip + 1 < used && weights[skip] == 0) ++skip;
-  std::copy(weights + skip, weights + used, weights);
-  count = used - skip;
-  first = left + begin + skip;
-  if (reverse) {
-    first = left + length - (begin + skip) - count;
-    std::reverse(weights, weights + count);
-  }
-  if (count != 1) copies_ = false;
 }
 
 }  // namespace wick::detail
@@ -22325,218 +22244,6 @@ const resample_kernels& best_kernels() noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/resample/implementation/row_resampler.hpp
-/// \file
-/// The bodies of what resample/detail/row_resampler.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-resample_scratch& this_thread_resample_scratch() noexcept {
-  static thread_local resample_scratch scratch;
-  return scratch;
-}
-
-void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
-  scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
-                         p.window.x, p.window.width, p.mirror_x, p.filter});
-  scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height,
-                      p.window.y, p.window.height, p.mirror_y, p.filter});
-}
-
-column_table build_column_table(const axis& columns, int channels, resample_scratch& scratch) {
-  const int count = columns.size(), pairs = (columns.most_taps() + 1) / 2;
-  const auto padded = static_cast<std::size_t>(count + 7) / 8 * 8;
-  scratch.first.assign(padded, 0);
-  scratch.weights.assign(padded * static_cast<std::size_t>(pairs) * 8, 0);
-  for (int x = 0; x < count; ++x) {
-    scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
-    const std::int16_t* const from = columns.weights(x);
-    std::int16_t* to = scratch.weights.data() + std::ptrdiff_t{x / 2} * pairs * 16 + (x % 2) * 8;
-    for (int j = 0; j < columns.count(x); j += 2, to += 16) {
-      const std::int16_t a = from[j], b = j + 1 < columns.count(x) ? from[j + 1] : std::int16_t{0};
-      for (int c = 0; c < 8; c += 2) to[c] = a, to[c + 1] = b;
-    }
-  }
-  return {count, pairs, channels, scratch.first.data(), scratch.weights.data()};
-}
-
-row_blender::row_blender(resample_scratch& scratch, int channels, int left, const picture_target& to,
-                         const resample_kernels& kernels)
-    : scratch_(scratch), kernels_(kernels), to_(to), channels_(channels), left_(left) {
-  const axis &columns = scratch.columns, &rows = scratch.rows;
-  copies_ = columns.copies() && rows.copies();
-  if (copies_) {
-    const int n = columns.size();
-    whole_ = to.plane == 1 && to.step == channels && columns.first(n - 1) - columns.first(0) == n - 1 &&
-             (n < 3 || columns.first(1) - columns.first(0) == 1);
-    return;
-  }
-  table_ = build_column_table(columns, channels, scratch);
-  values_ = static_cast<std::size_t>(columns.high() - columns.low()) * static_cast<std::size_t>(channels);
-  scratch.row.resize(values_ + static_cast<std::size_t>(8 * table_.pairs) + kernel_slack);
-  scratch.quads.resize(static_cast<std::size_t>(columns.size()) * 4 + kernel_slack);
-  scratch.taps.resize(static_cast<std::size_t>(rows.most_taps()));
-}
-
-void row_blender::copy(int i, const std::uint8_t* in) noexcept {
-  const axis& columns = scratch_.columns;
-  const int n = columns.size();
-  std::uint8_t* out = to_.data + i * to_.row;
-  in -= std::ptrdiff_t{left_} * channels_;
-  if (whole_) {
-    std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels_, std::ptrdiff_t{n} * channels_, out);
-    return;
-  }
-  for (int x = 0; x < n; ++x, out += to_.step) {
-    const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels_;
-    for (int c = 0; c < channels_; ++c) out[c * to_.plane] = pixel[c];
-  }
-}
-
-void row_blender::place(const std::uint8_t* quads, std::uint8_t* out) noexcept {
-  const auto n = static_cast<std::size_t>(to_.width);
-  if (to_.step == 1) {
-    std::uint8_t* planes[4];
-    for (int c = 0; c < channels_; ++c) planes[c] = out + c * to_.plane;
-    return kernels_.split_planes(quads, planes, channels_, n);
-  }
-  if (to_.plane == 1 && to_.step == 3 && channels_ == 3) return kernels_.pack_triples(quads, out, n);
-  if (to_.plane == 1 && to_.step == 4 && channels_ == 4) {
-    std::memcpy(out, quads, n * 4);
-    return;
-  }
-  for (std::size_t x = 0; x < n; ++x, out += to_.step) {
-    for (int c = 0; c < channels_; ++c) out[c * to_.plane] = quads[4 * x + static_cast<std::size_t>(c)];
-  }
-}
-
-void resample(const picture_view& from, int left, int top, resample_scratch& scratch,
-              const picture_target& to, const resample_kernels& kernels) {
-  row_blender blender(scratch, from.channels, left, to, kernels);
-  for (int i = 0; i < scratch.rows.size(); ++i) {
-    blender.write(i, [&](int r) { return from.data + (r - top) * from.stride; });
-  }
-}
-
-row_resampler::row_resampler(const plan& p, resample_scratch& scratch, const picture_target& to,
-                             phase_timer* timer) noexcept
-    : plan_(p), scratch_(scratch), to_(to), timer_(timer) {}
-
-void row_resampler::begin(const decoded_rows& what) {
-  int left = what.left;
-  next_ = what.top;
-  if (what.scale != 1.0) {
-    build_axes(plan_, what.scale, what.left, what.top, scratch_);
-    left = next_ = 0;
-  }
-  const axis &columns = scratch_.columns, &rows = scratch_.rows;
-  if (what.channels != to_.channels || columns.low() < left || columns.high() > left + what.width ||
-      rows.low() < next_ || rows.high() > next_ + what.height) {
-    throw error(
-        "the decoder gives less of the picture than it was asked for; report it to the codec's author");
-  }
-  end_ = next_ + what.height;
-  blender_.emplace(scratch_, what.channels, left, to_);
-  const int n = rows.size();
-  upwards_ = plan_.mirror_y;
-  stride_ = (static_cast<std::size_t>(what.width) * static_cast<std::size_t>(what.channels) + 63) / 64 * 64;
-  direct_ = blender_->whole_rows() && columns.size() == what.width && n == what.height && !upwards_ &&
-            (n < 2 || rows.first(n - 1) - rows.first(0) == n - 1);
-  if (direct_) return;
-  scratch_.needed_from.resize(static_cast<std::size_t>(n));
-  int from = end_, most = 0;
-  for (int e = n; e-- > 0;) scratch_.needed_from[index(e)] = from = std::min(from, rows.first(output(e)));
-  for (int e = 0, to = 0; e < n; ++e) {
-    to = std::max(to, rows.first(output(e)) + rows.count(output(e)));
-    most = std::max(most, to - scratch_.needed_from[index(e)]);
-  }
-  slots_ = most + static_cast<int>(together);
-  scratch_.ring.resize(static_cast<std::size_t>(slots_) * stride_ + unaligned);
-}
-
-std::span<std::uint8_t* const> row_resampler::room() {
-  int free = std::min(end_ - next_, static_cast<int>(together));
-  if (direct_) {
-    for (int k = 0; k < free; ++k)
-      room_[index(k)] = to_.data + (next_ - scratch_.rows.first(0) + k) * to_.row;
-  } else if (done_ == scratch_.rows.size()) {
-    free = 0;
-  } else {
-    free = std::min(free, std::max(scratch_.needed_from[index(done_)], next_) + slots_ - next_);
-    for (int k = 0; k < free; ++k) room_[index(k)] = slot(next_ + k);
-  }
-  return {room_.data(), index(free)};
-}
-
-void row_resampler::written(int count) {
-  next_ += count;
-  if (direct_) {
-    done_ += count;
-    return;
-  }
-  if (timer_ != nullptr) timer_->next(phase::resize);
-  const axis& rows = scratch_.rows;
-  for (; done_ < rows.size(); ++done_) {
-    const int i = output(done_);
-    if (rows.first(i) + rows.count(i) > next_) break;
-    blender_->write(i, [&](int r) { return static_cast<const std::uint8_t*>(slot(r)); });
-  }
-  if (timer_ != nullptr) timer_->next(phase::decode);
-}
-
-std::uint8_t* row_resampler::slot(int row) const noexcept {
-  return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_ + unaligned;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/resample/implementation/wide_resample.hpp
-/// \file
-/// The bodies of what resample/detail/wide_resample.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-wide_rows resample_wide(const wide_rows& from, const resample_scratch& scratch) {
-  const axis &columns = scratch.columns, &rows = scratch.rows;
-  const int n = from.channels;
-  wide_rows out(columns.size(), rows.size(), n, 0);
-  std::uint16_t* to = out.levels.data();
-  if (columns.copies() && rows.copies()) {
-    for (int y = 0; y < rows.size(); ++y) {
-      const std::uint16_t* const in = from.row(rows.first(y));
-      for (int x = 0; x < columns.size(); ++x, to += n)
-        std::copy_n(in + std::ptrdiff_t{columns.first(x)} * n, n, to);
-    }
-    return out;
-  }
-  // 16 bits of level and 14 of each weight; bicubic ones sum up to less than 1.5, without their signs to less
-  // than 2.
-  const std::size_t begin = static_cast<std::size_t>(columns.low()) * static_cast<std::size_t>(n),
-                    end = static_cast<std::size_t>(columns.high()) * static_cast<std::size_t>(n);
-  std::vector<std::int32_t> line(end - begin);
-  for (int y = 0; y < rows.size(); ++y) {
-    std::fill(line.begin(), line.end(), 0);
-    for (int k = 0; k < rows.count(y); ++k) {
-      const std::uint16_t* const in = from.row(rows.first(y) + k) + begin;
-      const std::int32_t weight = rows.weights(y)[k];
-      for (std::size_t i = 0; i < line.size(); ++i) line[i] += in[i] * weight;
-    }
-    for (int x = 0; x < columns.size(); ++x) {
-      const std::int16_t* const weights = columns.weights(x);
-      const std::int32_t* const in =
-          line.data() + static_cast<std::size_t>(columns.first(x)) * static_cast<std::size_t>(n) - begin;
-      for (int c = 0; c < n; ++c) {
-        std::int64_t sum = std::int64_t{1} << (2 * weight_bits - 1);
-        for (int k = 0; k < columns.count(x); ++k) sum += std::int64_t{in[k * n + c]} * weights[k];
-        *to++ = static_cast<std::uint16_t>(std::clamp<std::int64_t>(sum >> (2 * weight_bits), 0, 65535));
-      }
-    }
-  }
-  return out;
-}
-
-}  // namespace wick::detail
-
 // ==== wick/resume/implementation/epoch_fingerprint.hpp
 /// \file
 /// The bodies of what resume/epoch_fingerprint.hpp declares. Included in exactly one file of a program.
@@ -22553,33 +22260,6 @@ epoch_fingerprint& epoch_fingerprint::operator+=(const epoch_fingerprint& other)
 }  // namespace wick
 
 namespace wick::detail {
-
-std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) noexcept {
-#ifdef __SIZEOF_INT128__
-  __extension__ using wide = unsigned __int128;
-  const wide p = static_cast<wide>(a) * b;
-  return static_cast<std::uint64_t>(p) ^ static_cast<std::uint64_t>(p >> 64);
-#else
-  const std::uint64_t al = a & 0xFFFFFFFFu, ah = a >> 32, bl = b & 0xFFFFFFFFu, bh = b >> 32;
-  const std::uint64_t ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
-  const std::uint64_t middle = (ll >> 32) + (lh & 0xFFFFFFFFu) + (hl & 0xFFFFFFFFu);
-  const std::uint64_t low = (ll & 0xFFFFFFFFu) | (middle << 32);
-  return low ^ (hh + (lh >> 32) + (hl >> 32) + (middle >> 32));
-#endif
-}
-
-std::uint64_t print_of(std::uint64_t position, std::uint64_t index) noexcept {
-  return folded_product(position ^ 0xA0761D6478BD642Fu, index ^ 0xE7037ED1A0B428DBu);
-}
-
-std::uint64_t prints_of(std::uint64_t first, const std::uint64_t* index, std::uint64_t count) noexcept {
-  std::uint64_t even = 0, odd = 0, i = 0;
-  for (; i + 2 <= count; i += 2) {
-    even += print_of(first + i, index[i]);
-    odd += print_of(first + i + 1, index[i + 1]);
-  }
-  return i < count ? even + odd + print_of(first + i, index[i]) : even + odd;
-}
 
 std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept {
   const auto word = [](const std::byte* at, std::size_t n) {
@@ -22611,6 +22291,7 @@ std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t 
 /// \file
 /// The bodies of what resume/detail/replace_file.hpp declares. Included in exactly one file of a program.
 
+#include <fcntl.h>
 #include <filesystem>
 #include <sys/random.h>
 #include <unistd.h>
@@ -23129,6 +22810,7 @@ byte_budget::~byte_budget() {
 /// Which signals the threads of this library take: only those that they cause themselves.
 
 #if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
 #include <signal.h>
 #endif
 
@@ -23145,8 +22827,16 @@ namespace wick::detail {
 class signals_blocked {
  public:
 #if defined(__unix__) || defined(__APPLE__)
-  signals_blocked() noexcept;
-  ~signals_blocked();
+  signals_blocked() noexcept {
+    ::sigset_t most;
+    ::sigfillset(&most);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGPROF})
+      ::sigdelset(&most, own);
+    changed_ = ::pthread_sigmask(SIG_BLOCK, &most, &before_) == 0;
+  }
+  ~signals_blocked() {
+    if (changed_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
 #else
   signals_blocked() noexcept {}
   ~signals_blocked() {}
@@ -23167,13 +22857,26 @@ class signals_blocked {
 /// \file
 /// Names for threads, so that top, perf and a debugger say who is who.
 
+#include <cstdio>
+
 #if defined(__linux__) || defined(__APPLE__)
+#include <pthread.h>
 #endif
 
 namespace wick::detail {
 
 /// "wick-3"; the system keeps 15 characters.
-void name_this_thread(const char* name, std::size_t number) noexcept;
+inline void name_this_thread(const char* name, std::size_t number) noexcept {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
+#if defined(__linux__)
+  ::pthread_setname_np(::pthread_self(), text);
+#elif defined(__APPLE__)
+  ::pthread_setname_np(text);
+#else
+  (void)text;
+#endif
+}
 
 }  // namespace wick::detail
 
@@ -23235,29 +22938,6 @@ executor::~executor() {
 void executor::end_workers() noexcept {
   queues_.stop();
   for (std::thread& w : workers_) w.join();
-}
-
-executor::helper::helper(executor& ex) noexcept : ex_(ex) {
-  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
-  for (;;) {
-    std::size_t i = 0;
-    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
-    if (i == max_helpers) return;
-    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
-      slot_ = ex.workers() + i;
-      break;
-    }
-  }
-  identity& me = self();
-  outer_of_ = me.of;
-  outer_slot_ = me.slot;
-  me = {&ex, slot_};
-}
-
-executor::helper::~helper() {
-  if (slot_ == none) return;
-  self() = {outer_of_, outer_slot_};
-  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
 }
 
 }  // namespace wick
@@ -23753,6 +23433,7 @@ bool is_local(int file) noexcept {
 /// \file
 /// The bodies of what system/detail/line_file.hpp declares. Included in exactly one file of a program.
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace wick::detail {
@@ -23878,6 +23559,7 @@ int line_file::write(std::string_view text, std::size_t* written) noexcept {
 /// \file
 /// The bodies of what system/detail/plain_file.hpp declares. Included in exactly one file of a program.
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace wick::detail {
@@ -24001,52 +23683,6 @@ double processor_seconds(std::vector<std::thread>& threads) noexcept {
   static_cast<void>(threads);
 #endif
   return sum;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/system/implementation/signal_mask.hpp
-/// \file
-/// The bodies of what system/detail/signal_mask.hpp declares. Included in exactly one file of a program.
-
-#include <pthread.h>
-#include <signal.h>
-
-namespace wick::detail {
-
-signals_blocked::signals_blocked() noexcept {
-  ::sigset_t most;
-  ::sigfillset(&most);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGPROF})
-    ::sigdelset(&most, own);
-  changed_ = ::pthread_sigmask(SIG_BLOCK, &most, &before_) == 0;
-}
-
-signals_blocked::~signals_blocked() {
-  if (changed_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-}
-
-}  // namespace wick::detail
-
-// ==== wick/system/implementation/thread_name.hpp
-/// \file
-/// The bodies of what system/detail/thread_name.hpp declares. Included in exactly one file of a program.
-
-#include <cstdio>
-#include <pthread.h>
-
-namespace wick::detail {
-
-void name_this_thread(const char* name, std::size_t number) noexcept {
-  char text[16];
-  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
-#if defined(__linux__)
-  ::pthread_setname_np(::pthread_self(), text);
-#elif defined(__APPLE__)
-  ::pthread_setname_np(text);
-#else
-  (void)text;
-#endif
 }
 
 }  // namespace wick::detail

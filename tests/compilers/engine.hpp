@@ -12,5 +12,3 @@
 #include <wick/system/implementation/file_system.hpp>
 #include <wick/system/implementation/process.hpp>
 #include <wick/system/implementation/processor_time.hpp>
-#include <wick/system/implementation/signal_mask.hpp>
-#include <wick/system/implementation/thread_name.hpp>

@@ -34,7 +34,10 @@ class alias_table {
  public:
   /// Weights are finite, not negative, and not all 0.
   explicit alias_table(const std::vector<double>& weights);
-  std::uint64_t operator()(random_stream& random) const noexcept;
+  std::uint64_t operator()(random_stream& random) const noexcept {
+    const std::uint64_t i = random.below(columns_.size());
+    return random.uniform() < columns_[i].keep ? i : columns_[i].alias;
+  }
 
  private:
   struct column {
@@ -103,7 +106,11 @@ class weighted_stage {
 class detail::weighted_stage::drawn {
  public:
   drawn() noexcept = default;
-  std::uint64_t operator()(std::uint64_t p) const noexcept;
+  std::uint64_t operator()(std::uint64_t p) const noexcept {
+    if (list_ != nullptr) return (*list_)[p];
+    random_stream random(key_.seed, key_.epoch, p, key_.stage);
+    return table_->alias.front()(random);
+  }
 
  private:
   friend class detail::weighted_stage;

@@ -72,8 +72,13 @@ class memory_rows {
               std::vector<std::int64_t> targets);
 
   std::uint64_t size() const noexcept { return kept_->targets.size(); }
-  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept;
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept;
+  sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
+    return {memory_view(data_ + i * stride_, *format_), targets_[i]};
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(targets_ + i, sizeof(*targets_), most);
+    prefetch_bytes(data_ + i * stride_, stride_, most);
+  }
   const row_format& format() const noexcept { return *format_; }
   const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
   /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.

@@ -86,12 +86,20 @@ class memory_view {
 
   /// The elements, side by side. \throws wick::error when they don't lie so in the array: write_to() copies
   /// them
-  const std::byte* data() const;
+  const std::byte* data() const {
+    if (!format_->packed) refuse();
+    return data_;
+  }
   /// Bytes that write_to() writes.
   std::size_t size() const noexcept { return format_->bytes; }
   const shape& extents() const noexcept { return format_->extents; }
   dtype type() const noexcept { return format_->type; }
-  void write_to(slot to) const noexcept;
+  void write_to(slot to) const noexcept {
+    if (format_->packed) [[likely]]
+      std::memcpy(to.data, data_, format_->bytes);
+    else
+      format_->walk.copy(data_, to.data);
+  }
 
   /// The elements as what they are. \throws wick::error when `T` is not their type, or they don't lie side by
   /// side

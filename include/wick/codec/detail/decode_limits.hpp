@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include <wick/codec/codec.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
@@ -16,8 +18,16 @@ struct stb_limit {
 
 /// Whole units of a JPEG, at most 32 pixels a side; 16-bit samples or coefficients of at most four channels;
 /// and tables.
-stb_limit limit_of(const picture_info& info) noexcept;
+inline stb_limit limit_of(const picture_info& info) noexcept {
+  const auto width = static_cast<std::uint64_t>(info.width), height = static_cast<std::uint64_t>(info.height);
+  return {(width + 31) * (height + 31) * 8 + (std::uint64_t{1} << 20)};
+}
 
-[[noreturn]] void throw_over_limit(const picture_info& info, const stb_limit& limit);
+[[noreturn]] inline void throw_over_limit(const picture_info& info, const stb_limit& limit) {
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px wants more than " + std::to_string(limit.bytes) +
+              " bytes of memory in one piece; the file is damaged or hostile: write it again" +
+              or_leave_it_out);
+}
 
 }  // namespace wick::detail

@@ -2,11 +2,17 @@
 /// A JPEG without decoding it: the frame header, and whether the file is all there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <string>
 
 #include <wick/codec/codec.hpp>
+#include <wick/codec/detail/byte_order.hpp>
+#include <wick/codec/detail/signature.hpp>
+#include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
@@ -19,7 +25,31 @@ class jpeg_markers {
   explicit jpeg_markers(std::span<const std::byte> encoded) noexcept : data_(encoded) {}
 
   /// The next marker, `none` when the file ends first. Steps over what belongs to the one before.
-  unsigned next() noexcept;
+  unsigned next() noexcept {
+    if (marker_ == start_of_scan) skip_scan();
+    for (;;) {
+      const void* const found =
+          at_ < data_.size() ? std::memchr(data_.data() + at_, 0xFF, data_.size() - at_) : nullptr;
+      if (found == nullptr) return stop();
+      at_ = static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      while (byte_at(data_, at_) == 0xFF && at_ < data_.size()) ++at_;  // fill bytes
+      if (at_ >= data_.size()) return stop();
+      marker_ = byte_at(data_, at_++);
+      if (marker_ != 0) break;
+    }
+    payload_ = at_;
+    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8))
+      return marker_;  // no length
+    inside_ = data_.size() - at_ < 2;
+    if (inside_) return stop();
+    length_ = big16(data_, at_);
+    if (length_ < 2) length_ = 2;  // broken; the decoder will say so
+    inside_ = data_.size() - at_ < length_;
+    if (inside_) return stop();
+    payload_ = at_ + 2;
+    at_ += length_;
+    return marker_;
+  }
   /// Where the marker's parameters start.
   std::size_t payload() const noexcept { return payload_; }
   std::size_t payload_size() const noexcept { return length_ - 2; }
@@ -29,8 +59,23 @@ class jpeg_markers {
   std::uint64_t restarts() const noexcept { return restarts_; }
 
  private:
-  unsigned stop() noexcept;
-  void skip_scan() noexcept;
+  unsigned stop() noexcept {
+    at_ = data_.size();
+    return marker_ = none;
+  }
+  void skip_scan() noexcept {
+    restarts_ = 0;
+    while (at_ < data_.size()) {
+      const void* const found = std::memchr(data_.data() + at_, 0xFF, data_.size() - at_);
+      at_ = found == nullptr ? data_.size()
+                             : static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      const std::uint32_t code = byte_at(data_, at_ + 1);
+      const bool restart = code >= 0xD0 && code <= 0xD7, fill = code == 0xFF;
+      if (code != 0 && !restart && !fill) return;
+      restarts_ += restart ? 1 : 0;
+      at_ += fill ? 1 : 2;
+    }
+  }
 
   std::span<const std::byte> data_;
   std::size_t at_ = 0, payload_ = 0, length_ = 2;
@@ -40,7 +85,35 @@ class jpeg_markers {
 };
 
 /// \throws wick::error when the file ends before its frame header
-bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info);
+inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
+  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return false;
+  if (encoded.size() > 2 && byte_at(encoded, 2) != 0xFF) return false;
+  info.format = "JPEG";
+  jpeg_markers markers(encoded);
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::none) throw_truncated("JPEG", encoded.size(), "inside its header");
+    if (marker == jpeg_markers::start_of_scan || marker == jpeg_markers::end_of_image) {
+      throw error("damaged JPEG: no frame header before the pixels; write the file again or remove it");
+    }
+    const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
+    if (!frame) continue;
+    if (markers.payload_size() < 6) {
+      throw error("damaged JPEG: its frame header is too short; write the file again or remove it");
+    }
+    if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB || marker >= 0xCD) {
+      throw error(
+          "lossless or hierarchical JPEG, which no decoder here reads; convert it to a baseline JPEG or a "
+          "PNG");
+    }
+    const std::size_t at = markers.payload();
+    info.bits = static_cast<int>(byte_at(encoded, at));
+    info.height = big16(encoded, at + 1);
+    info.width = big16(encoded, at + 3);
+    info.channels = byte_at(encoded, at + 5) == 1 ? 1 : 3;  // CMYK comes out as RGB
+    return true;
+  }
+}
 
 /// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
 /// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
@@ -48,20 +121,81 @@ bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info);
 inline constexpr int most_jpeg_scans = 100;
 /// Of all a file's scans together: each has use for eight.
 inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
-[[noreturn]] void throw_too_many_scans();
+[[noreturn]] inline void throw_too_many_scans() {
+  throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
+              " scans (a decompression bomb?); write the file again" + or_leave_it_out);
+}
 
 /// Whether the scan whose parameters start at `at` has that many components, none of them twice.
-bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count);
+inline bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count) {
+  if (byte_at(encoded, at) != count) return false;
+  for (std::uint32_t a = 0; a < count; ++a) {
+    for (std::uint32_t b = 0; b < a; ++b) {
+      if (byte_at(encoded, at + 1 + 2 * a) == byte_at(encoded, at + 1 + 2 * b)) return false;
+    }
+  }
+  return true;
+}
 
 /// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes;
 /// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
 /// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
 /// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
 /// that stb_image will write each, whatever the damage.
-bool check_jpeg_tables(std::span<const std::byte> encoded);
+inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  int scans = 0, tables = 0, most_scans = most_jpeg_scans;
+  bool plain = false;
+  std::uint32_t components = 0;
+  for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
+       marker = markers.next()) {
+    if (marker == 0xC0 || marker == 0xC1) {
+      components = byte_at(encoded, markers.payload() + 5);
+      most_scans = std::min(most_scans, static_cast<int>(components));
+    }
+    if (marker == 0xDD) components = 0;
+    if (marker == jpeg_markers::start_of_scan) {
+      if (++scans > most_jpeg_scans) throw_too_many_scans();
+      if (scans > most_scans) {
+        throw error("baseline JPEG of " + std::to_string(scans) + " scans for " + std::to_string(most_scans) +
+                    " components; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
+      plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
+    }
+    if (marker != 0xC4) continue;
+    std::size_t at = markers.payload();
+    for (const std::size_t end = at + markers.payload_size(); at < end;) {
+      if (++tables > most_jpeg_tables) {
+        throw error("JPEG of more than " + std::to_string(most_jpeg_tables) +
+                    " Huffman tables; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
+      std::uint32_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
+      if (codes > 256) {
+        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
+                    " codes; write the file again" + or_leave_it_out);
+      }
+      at += 17 + codes;
+    }
+  }
+  if (markers.ended_inside()) throw_truncated("JPEG", encoded.size(), "inside a header");
+  return plain;
+}
 
 /// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:
 /// cameras append previews and movies.
-void check_jpeg_complete(std::span<const std::byte> encoded);
+inline void check_jpeg_complete(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  bool scans = false;
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::end_of_image) break;
+    if (marker == jpeg_markers::none) {
+      throw_truncated("JPEG", encoded.size(), scans ? "without an end-of-image marker" : "before its pixels");
+    }
+    scans = scans || marker == jpeg_markers::start_of_scan;
+  }
+  if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
+}
 
 }  // namespace wick::detail

@@ -17,16 +17,43 @@ struct palette_table {
   /// Those that are not set are black.
   std::array<std::array<std::uint8_t, 4>, 256> rgba{};
 
-  palette_table() noexcept;
-  void set(std::size_t i, int r, int g, int b, int a) noexcept;
+  palette_table() noexcept {
+    for (auto& c : rgba) c[3] = 255;
+  }
+  void set(std::size_t i, int r, int g, int b, int a) noexcept {
+    rgba[i] = {static_cast<std::uint8_t>(r), static_cast<std::uint8_t>(g), static_cast<std::uint8_t>(b),
+               static_cast<std::uint8_t>(a)};
+  }
 };
 
 /// What each number becomes in a picture of 1 to 4 channels: the channels of its color, or the number itself.
 class picked_levels {
  public:
-  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept;
+  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept : channels_(channels) {
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto& [r, g, b, a] = colors.rgba[i];
+      const auto gray = static_cast<std::uint8_t>(rounded_luma(r, g, b));
+      if (indexes)
+        levels_[i] = {static_cast<std::uint8_t>(i), 0, 0, 0};
+      else if (channels >= 3)
+        levels_[i] = {r, g, b, a};
+      else
+        levels_[i] = {gray, a, 0, 0};
+    }
+  }
 
-  void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept;
+  void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    switch (channels_) {
+      case 1:
+        return write_each<1>(numbers, count, out);
+      case 2:
+        return write_each<2>(numbers, count, out);
+      case 3:
+        return write_each<3>(numbers, count, out);
+      default:
+        return write_each<4>(numbers, count, out);
+    }
+  }
 
  private:
   template <std::size_t Channels>

@@ -4,17 +4,27 @@
 /// included here.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include <wick/codec/codec.hpp>
+#include <wick/codec/detail/bmp_gif_header.hpp>
 #include <wick/codec/detail/decode_limits.hpp>
+#include <wick/codec/detail/jpeg_header.hpp>
 #include <wick/codec/detail/jpeg_layout.hpp>
+#include <wick/codec/detail/palette.hpp>
+#include <wick/codec/detail/png_header.hpp>
 
 namespace wick::detail {
 
-// Defined in codec/implementation/stb.hpp.
+// Defined in codec/detail/stb.hpp.
 
 /// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
 /// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
@@ -33,19 +43,57 @@ image decode_png(std::span<const std::byte> encoded, const rect& part, int chann
 wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, int channels);
 image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes);
 
-bool stb_probe(std::span<const std::byte> encoded, picture_info& info);
+inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
+  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
+         probe_gif(encoded, info);
+}
 
-void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info);
+inline void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info) {
+  if (info.format == "JPEG") check_jpeg_complete(encoded);
+  if (info.format == "PNG") check_png_complete(encoded);
+  if (info.format == "BMP") check_bmp_complete(encoded, info);
+  if (info.format == "GIF") check_gif_complete(encoded);
+}
 
-[[noreturn]] void throw_stb_refusal(const picture_info& info, const char* reason, const stb_limit& limit);
+[[noreturn]] inline void throw_stb_refusal(const picture_info& info, const char* reason,
+                                           const stb_limit& limit) {
+  if (limit.exceeded) throw_over_limit(info, limit);
+  const std::string_view why = reason != nullptr ? reason : "no reason";
+  if (why == "outofmem") throw std::bad_alloc();
+  throw error("damaged " + std::string(info.format) +
+              ", or of a kind that stb_image does not read (it says: " + std::string(why) +
+              "); write the file again, convert it" + or_leave_it_out);
+}
 
-image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels);
+inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  const bool cleared = !check_jpeg_tables(encoded);
+  const jpeg_layout layout(encoded);
+  bytes with_tables;
+  if (layout.wants_standard_tables()) {
+    with_tables = with_standard_tables(encoded);
+    encoded = with_tables.span();
+  }
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()),
+                                             layout.colors(), channels, width, height, why, limit, cleared);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  return image::adopt(pixels, width, height, channels);
+}
 
 /// What a BMP of at most 8 bits has for a header. stb_image reads a color that its palette leaves out from
 /// memory that nobody has written, and takes the palette of OS/2's short header, of three bytes a color, to
 /// be four colors shorter than it is.
 struct bmp_palette {
-  explicit bmp_palette(std::span<const std::byte> encoded);
+  explicit bmp_palette(std::span<const std::byte> encoded)
+      : header(little32(encoded, 14)),
+        entry(header == 12 ? 3 : 4),
+        bits(little16(encoded, header == 12 ? 24 : 28)) {
+    offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
+    stored = offset > 14 + header ? (offset - 14 - header) / entry : 0;
+    plain = header == 12 || little32(encoded, 30) == 0;
+  }
   std::size_t colors() const noexcept { return std::size_t{1} << bits; }
   /// Whether stb_image must be given another file.
   bool incomplete() const noexcept { return bits <= 8 && plain && (header == 12 || stored < colors()); }
@@ -57,15 +105,93 @@ struct bmp_palette {
 };
 
 /// The same with a header of forty bytes and all colors, the missing ones black.
-bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of);
+inline bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of) {
+  const std::size_t start = 54 + 4 * of.colors();
+  bytes out(start + encoded.size() - of.offset);
+  std::byte* const to = out.data();
+  std::memset(to, 0, start);
+  const auto put = [to](std::size_t at, std::size_t value, int count) {
+    for (int i = 0; i < count; ++i)
+      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
+  };
+  const bool small = of.header == 12;
+  std::memcpy(to, encoded.data(), 2);
+  put(10, start, 4);
+  put(14, 40, 4);
+  put(18, small ? little16(encoded, 18) : little32(encoded, 18), 4);
+  put(22, small ? little16(encoded, 20) : little32(encoded, 22), 4);
+  put(26, 1, 2);
+  put(28, of.bits, 2);
+  for (std::size_t i = 0; i < std::min(of.colors(), of.stored); ++i)
+    std::memcpy(to + 54 + 4 * i, encoded.data() + 14 + of.header + of.entry * i, 3);
+  std::memcpy(to + start, encoded.data() + of.offset, encoded.size() - of.offset);
+  return out;
+}
 
-image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels);
+inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  bytes with_header;
+  if (const bmp_palette palette(encoded); palette.incomplete()) {
+    with_header = bmp_with_whole_palette(encoded, palette);
+    encoded = with_header.span();
+  }
+  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of gray are not
+  // Pillow's.
+  const int stored = info.channels;
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels =
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), stored, width, height, why, limit);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  image all = image::adopt(pixels, width, height, stored);
+  if (stored == channels) return all;
+  image out(width, height, channels);
+  const std::uint8_t* from = all.data();
+  std::uint8_t* to = out.data();
+  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0;
+       --n, from += stored, to += channels) {
+    if (channels >= 3)
+      std::memcpy(to, from, 3);
+    else
+      to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
+    if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
+  }
+  return out;
+}
 
-decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
-                           const decode_request& request);
+inline decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
+                                  const decode_request& request) {
+  if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
+                " bytes: stb_image takes at most 2 GiB; store it in parts");
+  }
+  decoded_picture out;
+  if (info.format == "PNG") {
+    out.pixels = decode_png(encoded, request.wanted, request.channels, request.indexes);
+    out.top = request.wanted.y;
+    return out;
+  }
+  if (info.format == "GIF") {
+    out.pixels = decode_gif(encoded, info, request.channels, request.indexes);
+    return out;
+  }
+  out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
+                                     : stb_decode_bmp(encoded, info, request.channels);
+  const int width = out.pixels.width(), height = out.pixels.height();
+  if (width != info.width || height != info.height) {
+    throw error("damaged " + std::string(info.format) + ": the header says " +
+                size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
+                "; write the file again or remove it");
+  }
+  return out;
+}
 
-wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info& info,
-                          const decode_request& request);
+inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info& info,
+                                 const decode_request& request) {
+  if (info.format != "PNG")
+    throw error(std::string(info.format) + " of 16 bits a channel is not read; convert it to PNG");
+  return decode_wide_png(encoded, request.wanted, request.channels);
+}
 
 /// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
 inline constexpr codec stb_codec{"stb_image", &stb_probe, &stb_check_complete,

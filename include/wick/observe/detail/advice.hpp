@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 namespace wick::detail {
@@ -28,8 +29,82 @@ struct load_figures {
 };
 
 /// "4.2 %", from a tenth on "42 %".
-std::string format_percent(double share);
+inline std::string format_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
 
-std::string advise(const load_figures& f);
+inline std::string advise(const load_figures& f) {
+  constexpr double hardly = 0.01;  // of the loop's time
+  constexpr double full =
+      0.85;  // of all processors: the rest is lost to scheduling and to what else runs there
+  constexpr double most = 0.7;  // of a thread's time: it is what holds the others up
+  const auto number = [](std::size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  const std::string cpus = number(f.cpus, "processor"), workers = number(f.workers, "worker");
+  const std::string cheaper =
+      "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
+  const std::string slowest = f.slowest.empty() ? ""
+                                                : ", with '" + f.slowest + "' for " +
+                                                      format_percent(f.slowest_share) + " of their time";
+  const std::string others =
+      "other loaders have this one's workers for " + format_percent(1 - f.own) + " of their work";
+
+  if (f.iterations == 0) return "nothing was taken yet";
+  if (f.wait < hardly) return "the training loop hardly waits for data: the model sets the pace";
+  const bool helps = f.helped > f.wait / 2;
+  std::string text = "the training loop waits " + format_percent(f.wait) + " of its time";
+  if (helps) text += ", and runs samples itself meanwhile";
+  text += "; ";
+
+  if (f.processors >= full) {
+    text += "all of the time of " + cpus + " is used";
+    if (f.pipeline < 0.5) {
+      return text + ", " + format_percent(1 - f.pipeline) +
+             " of it by the rest of the program: leave the pipeline more (wick::share_cores, fewer threads "
+             "of the "
+             "model's)";
+    }
+    if (f.own < 0.5)
+      return text + ", and " + others + ": take from fewer loaders at a time, or make their stages cheaper";
+    text += slowest.empty() ? ": make the stages cheaper" : ", by '" + f.slowest + "' most: " + cheaper;
+    return text + "; more threads would only take turns" +
+           (f.workers > f.cpus ? ", as the " + workers + " do already" : "");
+  }
+  if (f.busy >= most) {
+    const bool room = f.workers < f.cpus;
+    const std::string more = "use more workers (" + std::to_string(f.workers) + " now, " + cpus + ")";
+    if (f.own < 0.5) {
+      return text + others + ": " +
+             (room ? more : "take from fewer loaders at a time, or make their stages cheaper");
+    }
+    if (f.running < f.busy - 0.3) {
+      return text + "the workers are at work for " + format_percent(f.busy) +
+             " of their time, and have a processor for " + format_percent(f.running) +
+             ": either a stage blocks them" + (f.slowest.empty() ? "" : ", probably '" + f.slowest + "'") +
+             " (a lock, a read or a wait of its own: see io_pool), or other programs have the processors";
+    }
+    return text + "the workers are busy" + slowest + ": " + (room ? more : cheaper);
+  }
+  if (helps) {
+    return text + "samples are so short that it makes many of them, and the workers are free for " +
+           format_percent(1 - f.busy) +
+           " of their time: raise prefetch or make batches larger, so that there is more to share";
+  }
+  if (f.suspended >= 0.5 && !f.waits_in.empty()) {
+    char many[32];
+    std::snprintf(many, sizeof(many), f.suspended < 10 ? "%.1f" : "%.0f", f.suspended);
+    text +=
+        "the workers are idle and " + std::string(many) + " samples at a time wait in '" + f.waits_in + "': ";
+    if (f.io_busy >= most) {
+      return text + "raise io_threads (" + std::to_string(f.io_threads) +
+             " now, all in use), or bring the data closer";
+    }
+    return text + "raise prefetch, so that more wait at a time, or bring closer what they wait for";
+  }
+  return text + "the workers are idle: raise prefetch";
+}
 
 }  // namespace wick::detail

@@ -50,11 +50,6 @@ alias_table::alias_table(const std::vector<double>& weights) : columns_(weights.
   for (const std::uint64_t i : large) columns_[i].keep = 1;
 }
 
-std::uint64_t alias_table::operator()(random_stream& random) const noexcept {
-  const std::uint64_t i = random.below(columns_.size());
-  return random.uniform() < columns_[i].keep ? i : columns_[i].alias;
-}
-
 std::uint64_t alias_table::heaviest(const std::vector<double>& w) {
   return static_cast<std::uint64_t>(std::max_element(w.begin(), w.end()) - w.begin());
 }
@@ -141,12 +136,6 @@ weighted_stage::list weighted_stage::draw_all(key k) const {
   if (table_->lists.size() == kept_lists) table_->lists.erase(table_->lists.begin());
   table_->lists.emplace_back(k, made);
   return made;
-}
-
-std::uint64_t weighted_stage::drawn::operator()(std::uint64_t p) const noexcept {
-  if (list_ != nullptr) return (*list_)[p];
-  random_stream random(key_.seed, key_.epoch, p, key_.stage);
-  return table_->alias.front()(random);
 }
 
 detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std::uint64_t seed,

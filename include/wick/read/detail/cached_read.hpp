@@ -2,41 +2,14 @@
 /// Reading what lies in the page cache, for workers: nothing here ever waits.
 #pragma once
 
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <fcntl.h>
-#include <sys/uio.h>
-#ifdef __linux__
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#endif
 
 #include <wick/read/file_stamp.hpp>
 #include <wick/read/location.hpp>
-#include <wick/system/detail/file_system.hpp>
 #include <wick/system/detail/plain_file.hpp>
 
-#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
-#define WICK_DETAIL_CACHED_READS 1
-#endif
-
 namespace wick::detail {
-
-#ifdef WICK_DETAIL_CACHED_READS
-
-/// Whether an attempt that failed so says that the kernel, or a sandbox, does not have the call at all. Any
-/// other failure is that of one file, or of one moment.
-constexpr bool is_call_missing(int fault) noexcept {
-  return fault == ENOSYS || fault == EPERM || fault == EINVAL || fault == E2BIG || fault == EACCES;
-}
-
-int open_from_caches(const char* path, std::uint64_t flags) noexcept;
-
-/// Tried once, with a path that there is no other reason to refuse.
-bool can_open_from_caches() noexcept;
-
-#endif
 
 /// Tells the workers where a file lies that an I/O thread has opened by this path. May block.
 void note_place(const char* path, int file) noexcept;
@@ -60,12 +33,7 @@ class cached_reader {
   bool unchanged() const noexcept;
 
  private:
-#ifdef WICK_DETAIL_CACHED_READS
-  static std::uint64_t up_to(std::uint64_t size, std::uint64_t offset) noexcept;
-  static bool may_read(bool local, std::uint64_t device) noexcept;
-
   bool open(const location& where) noexcept;
-#endif
 
   file_handle own_;
   file_stamp opened_;
@@ -74,5 +42,3 @@ class cached_reader {
 };
 
 }  // namespace wick::detail
-
-#undef WICK_DETAIL_CACHED_READS

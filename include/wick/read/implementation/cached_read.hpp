@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
 
 #include <wick/read/detail/cached_read.hpp>
 #include <wick/read/detail/known_places.hpp>
@@ -19,22 +21,47 @@
 #include <wick/system/detail/file_system.hpp>
 #include <wick/system/detail/plain_file.hpp>
 
+#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
+#define WICK_DETAIL_CACHED_READS 1
+#endif
+
 namespace wick::detail {
 
-int open_from_caches(const char* path, std::uint64_t flags) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+namespace cached {
+
+/// Whether an attempt that failed so says that the kernel, or a sandbox, does not have the call at all. Any
+/// other failure is that of one file, or of one moment.
+constexpr bool is_call_missing(int fault) noexcept {
+  return fault == ENOSYS || fault == EPERM || fault == EINVAL || fault == E2BIG || fault == EACCES;
+}
+
+inline int open(const char* path, std::uint64_t flags) noexcept {
   struct open_how how = {};
   how.flags = flags | O_CLOEXEC;
   how.resolve = RESOLVE_CACHED;
   return static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
 }
 
-bool can_open_from_caches() noexcept {
+/// Tried once, with a path that there is no other reason to refuse.
+inline bool can_open() noexcept {
   static const bool can = [] {
-    const file_handle root(open_from_caches("/", O_PATH));
+    const file_handle root(open("/", O_PATH));
     return root || !is_call_missing(errno);
   }();
   return can;
 }
+
+inline std::uint64_t up_to(std::uint64_t size, std::uint64_t offset) noexcept {
+  return size > offset ? size - offset : 0;
+}
+
+inline bool may_read(bool local, std::uint64_t device) noexcept {
+  return local && known_places::all().tells_what_is_cached(device);
+}
+
+}  // namespace cached
+#endif
 
 void note_place(const char* path, int file) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
@@ -60,14 +87,15 @@ void note_place(const char* path, int file) noexcept {
 bool cached_reader::measure(const location& where, std::uint64_t& length) noexcept {
 #ifdef WICK_DETAIL_CACHED_READS
   length = where.length;
-  if (where.indexed != nullptr && !may_read(where.indexed->local, where.indexed->device)) return false;
+  if (where.indexed != nullptr && !cached::may_read(where.indexed->local, where.indexed->device))
+    return false;
   if (where.file >= 0) {
     if (where.indexed == nullptr) return false;
-    if (length == location::whole) length = up_to(where.indexed->size, where.offset);
+    if (length == location::whole) length = cached::up_to(where.indexed->size, where.offset);
     return true;
   }
   if (!open(where)) return false;
-  if (length == location::whole) length = up_to(opened_.size, where.offset);
+  if (length == location::whole) length = cached::up_to(opened_.size, where.offset);
   return true;
 #else
   (void)where, (void)length;
@@ -105,27 +133,20 @@ bool cached_reader::unchanged() const noexcept {
   return last_ < 0 || (::fstat(last_, &about) == 0 && before_.change(file_stamp::of(about)) == nullptr);
 }
 
-std::uint64_t cached_reader::up_to(std::uint64_t size, std::uint64_t offset) noexcept {
-  return size > offset ? size - offset : 0;
-}
-
-bool cached_reader::may_read(bool local, std::uint64_t device) noexcept {
-  return local && known_places::all().tells_what_is_cached(device);
-}
-
 bool cached_reader::open(const location& where) noexcept {
-  if (!can_open_from_caches()) return false;
+#ifdef WICK_DETAIL_CACHED_READS
+  if (!cached::can_open()) return false;
   known_places& known = known_places::all();
   std::uint64_t folder = 0;
   if (where.indexed == nullptr) {
     folder = known_places::folder_of(where.path);
     const known_places::place there = known.find(folder);
-    if (!may_read(there.what == known_places::local, there.device)) return false;
+    if (!cached::may_read(there.what == known_places::local, there.device)) return false;
     opened_.device = there.device;
   } else {
     opened_.device = where.indexed->device;
   }
-  own_ = file_handle(open_from_caches(where.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+  own_ = file_handle(cached::open(where.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
   struct ::stat about {};
   if (!own_ || ::fstat(own_.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
   const std::uint64_t device = opened_.device;
@@ -134,6 +155,12 @@ bool cached_reader::open(const location& where) noexcept {
   if (opened_.device == device) return where.indexed == nullptr || where.indexed->change(opened_) == nullptr;
   if (folder != 0) known.forget(folder);  // something else was mounted there
   return false;
+#else
+  (void)where;
+  return false;
+#endif
 }
 
 }  // namespace wick::detail
+
+#undef WICK_DETAIL_CACHED_READS

@@ -28,15 +28,6 @@ memory_rows::memory_rows(std::shared_ptr<const void> owner, const std::byte* dat
   if (kept_->targets.empty()) throw error("in_memory: there are no targets, so no samples; give one a row");
 }
 
-sample<memory_view, std::int64_t> memory_rows::at(std::uint64_t i) const noexcept {
-  return {memory_view(data_ + i * stride_, *format_), targets_[i]};
-}
-
-void memory_rows::prefetch(std::uint64_t i, std::size_t most) const noexcept {
-  prefetch_bytes(targets_ + i, sizeof(*targets_), most);
-  prefetch_bytes(data_ + i * stride_, stride_, most);
-}
-
 std::uint64_t memory_rows::fingerprint() const noexcept {
   fingerprint_hash h;
   h.add(to_string(format_->type));

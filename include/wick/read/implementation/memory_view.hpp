@@ -77,18 +77,6 @@ row_format::row_format(const shape& of, dtype element, const shape& strides) : r
 
 namespace wick {
 
-const std::byte* memory_view::data() const {
-  if (!format_->packed) refuse();
-  return data_;
-}
-
-void memory_view::write_to(slot to) const noexcept {
-  if (format_->packed) [[likely]]
-    std::memcpy(to.data, data_, format_->bytes);
-  else
-    format_->walk.copy(data_, to.data);
-}
-
 void memory_view::refuse() const {
   throw error(
       "wick::memory_view: the elements of a row " + to_string(extents()) +

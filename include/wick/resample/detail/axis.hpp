@@ -3,11 +3,14 @@
 /// picture, used by every row and column of it.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <wick/pixels/geometry.hpp>
+#include <wick/resample/detail/resample_kernels.hpp>
 
 namespace wick::detail {
 
@@ -32,7 +35,9 @@ class axis {
   int most_taps() const noexcept { return most_taps_; }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
   int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
-  const std::int16_t* weights(int i) const noexcept;
+  const std::int16_t* weights(int i) const noexcept {
+    return weights_.data() + static_cast<std::size_t>(i) * taps_;
+  }
   /// The source pixels that are needed at all: [low, high).
   int low() const noexcept { return low_; }
   int high() const noexcept { return high_; }
@@ -40,8 +45,17 @@ class axis {
   bool copies() const noexcept { return copies_; }
 
  private:
-  static double weight_at(double x, interpolation filter) noexcept;
-  static int fixed(double w) noexcept;
+  static double weight_at(double x, interpolation filter) noexcept {
+    x = std::abs(x);
+    if (filter == interpolation::bilinear) return x < 1 ? 1 - x : 0;
+    // Keys, "Cubic convolution interpolation for digital image processing", 1981, a = -0.5
+    if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
+    if (x < 2) return ((-0.5 * x + 2.5) * x - 4) * x + 2;
+    return 0;
+  }
+  static int fixed(double w) noexcept {
+    return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
+  }
   void fill(int i, const axis_request& wanted, int left, int length);
   void copy(const axis_request& wanted);
 
@@ -53,8 +67,109 @@ class axis {
   bool copies_ = false;
 };
 
+inline void axis::build(const axis_request& wanted) {
+  if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
+  const auto n = static_cast<std::size_t>(wanted.window_size);
+  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  first_.resize(n);
+  count_.resize(n);
+  weights_.resize(n * taps_);
+  exact_.resize(taps_);
+  copies_ = true;
+  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
+  const int left = static_cast<int>(std::floor(wanted.low)),
+            length = static_cast<int>(std::ceil(wanted.high)) - left;
+  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted, left, length);
+  low_ = *std::min_element(first_.begin(), first_.end());
+  high_ = 0;
+  most_taps_ = *std::max_element(count_.begin(), count_.end());
+  for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
+}
+
 /// Nothing is resized: each output is a source pixel, whatever the filter.
+inline void axis::copy(const axis_request& wanted) {
+  const int n = wanted.window_size;
+  taps_ = 1;
+  first_.resize(static_cast<std::size_t>(n));
+  count_.assign(static_cast<std::size_t>(n), 1);
+  weights_.assign(static_cast<std::size_t>(n), static_cast<std::int16_t>(weight_one));
+  low_ = static_cast<int>(wanted.low) + wanted.window_first;
+  high_ = low_ + n;
+  for (int i = 0; i < n; ++i)
+    first_[static_cast<std::size_t>(i)] = wanted.mirrored ? high_ - 1 - i : low_ + i;
+  most_taps_ = 1;
+  copies_ = true;
+}
 
 /// `length` source pixels from `left` on are the interval's.
+inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
+  const double low = wanted.low - left;
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
+  std::int32_t& first = first_[static_cast<std::size_t>(i)];
+  std::int32_t& count = count_[static_cast<std::size_t>(i)];
+  std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
+  if (wanted.filter == interpolation::nearest) {
+    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
+    count = 1;
+    weights[0] = static_cast<std::int16_t>(weight_one);
+    return;
+  }
+  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a
+  // resize.
+  const int reflected = wanted.size - 1 - out;
+  const bool symmetric = low == 0 && left + length == wanted.high;
+  const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
+  const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
+  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
+  // A cast rounds towards 0, not down: the same where it counts, from 0 on.
+  int begin = std::max(0, static_cast<int>(center - reach + 0.5));
+  int end = std::min(length, static_cast<int>(center + reach + 0.5));
+  begin = std::min(begin, length - 1);
+  end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
+  if (middle) begin = std::max(begin, length - end), end = length - begin;
+
+  double sum = 0;
+  for (int k = begin; k < end; ++k) {
+    const double w = weight_at((k - center + 0.5) * narrowed, wanted.filter);
+    exact_[static_cast<std::size_t>(k - begin)] = w;
+    sum += w;
+  }
+  // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
+  const int taps = end - begin;
+  const int computed = middle ? taps / 2 : taps;
+  const double share = 1 / sum;
+  double running = 0;
+  int given = 0;
+  for (int k = 0; k < computed; ++k) {
+    running += exact_[static_cast<std::size_t>(k)];
+    const int up_to = !middle && k + 1 == taps ? weight_one : fixed(running * share);
+    weights[k] = static_cast<std::int16_t>(up_to - given);
+    given = up_to;
+  }
+  if (middle) {
+    for (int k = 0; k < computed; ++k) weights[taps - 1 - k] = weights[k];
+    if (taps % 2 != 0) {
+      weights[computed] = static_cast<std::int16_t>(weight_one - 2 * given);
+    } else {
+      weights[computed] = weights[computed - 1] =
+          static_cast<std::int16_t>(weights[computed - 1] + weight_one / 2 - given);
+    }
+  }
+  int skip = 0, used = taps;
+  while (used > 1 && weights[used - 1] == 0) --used;
+  while (skip + 1 < used && weights[skip] == 0) ++skip;
+  std::copy(weights + skip, weights + used, weights);
+  count = used - skip;
+  first = left + begin + skip;
+  if (reverse) {
+    first = left + length - (begin + skip) - count;
+    std::reverse(weights, weights + count);
+  }
+  if (count != 1) copies_ = false;
+}
 
 }  // namespace wick::detail

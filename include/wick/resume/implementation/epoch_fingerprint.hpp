@@ -23,33 +23,6 @@ epoch_fingerprint& epoch_fingerprint::operator+=(const epoch_fingerprint& other)
 
 namespace wick::detail {
 
-std::uint64_t folded_product(std::uint64_t a, std::uint64_t b) noexcept {
-#ifdef __SIZEOF_INT128__
-  __extension__ using wide = unsigned __int128;
-  const wide p = static_cast<wide>(a) * b;
-  return static_cast<std::uint64_t>(p) ^ static_cast<std::uint64_t>(p >> 64);
-#else
-  const std::uint64_t al = a & 0xFFFFFFFFu, ah = a >> 32, bl = b & 0xFFFFFFFFu, bh = b >> 32;
-  const std::uint64_t ll = al * bl, lh = al * bh, hl = ah * bl, hh = ah * bh;
-  const std::uint64_t middle = (ll >> 32) + (lh & 0xFFFFFFFFu) + (hl & 0xFFFFFFFFu);
-  const std::uint64_t low = (ll & 0xFFFFFFFFu) | (middle << 32);
-  return low ^ (hh + (lh >> 32) + (hl >> 32) + (middle >> 32));
-#endif
-}
-
-std::uint64_t print_of(std::uint64_t position, std::uint64_t index) noexcept {
-  return folded_product(position ^ 0xA0761D6478BD642Fu, index ^ 0xE7037ED1A0B428DBu);
-}
-
-std::uint64_t prints_of(std::uint64_t first, const std::uint64_t* index, std::uint64_t count) noexcept {
-  std::uint64_t even = 0, odd = 0, i = 0;
-  for (; i + 2 <= count; i += 2) {
-    even += print_of(first + i, index[i]);
-    odd += print_of(first + i + 1, index[i + 1]);
-  }
-  return i < count ? even + odd + print_of(first + i, index[i]) : even + odd;
-}
-
 std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept {
   const auto word = [](const std::byte* at, std::size_t n) {
     std::uint64_t w = 0;

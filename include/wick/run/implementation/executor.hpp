@@ -84,27 +84,4 @@ void executor::end_workers() noexcept {
   for (std::thread& w : workers_) w.join();
 }
 
-executor::helper::helper(executor& ex) noexcept : ex_(ex) {
-  std::uint32_t taken = ex.helpers_.load(std::memory_order_relaxed);
-  for (;;) {
-    std::size_t i = 0;
-    while (i < max_helpers && ((taken >> i) & 1u) != 0) ++i;
-    if (i == max_helpers) return;
-    if (ex.helpers_.compare_exchange_weak(taken, taken | (1u << i), std::memory_order_acq_rel)) {
-      slot_ = ex.workers() + i;
-      break;
-    }
-  }
-  identity& me = self();
-  outer_of_ = me.of;
-  outer_slot_ = me.slot;
-  me = {&ex, slot_};
-}
-
-executor::helper::~helper() {
-  if (slot_ == none) return;
-  self() = {outer_of_, outer_slot_};
-  ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
-}
-
 }  // namespace wick

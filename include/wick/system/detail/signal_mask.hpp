@@ -3,6 +3,8 @@
 #pragma once
 
 #if defined(__unix__) || defined(__APPLE__)
+#include <initializer_list>
+#include <pthread.h>
 #include <signal.h>
 #endif
 
@@ -19,8 +21,16 @@ namespace wick::detail {
 class signals_blocked {
  public:
 #if defined(__unix__) || defined(__APPLE__)
-  signals_blocked() noexcept;
-  ~signals_blocked();
+  signals_blocked() noexcept {
+    ::sigset_t most;
+    ::sigfillset(&most);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGPROF})
+      ::sigdelset(&most, own);
+    changed_ = ::pthread_sigmask(SIG_BLOCK, &most, &before_) == 0;
+  }
+  ~signals_blocked() {
+    if (changed_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
 #else
   signals_blocked() noexcept {}
   ~signals_blocked() {}
