@@ -11800,8 +11800,6 @@ class detail::weighted_stage::drawn {
   key key_;
 };
 
-namespace detail {}  // namespace detail
-
 /// Draws samples, each with a probability proportional to its weight: one weight a sample before this stage.
 /// With replacement each position is a draw of its own, reachable at once. Without, the epoch's order is a
 /// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for
@@ -12341,8 +12339,6 @@ class idx {
   detail::memory_rows rows_;
 };
 
-namespace detail {}  // namespace detail
-
 }  // namespace wick
 
 // ==== wick/read/image_folder.hpp
@@ -12666,8 +12662,6 @@ class image_folder {
 
   std::shared_ptr<const table> data_;
 };
-
-namespace detail {}  // namespace detail
 
 }  // namespace wick
 
@@ -16567,6 +16561,14 @@ std::string codec_list::note() const {
   return out;
 }
 
+void check_size(const picture_info& info, std::int64_t max_pixels) {
+  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
+    return;
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px is over the limit of " + std::to_string(max_pixels) +
+              " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
+}
+
 }  // namespace wick::detail
 
 namespace wick {
@@ -16577,18 +16579,6 @@ detail::codec_list& codecs() noexcept {
 }
 
 }  // namespace wick
-
-namespace wick::detail {
-
-void check_size(const picture_info& info, std::int64_t max_pixels) {
-  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
-    return;
-  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
-              " px is over the limit of " + std::to_string(max_pixels) +
-              " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
-}
-
-}  // namespace wick::detail
 
 // ==== wick/codec/implementation/decoders_seen.hpp
 /// \file
@@ -17429,25 +17419,6 @@ void ledger_file::lost(int fault) noexcept {
 #include <chrono>
 #include <cmath>
 
-namespace wick {
-
-std::chrono::duration<double> detail::pause_before(const error_rule& rule, std::size_t number) noexcept {
-  return rule.backoff * std::ldexp(1.0, static_cast<int>(number) - 1);
-}
-
-detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff) {
-  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
-  if (times > 1000) {
-    throw error("retry(" + std::to_string(times) +
-                "): at most 1000; a sample that fails as often will not get better");
-  }
-  if (!(backoff.count() >= 0))
-    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
-  return {times, backoff, std::nullopt};
-}
-
-}  // namespace wick
-
 namespace wick::detail {
 
 error_policy::error_policy(const error_rule& for_all, error_options options)
@@ -17509,6 +17480,21 @@ std::vector<std::string_view> error_policy::stages() const {
 }  // namespace wick::detail
 
 namespace wick {
+
+std::chrono::duration<double> detail::pause_before(const error_rule& rule, std::size_t number) noexcept {
+  return rule.backoff * std::ldexp(1.0, static_cast<int>(number) - 1);
+}
+
+detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff) {
+  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
+  if (times > 1000) {
+    throw error("retry(" + std::to_string(times) +
+                "): at most 1000; a sample that fails as often will not get better");
+  }
+  if (!(backoff.count() >= 0))
+    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
+  return {times, backoff, std::nullopt};
+}
 
 detail::error_policy on_error(const detail::error_rule& for_all, error_options options) {
   return {for_all, options};
@@ -17758,18 +17744,6 @@ lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) cons
   return picture;
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
-  return {brightness, contrast, saturation, hue};
-}
-
-}  // namespace wick
-
-namespace wick::detail {
-
 grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
   if (channels != 1 && channels != 3) {
     throw error("grayscale: " + std::to_string(channels) + " channels; give 1, or 3 equal ones");
@@ -17789,6 +17763,10 @@ lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) 
 }  // namespace wick::detail
 
 namespace wick {
+
+detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
+  return {brightness, contrast, saturation, hue};
+}
 
 detail::random_grayscale_stage random_grayscale(double p) { return detail::random_grayscale_stage(p); }
 
@@ -17846,22 +17824,6 @@ int random_crop_stage::below(context& ctx, int bound) noexcept {
   return static_cast<int>(ctx.random().below(static_cast<std::uint64_t>(bound)));
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options) {
-  return {height, width, options};
-}
-
-detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options) {
-  return {size, size, options};
-}
-
-}  // namespace wick
-
-namespace wick::detail {
-
 random_resized_crop_stage::random_resized_crop_stage(int height, int width,
                                                      const random_resized_crop_options& options)
     : height_(height), width_(width), options_(options) {
@@ -17918,6 +17880,14 @@ int random_resized_crop_stage::at_least_one(double side, int most) noexcept {
 }  // namespace wick::detail
 
 namespace wick {
+
+detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options) {
+  return {height, width, options};
+}
+
+detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options) {
+  return {size, size, options};
+}
 
 detail::random_resized_crop_stage random_resized_crop(int height, int width,
                                                       const detail::random_resized_crop_options& options) {
@@ -19351,21 +19321,6 @@ inline std::string advise(const load_figures& f) {
 
 }  // namespace wick::detail
 
-namespace wick {
-
-double report::busy() const noexcept {
-  double sum = 0;
-  for (const detail::stage_report& s : stages) sum += s.busy;
-  return sum;
-}
-
-double report::share(double some, std::size_t threads) const noexcept {
-  if (taking <= 0 || threads == 0) return 0;
-  return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
-}
-
-}  // namespace wick
-
 namespace wick::detail {
 
 std::string format_duration(double seconds) {
@@ -19386,6 +19341,17 @@ std::string format_duration(double seconds) {
 }  // namespace wick::detail
 
 namespace wick {
+
+double report::busy() const noexcept {
+  double sum = 0;
+  for (const detail::stage_report& s : stages) sum += s.busy;
+  return sum;
+}
+
+double report::share(double some, std::size_t threads) const noexcept {
+  if (taking <= 0 || threads == 0) return 0;
+  return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
+}
 
 std::string report::advice() const {
   detail::load_figures f;
@@ -19740,22 +19706,6 @@ identity_order shard_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
   return {};
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
-  if (world == 0 || rank >= world) {
-    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
-                " ranks; ranks count from 0 to world size - 1");
-  }
-  return {rank, world};
-}
-
-}  // namespace wick
-
-namespace wick::detail {
-
 std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
@@ -19769,18 +19719,6 @@ std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
   }
   return n;
 }
-
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::shard_stage shard() {
-  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
-}
-
-}  // namespace wick
-
-namespace wick::detail {
 
 identity_order take_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
                                    std::uint32_t) const noexcept {
@@ -19814,18 +19752,6 @@ std::uint64_t subset_stage::fingerprint() const noexcept {
   return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::subset_stage subset(std::vector<std::uint64_t> indices) {
-  return detail::subset_stage(std::move(indices));
-}
-
-}  // namespace wick
-
-namespace wick::detail {
-
 std::uint64_t repeat_stage::size(std::uint64_t n) const noexcept {
   if (n == 0) return 0;
   return times == 0 || times > endless / n ? endless : n * times;
@@ -19834,6 +19760,22 @@ std::uint64_t repeat_stage::size(std::uint64_t n) const noexcept {
 }  // namespace wick::detail
 
 namespace wick {
+
+detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
+  if (world == 0 || rank >= world) {
+    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
+                " ranks; ranks count from 0 to world size - 1");
+  }
+  return {rank, world};
+}
+
+detail::shard_stage shard() {
+  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
+}
+
+detail::subset_stage subset(std::vector<std::uint64_t> indices) {
+  return detail::subset_stage(std::move(indices));
+}
 
 detail::repeat_stage repeat(std::uint64_t times) {
   if (times == 0)

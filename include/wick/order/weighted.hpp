@@ -121,8 +121,6 @@ class detail::weighted_stage::drawn {
   key key_;
 };
 
-namespace detail {}  // namespace detail
-
 /// Draws samples, each with a probability proportional to its weight: one weight a sample before this stage.
 /// With replacement each position is a draw of its own, reachable at once. Without, the epoch's order is a
 /// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for

@@ -49,6 +49,4 @@ class idx {
   detail::memory_rows rows_;
 };
 
-namespace detail {}  // namespace detail
-
 }  // namespace wick

@@ -71,6 +71,4 @@ class image_folder {
   std::shared_ptr<const table> data_;
 };
 
-namespace detail {}  // namespace detail
-
 }  // namespace wick

@@ -62,6 +62,14 @@ std::string codec_list::note() const {
   return out;
 }
 
+void check_size(const picture_info& info, std::int64_t max_pixels) {
+  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
+    return;
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px is over the limit of " + std::to_string(max_pixels) +
+              " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
+}
+
 }  // namespace wick::detail
 
 namespace wick {
@@ -72,15 +80,3 @@ detail::codec_list& codecs() noexcept {
 }
 
 }  // namespace wick
-
-namespace wick::detail {
-
-void check_size(const picture_info& info, std::int64_t max_pixels) {
-  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
-    return;
-  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
-              " px is over the limit of " + std::to_string(max_pixels) +
-              " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
-}
-
-}  // namespace wick::detail

@@ -15,25 +15,6 @@
 #include <wick/failure/on_error.hpp>
 #include <wick/sample/error.hpp>
 
-namespace wick {
-
-std::chrono::duration<double> detail::pause_before(const error_rule& rule, std::size_t number) noexcept {
-  return rule.backoff * std::ldexp(1.0, static_cast<int>(number) - 1);
-}
-
-detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff) {
-  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
-  if (times > 1000) {
-    throw error("retry(" + std::to_string(times) +
-                "): at most 1000; a sample that fails as often will not get better");
-  }
-  if (!(backoff.count() >= 0))
-    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
-  return {times, backoff, std::nullopt};
-}
-
-}  // namespace wick
-
 namespace wick::detail {
 
 error_policy::error_policy(const error_rule& for_all, error_options options)
@@ -95,6 +76,21 @@ std::vector<std::string_view> error_policy::stages() const {
 }  // namespace wick::detail
 
 namespace wick {
+
+std::chrono::duration<double> detail::pause_before(const error_rule& rule, std::size_t number) noexcept {
+  return rule.backoff * std::ldexp(1.0, static_cast<int>(number) - 1);
+}
+
+detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff) {
+  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
+  if (times > 1000) {
+    throw error("retry(" + std::to_string(times) +
+                "): at most 1000; a sample that fails as often will not get better");
+  }
+  if (!(backoff.count() >= 0))
+    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
+  return {times, backoff, std::nullopt};
+}
 
 detail::error_policy on_error(const detail::error_rule& for_all, error_options options) {
   return {for_all, options};

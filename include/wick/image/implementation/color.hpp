@@ -50,18 +50,6 @@ lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) cons
   return picture;
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
-  return {brightness, contrast, saturation, hue};
-}
-
-}  // namespace wick
-
-namespace wick::detail {
-
 grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
   if (channels != 1 && channels != 3) {
     throw error("grayscale: " + std::to_string(channels) + " channels; give 1, or 3 equal ones");
@@ -81,6 +69,10 @@ lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) 
 }  // namespace wick::detail
 
 namespace wick {
+
+detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
+  return {brightness, contrast, saturation, hue};
+}
 
 detail::random_grayscale_stage random_grayscale(double p) { return detail::random_grayscale_stage(p); }
 

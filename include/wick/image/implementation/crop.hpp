@@ -64,22 +64,6 @@ int random_crop_stage::below(context& ctx, int bound) noexcept {
   return static_cast<int>(ctx.random().below(static_cast<std::uint64_t>(bound)));
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options) {
-  return {height, width, options};
-}
-
-detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options) {
-  return {size, size, options};
-}
-
-}  // namespace wick
-
-namespace wick::detail {
-
 random_resized_crop_stage::random_resized_crop_stage(int height, int width,
                                                      const random_resized_crop_options& options)
     : height_(height), width_(width), options_(options) {
@@ -136,6 +120,14 @@ int random_resized_crop_stage::at_least_one(double side, int most) noexcept {
 }  // namespace wick::detail
 
 namespace wick {
+
+detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options) {
+  return {height, width, options};
+}
+
+detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options) {
+  return {size, size, options};
+}
 
 detail::random_resized_crop_stage random_resized_crop(int height, int width,
                                                       const detail::random_resized_crop_options& options) {

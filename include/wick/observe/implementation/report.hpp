@@ -10,21 +10,6 @@
 #include <wick/observe/detail/advice.hpp>
 #include <wick/observe/report.hpp>
 
-namespace wick {
-
-double report::busy() const noexcept {
-  double sum = 0;
-  for (const detail::stage_report& s : stages) sum += s.busy;
-  return sum;
-}
-
-double report::share(double some, std::size_t threads) const noexcept {
-  if (taking <= 0 || threads == 0) return 0;
-  return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
-}
-
-}  // namespace wick
-
 namespace wick::detail {
 
 std::string format_duration(double seconds) {
@@ -45,6 +30,17 @@ std::string format_duration(double seconds) {
 }  // namespace wick::detail
 
 namespace wick {
+
+double report::busy() const noexcept {
+  double sum = 0;
+  for (const detail::stage_report& s : stages) sum += s.busy;
+  return sum;
+}
+
+double report::share(double some, std::size_t threads) const noexcept {
+  if (taking <= 0 || threads == 0) return 0;
+  return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
+}
 
 std::string report::advice() const {
   detail::load_figures f;

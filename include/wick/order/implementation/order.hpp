@@ -35,22 +35,6 @@ identity_order shard_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
   return {};
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
-  if (world == 0 || rank >= world) {
-    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
-                " ranks; ranks count from 0 to world size - 1");
-  }
-  return {rank, world};
-}
-
-}  // namespace wick
-
-namespace wick::detail {
-
 std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
@@ -64,18 +48,6 @@ std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
   }
   return n;
 }
-
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::shard_stage shard() {
-  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
-}
-
-}  // namespace wick
-
-namespace wick::detail {
 
 identity_order take_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
                                    std::uint32_t) const noexcept {
@@ -109,18 +81,6 @@ std::uint64_t subset_stage::fingerprint() const noexcept {
   return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
 }
 
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::subset_stage subset(std::vector<std::uint64_t> indices) {
-  return detail::subset_stage(std::move(indices));
-}
-
-}  // namespace wick
-
-namespace wick::detail {
-
 std::uint64_t repeat_stage::size(std::uint64_t n) const noexcept {
   if (n == 0) return 0;
   return times == 0 || times > endless / n ? endless : n * times;
@@ -129,6 +89,22 @@ std::uint64_t repeat_stage::size(std::uint64_t n) const noexcept {
 }  // namespace wick::detail
 
 namespace wick {
+
+detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
+  if (world == 0 || rank >= world) {
+    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
+                " ranks; ranks count from 0 to world size - 1");
+  }
+  return {rank, world};
+}
+
+detail::shard_stage shard() {
+  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
+}
+
+detail::subset_stage subset(std::vector<std::uint64_t> indices) {
+  return detail::subset_stage(std::move(indices));
+}
 
 detail::repeat_stage repeat(std::uint64_t times) {
   if (times == 0)
