@@ -10,7 +10,8 @@ install(TARGETS wick_headers wick_core EXPORT wickTargets
   FILE_SET implementation DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT wickTargets NAMESPACE wick:: DESTINATION "${_package}")
 if(WICK_TORCH)
-  install(TARGETS wick EXPORT wickTorchTargets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(TARGETS wick EXPORT wickTorchTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(EXPORT wickTorchTargets NAMESPACE wick:: DESTINATION "${_package}")
 endif()
 

@@ -68,9 +68,9 @@ if(PROJECT_IS_TOP_LEVEL)
 endif()
 file(GLOB_RECURSE _core ${_depends} "${PROJECT_SOURCE_DIR}/include/wick/*.hpp")
 set(_torch ${_core})
-list(FILTER _torch INCLUDE REGEX "include/wick/(torch/.*|wick)\\.hpp$")
+list(FILTER _torch INCLUDE REGEX "include/wick/(torch/[^/]*|wick)\\.hpp$")
 set(_implementation ${_core})
-list(FILTER _implementation INCLUDE REGEX "_implementation\\.hpp$")
+list(FILTER _implementation INCLUDE REGEX "/implementation(/[^/]+)?\\.hpp$")
 list(REMOVE_ITEM _core ${_torch} ${_implementation})
 set(_base "${PROJECT_SOURCE_DIR}/include")
 
@@ -80,8 +80,8 @@ add_library(wick::headers ALIAS wick_headers)
 set_target_properties(wick_headers PROPERTIES EXPORT_NAME headers)
 target_compile_features(wick_headers INTERFACE cxx_std_20)
 target_link_libraries(wick_headers INTERFACE Threads::Threads ZLIB::ZLIB)
-# The *_implementation.hpp headers need what only wick::core sees (stb_image.h, jpeglib.h), so they are a set of their
-# own, which is not checked for standing alone.
+# What is compiled once needs what only wick::core sees (stb_image.h, jpeglib.h), so it is a set of its own, which is not
+# checked for standing alone.
 target_sources(wick_headers INTERFACE
   FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_core}
   FILE_SET implementation TYPE HEADERS BASE_DIRS "${_base}" FILES ${_implementation})
@@ -89,9 +89,10 @@ set_target_properties(wick_headers PROPERTIES
   VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}"
   INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
 
-set(_decoders "${PROJECT_SOURCE_DIR}/cmake/wick_implementation.cpp")
+set(_bodies "${PROJECT_SOURCE_DIR}/cmake/wick_implementation.cpp")
+set(_stb "${PROJECT_SOURCE_DIR}/cmake/wick_stb_image.cpp")
 set(_turbo "${PROJECT_SOURCE_DIR}/cmake/wick_libjpeg_turbo.cpp")
-add_library(wick_core STATIC "${_decoders}")
+add_library(wick_core STATIC "${_bodies}" "${_stb}")
 add_library(wick::core ALIAS wick_core)
 set_target_properties(wick_core PROPERTIES
   EXPORT_NAME core
@@ -101,20 +102,20 @@ set_target_properties(wick_core PROPERTIES
 target_include_directories(wick_core SYSTEM PRIVATE "${Stb_INCLUDE_DIR}")
 target_link_libraries(wick_core PUBLIC wick_headers)
 # A decoder without optimization is ten times slower than the training loop it feeds, and nobody steps through it:
-# it is optimized in every build type. Aligned, because the chance of where a loop starts makes up to a tenth of its speed.
+# what is compiled here is optimized in every build type. Aligned, because the chance of where a loop starts makes up to a tenth of its speed.
 target_compile_options(wick_core PRIVATE
   $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -falign-functions=64 -falign-loops=32>)
 # Colors that a palette does not have are read from the stack by stb_image: let them be black, always.
-set(WICK_DECODER_OPTIONS $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-w>)
+set(WICK_STB_OPTIONS $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-w>)
 include(CheckCXXCompilerFlag)
 foreach(_value zero pattern)
   check_cxx_compiler_flag(-ftrivial-auto-var-init=${_value} WICK_HAS_AUTO_INIT_${_value})
   if(WICK_HAS_AUTO_INIT_${_value})
-    list(APPEND WICK_DECODER_OPTIONS -ftrivial-auto-var-init=${_value})
+    list(APPEND WICK_STB_OPTIONS -ftrivial-auto-var-init=${_value})
     break()
   endif()
 endforeach()
-set_source_files_properties("${_decoders}" PROPERTIES COMPILE_OPTIONS "${WICK_DECODER_OPTIONS}")
+set_source_files_properties("${_stb}" PROPERTIES COMPILE_OPTIONS "${WICK_STB_OPTIONS}")
 
 if(WICK_HAS_LIBJPEG_TURBO)
   target_sources(wick_core PRIVATE "${_turbo}")
@@ -123,11 +124,14 @@ if(WICK_HAS_LIBJPEG_TURBO)
 endif()
 
 if(WICK_TORCH)
-  add_library(wick INTERFACE)
+  add_library(wick STATIC "${PROJECT_SOURCE_DIR}/cmake/wick_torch.cpp")
   add_library(wick::wick ALIAS wick)
-  target_link_libraries(wick INTERFACE wick_core LibTorch::LibTorch)
+  target_link_libraries(wick PUBLIC wick_core LibTorch::LibTorch)
   target_sources(wick INTERFACE FILE_SET HEADERS BASE_DIRS "${_base}" FILES ${_torch})
-  set_target_properties(wick PROPERTIES VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}")
+  set_target_properties(wick PROPERTIES
+    CXX_EXTENSIONS OFF
+    POSITION_INDEPENDENT_CODE ON
+    VERIFY_INTERFACE_HEADER_SETS "${WICK_BUILD_TESTS}")
   if(LibTorch_CXX11_ABI EQUAL 0)
     target_compile_definitions(wick_core PUBLIC _GLIBCXX_USE_CXX11_ABI=0)
   endif()

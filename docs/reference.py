@@ -33,6 +33,11 @@ ROOMS = {
         "it has `size()` and `at(i)`: see [source](sample.md#source).",
         ["records", "from_python_dataloader", "from_torch_data"],
     ),
+    "tar": (
+        "Tar shards",
+        "Tar archives as a source: what belongs together in a shard is one record, and only the members that are wanted are read.",
+        ["records"],
+    ),
     "order": (
         "Order",
         "Which sample stands where in an epoch. These stages come directly behind the source and work on positions; nothing is read. "
@@ -115,7 +120,7 @@ ROOMS = {
 PAGE_OF = {room: f"{room or 'version'}.md" for room in ROOMS}
 MACROS = {
     "WICK_IMPLEMENTATION": "define it in one file before it includes `<wick/wick.hpp>`, in a program that is built without wick's CMake: "
-    "the decoders and kernels are compiled there",
+    "what is no template is compiled there, with the decoders",
     "WICK_JPEG_STB": "define it beside `WICK_IMPLEMENTATION` to do without libjpeg-turbo where it is installed",
 }
 
@@ -128,7 +133,7 @@ class House:
         self.hidden = {}  # the same for wick::detail: classes only
         self.hooks, self.seen = [], 0
         self.purpose = {}  # header: its first comment
-        texts = {h.relative_to(HEADERS).as_posix(): h.read_text(encoding="utf-8") for h in sorted(HEADERS.rglob("*.hpp"))}
+        texts = {h.relative_to(HEADERS).as_posix(): h.read_text(encoding="utf-8") for h in sorted(HEADERS.rglob("*.hpp")) if h.parent.name != "implementation"}
         for path, text in texts.items():
             about = re.match(r"/// \\file\n((?:///.*\n)*)", text)
             self.purpose[path] = " ".join(line[3:].strip() for line in about.group(1).splitlines()) if about else ""

@@ -29,7 +29,7 @@ int main(int argc, char** argv) try {
   const arguments args(argc, argv, "FOLDER", {{"epochs", 1}, {"batch", 32}, {"size", 64}, {"workers", 0}});
   const int size = static_cast<int>(args["size"]);
   const std::filesystem::path quarantine = "bad.quarantine";
-  std::vector<std::filesystem::path> known;
+  std::vector<std::string> known;
   if (std::filesystem::exists(quarantine)) known.push_back(quarantine);
 
   using namespace std::chrono_literals;

@@ -17,7 +17,7 @@ from pathlib import Path
 # The rooms that a room's headers may include, beside itself. The table of rooms in docs/architecture.md is compared with this.
 ARROWS = {
     "system": set(),
-    "observe": set(),
+    "observe": {"run", "system"},
     "run": {"system"},
     "sample": {"run"},
     "order": {"pipeline", "sample"},
@@ -27,6 +27,7 @@ ARROWS = {
     "failure": {"observe", "resume", "sample", "system"},
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
     "read": {"run", "sample", "system"},
+    "tar": {"read", "sample"},
     "pixels": {"sample"},
     "resample": {"observe", "pixels", "sample"},
     "codec": {"pixels", "sample"},
@@ -36,8 +37,10 @@ ARROWS = {
 }
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"fwd.hpp", "version.hpp"}
-GATHERING = {"wick.hpp", "core.hpp"}
+GATHERING = {"wick.hpp", "core.hpp", "implementation.hpp"}
+# Standard headers that no user of a core header should pay for; what is compiled once may have the second kind.
 COSTLY = {"ranges", "iostream", "functional", "future", "regex", "condition_variable"}
+FOR_BODIES = {"chrono", "cmath", "filesystem", "fstream", "sstream"}
 TORCH = re.compile(r"(torch|ATen|c10)/")
 MAX_LINES = 400
 MAX_ROOM_LINES = 3500
@@ -92,11 +95,21 @@ def circles(graph: dict) -> list:
     return sorted(found)
 
 
+def reached(graph: dict, roots: list) -> set:
+    """These headers and all that they include."""
+    found, open_ends = set(roots), list(roots)
+    while open_ends:
+        new = set(graph.get(open_ends.pop(), [])) - found
+        found |= new
+        open_ends += new
+    return found
+
+
 def main() -> int:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent.parent)
     base = root / "include" / "wick"
     headers = sorted(p.relative_to(base).as_posix() for p in base.rglob("*.hpp"))
-    faults, graph, room_lines = [], {}, {}
+    faults, graph, room_lines, costly = [], {}, {}, []
 
     for header in headers:
         text = (base / header).read_text(encoding="utf-8")
@@ -137,8 +150,10 @@ def main() -> int:
                 say(f"includes <{target}>; only torch/ and wick.hpp may include LibTorch")
             elif target in COSTLY and room != "torch" and header != "wick.hpp":
                 say(f"includes <{target}>, which is too costly for a core header")
+            elif target in FOR_BODIES and Path(header).name != "duration.hpp":
+                costly.append((header, target))
 
-        public = room and "detail" not in Path(header).parts and not header.endswith("_implementation.hpp")
+        public = room and not {"detail", "implementation"} & set(Path(header).parts)
         test = root / "tests" / Path(header).with_suffix(".cpp")
         if public and not test.is_file():
             say(f"has no test tests/{Path(header).with_suffix('.cpp').as_posix()}")
@@ -148,6 +163,14 @@ def main() -> int:
             faults.append(f"include/wick/{room}/: {lines} lines; at {MAX_ROOM_LINES} a room is two rooms")
     told = (root / "docs" / "architecture.md").read_text(encoding="utf-8")
     faults += [f"docs/architecture.md: {fault}" for fault in told_otherwise(told, headers)]
+    # What is compiled once is compiled by somebody.
+    for header in sorted(set(graph) - reached(graph, [h for h in graph if h in GATHERING])):
+        if "implementation" in Path(header).parts:
+            faults.append(f"include/wick/{header}: is compiled nowhere; include it in include/wick/implementation.hpp")
+    users = reached(graph, ["core.hpp"] + [h for h in graph if re.fullmatch(r"torch/\w+\.hpp", h)])
+    for header, target in costly:
+        if header in users:
+            faults.append(f"include/wick/{header}: includes <{target}>, which is too costly for what users compile; move the body to {room_of(header)}/implementation/")
     for ring in circles(graph):
         faults.append("include circle: " + " -> ".join(ring + ring[:1]))
 

@@ -21,6 +21,8 @@
 #include "support/options.hpp"
 #include "support/temp_folder.hpp"
 #include "support/timing.hpp"
+#include <wick/codec/detail/jpeg_layout.hpp>
+#include <wick/codec/detail/stb.hpp>
 #include <wick/wick.hpp>
 
 namespace {

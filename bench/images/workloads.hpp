@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <wick/codec/detail/stb.hpp>
 #include <wick/core.hpp>
 
 namespace images {

@@ -21,7 +21,6 @@
 #include <wick/read/image_folder.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
-#include <wick/read/tar.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/resume/state_file.hpp>
 #include <wick/run/async_mutex.hpp>
@@ -41,4 +40,5 @@
 #include <wick/run/worker_local.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
+#include <wick/tar/tar.hpp>
 #include <wick/version.hpp>

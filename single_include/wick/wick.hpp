@@ -42,7 +42,6 @@
 /// `source | stage | stage`: a pipeline is a value that says what is to be done with each sample; a loader
 /// does it.
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -54,6 +53,8 @@
 // ==== wick/pipeline/detail/apply.hpp
 /// \file
 /// How a stage is applied to an item: to the whole or to its data, with a context or without, now or awaited.
+
+#include <concepts>
 
 // ==== wick/pipeline/detail/calling.hpp
 /// \file
@@ -125,7 +126,6 @@ using awaited_t = std::conditional_t<std::is_void_v<await_result_t<A>>, std::mon
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <vector>
 
@@ -241,8 +241,6 @@ struct turn {
 /// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
 
 #include <limits>
-#include <memory>
-#include <stdexcept>
 #include <thread>
 
 // ==== wick/run/detail/run_queues.hpp
@@ -251,6 +249,7 @@ struct turn {
 /// them.
 
 #include <array>
+#include <memory>
 
 // ==== wick/run/detail/injector.hpp
 /// \file
@@ -286,6 +285,19 @@ struct job {
 #include <time.h>
 #include <unistd.h>
 #else
+#endif
+
+// ==== wick/system/detail/duration.hpp
+/// \file
+/// The durations and clocks of std::chrono. libstdc++ has them in a header of their own; <chrono> brings
+/// calendars, formats and <sstream>, a tenth of what core.hpp would cost with it.
+
+#include <ratio>
+
+#if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
+#include <bits/chrono.h>
+#else
+#include <chrono>
 #endif
 
 namespace wick::detail {
@@ -920,26 +932,10 @@ namespace wick::detail {
 class tenants {
  public:
   /// `ticks(who)` is how long `who` has used the workers so far; called on any thread until leave().
-  void enter(const void* who, std::uint64_t (*ticks)(const void*)) {
-    const std::lock_guard lock(mutex_);
-    all_.push_back({who, ticks});
-  }
-  void leave(const void* who) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto found = std::find_if(all_.begin(), all_.end(), [&](const tenant& t) { return t.who == who; });
-    if (found == all_.end()) return;
-    gone_ += found->ticks(who);
-    all_.erase(found);
-  }
+  void enter(const void* who, std::uint64_t (*ticks)(const void*));
+  void leave(const void* who) noexcept;
   /// Of all that there are and were, without `who`.
-  std::uint64_t ticks_of_others(const void* who) const {
-    const std::lock_guard lock(mutex_);
-    std::uint64_t sum = gone_;
-    for (const tenant& t : all_) {
-      if (t.who != who) sum += t.ticks(t.who);
-    }
-    return sum;
-  }
+  std::uint64_t ticks_of_others(const void* who) const;
 
  private:
   struct tenant {
@@ -1036,7 +1032,6 @@ using condition = basic_condition<>;
 /// The processors that a thread may run on, on machines of any size.
 
 #ifdef __linux__
-#include <cerrno>
 #include <sched.h>
 #endif
 
@@ -1045,52 +1040,15 @@ namespace wick::detail {
 /// The system's bit mask, as long as the kernel's is. Empty where there is no such thing.
 class cpu_set {
  public:
-  static cpu_set of_this_thread() {
-    cpu_set out;
-#ifdef __linux__
-    // glibc's cpu_set_t has 1024 bits; a kernel with more refuses it with EINVAL.
-    for (std::size_t sets = 1; sets <= 64; sets *= 2) {
-      out.bits_.assign(sets, ::cpu_set_t{});
-      if (::sched_getaffinity(0, out.bytes(), out.bits_.data()) == 0) return out;
-      if (errno != EINVAL) break;
-    }
-    out.bits_.clear();
-#endif
-    return out;
-  }
+  static cpu_set of_this_thread();
 
-  static cpu_set of(int cpu) {
-    cpu_set out;
-#ifdef __linux__
-    if (cpu >= 0) {
-      out.bits_.assign(static_cast<std::size_t>(cpu) / CPU_SETSIZE + 1, ::cpu_set_t{});
-      CPU_SET_S(static_cast<std::size_t>(cpu), out.bytes(), out.bits_.data());
-    }
-#else
-    static_cast<void>(cpu);
-#endif
-    return out;
-  }
+  static cpu_set of(int cpu);
 
   /// Their numbers, ascending.
-  std::vector<int> numbers() const {
-    std::vector<int> out;
-#ifdef __linux__
-    for (std::size_t i = 0; i < bits_.size() * CPU_SETSIZE; ++i) {
-      if (CPU_ISSET_S(i, bytes(), bits_.data())) out.push_back(static_cast<int>(i));
-    }
-#endif
-    return out;
-  }
+  std::vector<int> numbers() const;
 
   /// Binds the calling thread. False when the system refuses; an empty set changes nothing.
-  bool apply() const noexcept {
-#ifdef __linux__
-    return bits_.empty() || ::sched_setaffinity(0, bytes(), bits_.data()) == 0;
-#else
-    return true;
-#endif
-  }
+  bool apply() const noexcept;
 
  private:
 #ifdef __linux__
@@ -1106,153 +1064,26 @@ class cpu_set {
 /// Knowing that one is in a forked child, where no thread but the one that forked exists.
 
 #if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
 #endif
 
 namespace wick::detail {
 
 /// How many forks lie between the process that first asked and this one. Counted by a handler, because asking
 /// the system for the process id at each use is a system call.
-inline std::atomic<std::uint32_t>& forks() noexcept {
-  static constinit std::atomic<std::uint32_t> count{0};
-  return count;
-}
+std::atomic<std::uint32_t>& forks() noexcept;
 
 /// Remembers the process that it was made in.
 class process_mark {
  public:
-  process_mark() noexcept {
-#if defined(__unix__) || defined(__APPLE__)
-    static const int registered =
-        ::pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
-    static_cast<void>(registered);
-#endif
-    made_in_ = forks().load(std::memory_order_relaxed);
-  }
+  process_mark() noexcept;
   bool elsewhere() const noexcept { return forks().load(std::memory_order_relaxed) != made_in_; }
   /// \throws std::logic_error in a forked child
-  void require_same(const char* what) const {
-    if (elsewhere()) refuse(what);
-  }
+  void require_same(const char* what) const;
 
  private:
-  [[noreturn, gnu::noinline]] static void refuse(const char* what) {
-    throw std::logic_error(
-        std::string("wick: ") + what +
-        " in a forked child: its threads stayed in the parent. Fork before you make executors and "
-        "loaders, or make new ones in the child");
-  }
+  [[noreturn, gnu::noinline]] static void refuse(const char* what);
   std::uint32_t made_in_ = 0;
 };
-
-}  // namespace wick::detail
-
-// ==== wick/system/detail/processor_time.hpp
-/// \file
-/// How long processors have worked for a thread, or for the whole program.
-
-#include <ctime>
-#include <pthread.h>
-
-namespace wick::detail {
-
-/// Seconds on the clock `id`; 0 when it can't be read.
-inline double seconds_on(clockid_t id) noexcept {
-  std::timespec t{};
-  if (::clock_gettime(id, &t) != 0) return 0;
-  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
-}
-
-/// Of all threads of this process, ended ones included.
-inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
-
-/// Of these threads, which run; 0 where the system doesn't say.
-inline double processor_seconds(std::vector<std::thread>& threads) noexcept {
-  double sum = 0;
-#ifdef __linux__
-  for (std::thread& t : threads) {
-    clockid_t id;
-    if (t.joinable() && ::pthread_getcpuclockid(t.native_handle(), &id) == 0) sum += seconds_on(id);
-  }
-#else
-  static_cast<void>(threads);
-#endif
-  return sum;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/system/detail/signal_mask.hpp
-/// \file
-/// Which signals the threads of this library take: only those that they cause themselves.
-
-#if defined(__unix__) || defined(__APPLE__)
-#include <initializer_list>
-#include <signal.h>
-#endif
-
-namespace wick::detail {
-
-/// As long as one lives, the calling thread has all signals blocked but those below. A thread that it starts
-/// meanwhile inherits that, from its first instruction on: a handler of the program's (for SIGINT, SIGTERM,
-/// SIGALRM, SIGCHLD, …) runs on the program's own threads, as without this library, and never in the middle
-/// of a worker's job, where its system calls would be interrupted too.
-///
-/// Not blocked, unless the calling thread had them blocked: what a thread causes by an instruction or a call
-/// of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since nobody else can
-/// take it, and what must reach the thread that uses the time (SIGPROF).
-class signals_blocked {
- public:
-#if defined(__unix__) || defined(__APPLE__)
-  signals_blocked() noexcept {
-    ::sigset_t most;
-    ::sigfillset(&most);
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGPROF})
-      ::sigdelset(&most, own);
-    changed_ = ::pthread_sigmask(SIG_BLOCK, &most, &before_) == 0;
-  }
-  ~signals_blocked() {
-    if (changed_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-#else
-  signals_blocked() noexcept {}
-  ~signals_blocked() {}
-#endif
-  signals_blocked(const signals_blocked&) = delete;
-  signals_blocked& operator=(const signals_blocked&) = delete;
-
- private:
-#if defined(__unix__) || defined(__APPLE__)
-  ::sigset_t before_;
-  bool changed_ = false;
-#endif
-};
-
-}  // namespace wick::detail
-
-// ==== wick/system/detail/thread_name.hpp
-/// \file
-/// Names for threads, so that top, perf and a debugger say who is who.
-
-#include <cstdio>
-
-#if defined(__linux__) || defined(__APPLE__)
-#endif
-
-namespace wick::detail {
-
-/// "wick-3"; the system keeps 15 characters.
-inline void name_this_thread(const char* name, std::size_t number) noexcept {
-  char text[16];
-  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
-#if defined(__linux__)
-  ::pthread_setname_np(::pthread_self(), text);
-#elif defined(__APPLE__)
-  ::pthread_setname_np(text);
-#else
-  (void)text;
-#endif
-}
 
 }  // namespace wick::detail
 
@@ -1280,11 +1111,7 @@ class io_pool {
       : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
-  ~io_pool() {
-    stop();
-    // In a forked child the threads are missing: they can't be joined, nor destroyed without.
-    if (born_.elsewhere()) static_cast<void>(shared_.release());
-  }
+  ~io_pool();
 
   std::size_t threads() const noexcept { return count_; }
   /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time
@@ -1292,55 +1119,19 @@ class io_pool {
   struct usage {
     double calls = 0, processor = 0;
   };
-  usage used() const {
-    if (born_.elsewhere()) return {};
-    const std::lock_guard lock(shared_->mutex);
-    return {std::chrono::duration<double>(shared_->calls).count(),
-            detail::processor_seconds(shared_->threads)};
-  }
+  usage used() const;
   /// Whether no call is queued or under way.
-  bool at_rest() const noexcept {
-    const std::lock_guard lock(shared_->mutex);
-    return shared_->first == nullptr && shared_->running == 0;
-  }
+  bool at_rest() const noexcept;
   /// Whether the calling thread is one of these.
   bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
   /// and in a forked child: nobody would run the job.
-  void post(job* j) {
-    born_.require_same("a blocking call was started");
-    shared& s = *shared_;
-    {
-      std::lock_guard lock(s.mutex);
-      if (s.stopping) {
-        throw std::logic_error(
-            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks "
-            "end before");
-      }
-      if (s.threads.empty()) start();
-      j->next = nullptr;
-      *s.last = j;
-      s.last = &j->next;
-    }
-    s.wake.notify_one();
-  }
+  void post(job* j);
 
   /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at
   /// a time.
-  void stop() noexcept {
-    if (born_.elsewhere()) return;
-    shared& s = *shared_;
-    {
-      std::lock_guard lock(s.mutex);
-      s.stopping = true;
-    }
-    s.wake.notify_all();
-    for (std::thread& t : s.threads) {
-      if (t.joinable()) t.join();
-    }
-    s.threads.clear();
-  }
+  void stop() noexcept;
 
   template <class F>
   class [[nodiscard]] run_awaiter : job {
@@ -1400,41 +1191,10 @@ class io_pool {
     std::vector<std::thread> threads;
   };
 
-  void start() {
-    shared_->threads.reserve(count_);
-    const detail::signals_blocked quiet;
-    for (std::size_t i = 0; i < count_; ++i) {
-      shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
-        detail::name_this_thread("wick-io", i);
-        cpus.apply();  // the caller may be a worker that is bound to one
-        mine() = &s;
-        work(s);
-      });
-    }
-  }
+  void start();
   /// Of the pool whose thread this is; null on any other thread.
-  [[gnu::noinline]] static const shared*& mine() noexcept {
-    thread_local const shared* of = nullptr;
-    return of;
-  }
-  static void work(shared& s) noexcept {
-    std::unique_lock lock(s.mutex);
-    for (;;) {
-      s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
-      if (s.first == nullptr) return;
-      job* const j = s.first;
-      s.first = j->next;
-      if (s.first == nullptr) s.last = &s.first;
-      ++s.running;
-      lock.unlock();
-      const auto begun = std::chrono::steady_clock::now();
-      j->execute(j);
-      const auto took = std::chrono::steady_clock::now() - begun;
-      lock.lock();
-      --s.running;
-      s.calls += took;
-    }
-  }
+  [[gnu::noinline]] static const shared*& mine() noexcept;
+  static void work(shared& s) noexcept;
 
   const std::size_t count_;
   const detail::process_mark born_;
@@ -1481,74 +1241,26 @@ class timer_queue {
   timer_queue() : shared_(std::make_unique<shared>()) {}
   timer_queue(const timer_queue&) = delete;
   timer_queue& operator=(const timer_queue&) = delete;
-  ~timer_queue() {
-    stop();
-    // In a forked child the thread is missing: it can't be joined, nor destroyed without.
-    if (born_.elsewhere()) static_cast<void>(shared_.release());
-  }
+  ~timer_queue();
 
   /// False, and `expired` is not called, when the timer was cancelled before or the queue was stopped.
   /// \throws std::bad_alloc, std::system_error when the thread can't be started, std::logic_error in a forked
   /// child
-  bool add(timer& t) {
-    born_.require_same("a timer was set");
-    shared& s = *shared_;
-    bool earliest = false;
-    {
-      std::lock_guard lock(s.mutex);
-      if (s.stopping || t.place == timer::over) return false;
-      if (!s.thread.joinable()) {
-        const detail::signals_blocked quiet;
-        s.thread = std::thread([&s, cpus = cpus_] {
-          detail::name_this_thread("wick-time", 0);
-          cpus.apply();  // the caller may be a worker that is bound to one
-          work(s);
-        });
-      }
-      s.heap.push_back(&t);
-      s.watching += t.watches;
-      t.number = s.added++;
-      s.up(s.heap.size() - 1);
-      earliest = t.place == 0;
-    }
-    if (earliest) s.wake.notify_one();
-    return true;
-  }
+  bool add(timer& t);
 
   /// True: the timer was waiting, `expired` is not called. False: it is being called, was, or, for a timer
   /// that has not been added yet, never will be.
-  bool cancel(timer& t) noexcept {
-    if (born_.elsewhere()) return false;
-    std::lock_guard lock(shared_->mutex);
-    const std::size_t place = std::exchange(t.place, timer::over);
-    if (place >= timer::over) return false;
-    shared_->take_out(place);
-    return true;
-  }
+  bool cancel(timer& t) noexcept;
 
   /// Timers that wait at this moment.
-  std::size_t size() const noexcept {
-    std::lock_guard lock(shared_->mutex);
-    return shared_->heap.size();
-  }
+  std::size_t size() const noexcept;
 
   /// Whether no work waits for a deadline.
-  bool at_rest() const noexcept {
-    std::lock_guard lock(shared_->mutex);
-    return shared_->heap.size() == shared_->watching;
-  }
+  bool at_rest() const noexcept;
 
   /// Expires all that wait, at once and with false, and ends the thread; add says false from now on. By one
   /// thread at a time, and not on the queue's own.
-  void stop() noexcept {
-    if (born_.elsewhere()) return;
-    {
-      std::lock_guard lock(shared_->mutex);
-      shared_->stopping = true;
-    }
-    shared_->wake.notify_one();
-    if (shared_->thread.joinable()) shared_->thread.join();
-  }
+  void stop() noexcept;
 
  private:
   struct shared {
@@ -1560,73 +1272,14 @@ class timer_queue {
     bool stopping = false;
     std::thread thread;
 
-    static bool before(const timer* a, const timer* b) noexcept {
-      return a->due != b->due ? a->due < b->due : a->number < b->number;
-    }
-    void put(std::size_t i, timer* t) noexcept {
-      heap[i] = t;
-      t->place = i;
-    }
-    void up(std::size_t i) noexcept {
-      timer* const t = heap[i];
-      for (; i != 0 && before(t, heap[(i - 1) / 2]); i = (i - 1) / 2) put(i, heap[(i - 1) / 2]);
-      put(i, t);
-    }
-    void down(std::size_t i) noexcept {
-      timer* const t = heap[i];
-      for (;;) {
-        std::size_t child = 2 * i + 1;
-        if (child >= heap.size()) break;
-        if (child + 1 < heap.size() && before(heap[child + 1], heap[child])) ++child;
-        if (!before(heap[child], t)) break;
-        put(i, heap[child]);
-        i = child;
-      }
-      put(i, t);
-    }
-    void take_out(std::size_t i) noexcept {
-      watching -= heap[i]->watches;
-      timer* const last = heap.back();
-      heap.pop_back();
-      if (i == heap.size()) return;
-      put(i, last);
-      up(i);
-      down(last->place);
-    }
+    static bool before(const timer* a, const timer* b) noexcept;
+    void put(std::size_t i, timer* t) noexcept;
+    void up(std::size_t i) noexcept;
+    void down(std::size_t i) noexcept;
+    void take_out(std::size_t i) noexcept;
   };
 
-  static void work(shared& s) noexcept {
-    std::unique_lock lock(s.mutex);
-    for (;;) {
-      // All that are due are taken out under one lock and told without it.
-      timer* first = nullptr;
-      timer** end = &first;
-      const timer::clock::time_point now = timer::clock::now();
-      const bool on_time = !s.stopping;
-      while (!s.heap.empty() && (!on_time || s.heap.front()->due <= now)) {
-        timer* const t = s.heap.front();
-        s.take_out(0);
-        t->place = timer::over;
-        t->next = nullptr;
-        *end = t;
-        end = &t->next;
-      }
-      if (first != nullptr) {
-        lock.unlock();
-        while (first != nullptr) {
-          timer* const t = std::exchange(first, first->next);
-          t->expired(t, on_time);
-        }
-        lock.lock();
-      } else if (s.stopping) {
-        return;
-      } else if (s.heap.empty()) {
-        s.wake.wait(lock);
-      } else {
-        s.wake.wait_for(lock, s.heap.front()->due - now);
-      }
-    }
-  }
+  static void work(shared& s) noexcept;
 
   const detail::process_mark born_;
   const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
@@ -1635,101 +1288,20 @@ class timer_queue {
 
 }  // namespace wick::detail
 
-// ==== wick/system/cpus.hpp
+// ==== wick/system/detail/processor_time.hpp
 /// \file
-/// How many processors this process may really use: what its affinity mask and its control groups leave it.
-
-#include <cstdlib>
+/// How long processors have worked for a thread, or for the whole program.
 
 namespace wick::detail {
 
-/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
-inline std::size_t parse_cpu_max(const char* text) noexcept {
-  char* end = nullptr;
-  const long long quota = std::strtoll(text, &end, 10);
-  if (end == text || quota <= 0) return 0;
-  const long long period = std::strtoll(end, nullptr, 10);
-  return period <= 0 ? 0 : static_cast<std::size_t>(quota / period + (quota % period != 0 ? 1 : 0));
-}
+/// Seconds on the clock `id`; 0 when it can't be read.
+double seconds_on(clockid_t id) noexcept;
 
-/// What is in a small file of the system's; empty when it can't be read.
-inline std::string text_of(const std::string& path) {
-  std::string out;
-#ifdef __linux__
-  if (std::FILE* f = std::fopen(path.c_str(), "re")) {
-    char part[512];
-    while (const std::size_t n = std::fread(part, 1, sizeof(part), f)) out.append(part, n);
-    std::fclose(f);
-  }
-#else
-  static_cast<void>(path);
-#endif
-  return out;
-}
+/// Of all threads of this process, ended ones included.
+inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
 
-/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
-/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
-inline std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2) {
-  std::size_t least = 0;
-  for (;;) {
-    while (group.ends_with('/')) group.remove_suffix(1);
-    const std::string folder = mount + std::string(group);
-    const std::string limit =
-        v2 ? text_of(folder + "/cpu.max")
-           : text_of(folder + "/cpu.cfs_quota_us") + ' ' + text_of(folder + "/cpu.cfs_period_us");
-    const std::size_t quota = parse_cpu_max(limit.c_str());
-    if (quota != 0 && (least == 0 || quota < least)) least = quota;
-    if (group.empty()) return least;
-    const std::size_t parent = group.rfind('/');
-    group = group.substr(0, parent == std::string::npos ? 0 : parent);
-  }
-}
-
-/// The processors that the control groups of this process leave it, 0: no limit.
-/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
-/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
-/// beside v1's folders
-inline std::size_t cgroup_cpus(std::string_view groups, const std::string& mount) {
-  std::size_t least = 0;
-  const auto limit = [&](std::size_t quota) {
-    if (quota != 0 && (least == 0 || quota < least)) least = quota;
-  };
-  while (!groups.empty()) {
-    const std::string_view row = groups.substr(0, groups.find('\n'));
-    groups.remove_prefix(std::min(row.size() + 1, groups.size()));
-    const std::size_t first = row.find(':');
-    const std::size_t second = first == std::string_view::npos ? first : row.find(':', first + 1);
-    if (second == std::string_view::npos) continue;
-    const std::string_view controllers = row.substr(first + 1, second - first - 1),
-                           path = row.substr(second + 1);
-    if (controllers.empty()) {
-      limit(tightest_quota(mount, path, true));
-      limit(tightest_quota(mount + "/unified", path, true));
-    } else if ((',' + std::string(controllers) + ',').find(",cpu,") != std::string::npos) {
-      limit(tightest_quota(mount + '/' + std::string(controllers), path, false));
-      if (controllers != "cpu") limit(tightest_quota(mount + "/cpu", path, false));
-    }
-  }
-  return least;
-}
-
-/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
-/// doesn't say.
-inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
-
-/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
-/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
-/// hardware_concurrency may say 64. Asks the system each time.
-inline std::size_t available_cpus() {
-  std::size_t n = allowed_cpus().size();
-  if (n == 0) n = std::thread::hardware_concurrency();
-#ifdef __linux__
-  if (const std::size_t quota = detail::cgroup_cpus(detail::text_of("/proc/self/cgroup"), "/sys/fs/cgroup")) {
-    n = std::min(n, quota);
-  }
-#endif
-  return std::max<std::size_t>(n, 1);
-}
+/// Of these threads, which run; 0 where the system doesn't say.
+double processor_seconds(std::vector<std::thread>& threads) noexcept;
 
 }  // namespace wick::detail
 
@@ -1896,14 +1468,8 @@ class executor {
     return me;
   }
 
-  [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead) {
-    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead +
-                           " there");
-  }
-  static void bind(binding& to, int cpu) noexcept {
-    if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
-    to.tried.set();
-  }
+  [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead);
+  static void bind(binding& to, int cpu) noexcept;
   void work(std::size_t number) noexcept;
   void end_workers() noexcept;
 
@@ -1915,54 +1481,6 @@ class executor {
   detail::io_pool io_;
   detail::timer_queue timers_;
 };
-
-inline executor::executor(executor_options options)
-    : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
-      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
-  const std::size_t n = workers();
-  workers_.reserve(n);
-  // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
-  const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
-  try {
-    for (std::size_t i = 0; i < n; ++i) {
-      const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
-      binding* const to = bindings ? &bindings[i] : nullptr;
-      const detail::signals_blocked quiet;
-      workers_.emplace_back([this, i, cpu, to, name = options.name] {
-        detail::name_this_thread(name.c_str(), i);
-        if (to != nullptr) bind(*to, cpu);
-        work(i);
-      });
-    }
-    for (std::size_t i = 0; bindings && i < n; ++i) {
-      bindings[i].tried.wait();
-      if (bindings[i].refused == unbound) continue;
-      std::string allowed;
-      for (const int c : detail::allowed_cpus()) allowed += ' ' + std::to_string(c);
-      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) +
-                                  " can't be bound to processor " + std::to_string(bindings[i].refused) +
-                                  "; pin_to may name" + allowed);
-    }
-  } catch (...) {  // no more threads to be had: those that started must be joined
-    end_workers();
-    throw;
-  }
-}
-
-inline executor::~executor() {
-  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
-    static_cast<void>(std::make_unique<std::vector<std::thread>>(std::move(workers_)).release());
-    return;
-  }
-  timers_.stop();  // wakes who sleeps, with "cancelled"
-  io_.stop();      // what it still has is done, and posts its continuations here
-  end_workers();
-}
-
-inline void executor::end_workers() noexcept {
-  queues_.stop();
-  for (std::thread& w : workers_) w.join();
-}
 
 inline void executor::post(detail::job* j) {
   if (forked()) require_workers();
@@ -1992,13 +1510,13 @@ inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
   me = {&ex, slot_};
 }
 
-inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j); }
-
 inline executor::helper::~helper() {
   if (slot_ == none) return;
   self() = {outer_of_, outer_slot_};
   ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
 }
+
+inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j); }
 
 }  // namespace wick
 
@@ -2077,7 +1595,7 @@ class byte_budget {
       : limit_(limit), patience_{patience, patience}, at_rest_{patience / 100, patience / 100} {}
   byte_budget(const byte_budget&) = delete;
   byte_budget& operator=(const byte_budget&) = delete;
-  inline ~byte_budget();
+  ~byte_budget();
 
   std::size_t limit() const noexcept { return limit_; }
   /// Bytes out at this moment, for reports: it may be old when it is looked at.
@@ -2195,90 +1713,17 @@ class byte_budget {
     serve_last(end);
   }
   /// Serves one beyond the limit.
-  void let_through(job**& end) noexcept {
-    auto chosen = waiting_.end();
-    for (auto w = waiting_.begin(); w != waiting_.end(); ++w) {
-      const bool holds = (*w)->into_ != nullptr && (*w)->into_->bytes_ != 0;
-      if (holds && (chosen == waiting_.end() || waiter::later(*chosen, *w))) chosen = w;
-    }
-    if (chosen == waiting_.end()) return serve(end);
-    std::iter_swap(chosen, waiting_.end() - 1);
-    std::make_heap(waiting_.begin(), waiting_.end() - 1, waiter::later);
-    serve_last(end);
-  }
-  void serve_last(job**& end) noexcept {
-    waiter* const w = waiting_.back();
-    waiting_.pop_back();
-    take(w->bytes_);
-    if (w->into_ != nullptr) {
-      if (--w->into_->waiting_ == 0) idle_ -= w->into_->bytes_;
-      credit(*w->into_, w->bytes_);
-    }
-    w->granted_ = true;
-    w->next = nullptr;
-    *end = w;
-    end = &w->next;
-  }
-  void serve_all_that_fit(job**& end) noexcept {
-    while (!waiting_.empty()) {
-      if (fits(waiting_.front()->bytes_)) {
-        serve(end);
-      } else if (all_wait()) {
-        let_through(end);
-      } else {
-        return;
-      }
-    }
-  }
-  void watch(executor& on) noexcept {
-    watch_.of = this;
-    watch_.due = clock::now() + std::min(patience_.now, at_rest_.now);
-    watch_.watches = true;
-    watch_.place = timer::unseen;
-    watch_.expired = [](timer* t, bool on_time) noexcept { static_cast<watch_timer*>(t)->of->look(on_time); };
-    bool added = false;
-    try {
-      added = on.timers().add(watch_);
-    } catch (...) {  // no thread to be had: nobody watches, then
-    }
-    watched_on_ = added ? &on : nullptr;
-  }
+  void let_through(job**& end) noexcept;
+  void serve_last(job**& end) noexcept;
+  void serve_all_that_fit(job**& end) noexcept;
+  void watch(executor& on) noexcept;
 
   // ---- taking it ----
 
-  static void post_all(job* first) noexcept {
-    while (first != nullptr) {
-      job* const j = std::exchange(first, first->next);
-      static_cast<waiter*>(j)->on_->post(j);
-    }
-  }
+  static void post_all(job* first) noexcept;
 
   /// Whether `w` has to wait.
-  bool wait(waiter* w) {
-    job* granted = nullptr;
-    job** end = &granted;
-    bool waits = true;
-    {
-      std::lock_guard lock(mutex_);
-      waiting_.push_back(w);
-      std::push_heap(waiting_.begin(), waiting_.end(), waiter::later);
-      if (w->into_ != nullptr && w->into_->waiting_++ == 0) idle_ += w->into_->bytes_;
-      // Others may go on now: all that hold bytes may be waiting.
-      serve_all_that_fit(end);
-      if (w->granted_) {
-        waits = false;
-        job** at = &granted;
-        while (*at != w) at = &(*at)->next;
-        *at = w->next;
-      } else if (watched_on_ == nullptr) {
-        given_back_ = rested_ = false;
-        since_ = clock::now();
-        watch(*w->on_);
-      }
-    }
-    post_all(granted);
-    return waits;
-  }
+  bool wait(waiter* w);
 
   void release(std::size_t bytes, byte_account* from = nullptr) noexcept {
     job* granted = nullptr;
@@ -2294,41 +1739,7 @@ class byte_budget {
   }
 
   /// On the timers' thread, now and then as long as somebody waits.
-  void look(bool on_time) noexcept {
-    job* granted = nullptr;
-    job** end = &granted;
-    {
-      std::lock_guard lock(mutex_);
-      if (!on_time || waiting_.empty()) {
-        patience_.now = patience_.least;
-        at_rest_.now = at_rest_.least;
-        watched_on_ = nullptr;
-        unwatched_.notify_all();
-        return;
-      }
-      executor& on = *waiting_.front()->on_;
-      const auto now = clock::now();
-      const bool rests = on.at_rest();
-      bool served = true;
-      if (std::exchange(given_back_, false)) {
-        patience_.shorter();
-        at_rest_.shorter();
-      } else if (rests && rested_ && now - since_ >= at_rest_.now) {
-        let_through(end);
-        at_rest_.longer();
-      } else if (now - since_ >= patience_.now) {
-        let_through(end);
-        patience_.longer();
-      } else {
-        served = false;
-      }
-      if (served) since_ = now;
-      rested_ = rests;
-      watch(on);
-      if (watched_on_ == nullptr) unwatched_.notify_all();
-    }
-    post_all(granted);
-  }
+  void look(bool on_time) noexcept;
 
   struct watch_timer : timer {
     byte_budget* of = nullptr;
@@ -2358,13 +1769,6 @@ class byte_budget {
   watch_timer watch_;
   detail::condition unwatched_;
 };
-
-inline byte_budget::~byte_budget() {
-  if (born_.elsewhere()) return;  // a forked child has no timers
-  std::unique_lock lock(mutex_);
-  if (executor* const on = watched_on_; on != nullptr && on->timers().cancel(watch_)) return;
-  unwatched_.wait(lock, [&] { return watched_on_ == nullptr; });
-}
 
 inline void byte_charge::reset() noexcept {
   if (budget_ != nullptr) std::exchange(budget_, nullptr)->release(std::exchange(bytes_, 0));
@@ -2959,9 +2363,6 @@ inline constexpr bool is_task<task<T>> = true;
 /// \file
 /// Random numbers that depend on where a sample stands, not on who draws them: Philox 4x32-10, counter-based.
 
-#include <cmath>
-#include <numbers>
-
 namespace wick {
 
 namespace detail {
@@ -3043,10 +2444,7 @@ class random_stream {
   /// True with the probability given.
   constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
   /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
-  double normal() noexcept {
-    const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-    return radius * std::cos(2.0 * std::numbers::pi * uniform());
-  }
+  double normal() noexcept;
 
  private:
   std::array<std::uint32_t, 2> key_;
@@ -3325,6 +2723,7 @@ void call_broken(F& f, X& x, context& c) {
 /// \file
 /// What travels from stage to stage: a sample, and the bytes of one as they lie on disk.
 
+#include <cstdlib>
 #include <cstring>
 #include <span>
 
@@ -4414,9 +3813,6 @@ auto from(S&& s) {
 /// \file
 /// Order stages: which sample stands at which position. They compute positions before anything is read.
 
-#include <charconv>
-#include <system_error>
-
 // ==== wick/order/detail/permutation.hpp
 /// \file
 /// A shuffle that is computed, not stored: a keyed bijection of 0 … n-1 at which any position can be asked at
@@ -4576,6 +3972,8 @@ class permutation {
 /// \file
 /// What goes wrong, in words that say where, what was found and what to do.
 
+#include <stdexcept>
+
 namespace wick {
 
 /// Base of all that wick throws. The text says what was found and what to do about it.
@@ -4604,13 +4002,7 @@ class late_error : public error {
 class sample_error : public error {
  public:
   sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
-               const std::string& text, std::exception_ptr cause)
-      : error(key + ": " + stage + ": " + text),
-        key_(std::move(key)),
-        stage_(std::move(stage)),
-        epoch_(epoch),
-        position_(position),
-        cause_(std::move(cause)) {}
+               const std::string& text, std::exception_ptr cause);
 
   /// The sample's name, as its source gives it.
   const std::string& key() const noexcept { return key_; }
@@ -4630,20 +4022,7 @@ class sample_error : public error {
 namespace detail {
 
 /// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
-inline std::string printable(std::string_view text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u < 0x20 || u == 0x7F) {
-      out += {'\\', 'x', digits[u >> 4], digits[u & 15]};
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
+std::string printable(std::string_view text);
 
 /// How a message about a bad sample ends, behind what else can be done.
 inline constexpr const char* or_leave_it_out =
@@ -4678,9 +4057,7 @@ struct shuffle_stage {
   static constexpr std::string_view name = "shuffle";
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
-                      std::uint32_t stage) const noexcept {
-    return permutation(n, seed, epoch, stage);
-  }
+                      std::uint32_t stage) const noexcept;
 };
 
 }  // namespace detail
@@ -4697,9 +4074,7 @@ struct shuffle_once_stage {
   static constexpr std::string_view name = "shuffle_once";
   std::uint64_t seed;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return permutation(n, seed, 0, 0);
-  }
+  permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
   std::uint64_t fingerprint() const noexcept { return seed; }
 };
 
@@ -4723,9 +4098,7 @@ struct shard_stage {
   static constexpr std::string_view name = "shard";
   std::uint64_t rank = 0, world = 1;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {};
-  }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
 
   template <class, class... Before>
   static consteval bool check() {
@@ -4740,35 +4113,15 @@ struct shard_stage {
 
 /// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch.
 /// The size given to batch() is that of the global batch. \throws wick::error when rank is not below world
-inline detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
-  if (world == 0 || rank >= world) {
-    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
-                " ranks; ranks count from 0 to world size - 1");
-  }
-  return {rank, world};
-}
+detail::shard_stage shard(std::uint64_t rank, std::uint64_t world);
 
 namespace detail {
-inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return otherwise;
-  std::uint64_t n = 0;
-  const char* const end = text + std::string_view(text).size();
-  const auto [stopped, fault] = std::from_chars(text, end, n);
-  if (fault != std::errc() || stopped != end) {
-    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) +
-                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write "
-                "shard(rank, world)");
-  }
-  return n;
-}
+std::uint64_t environment_number(const char* name, std::uint64_t otherwise);
 }  // namespace detail
 
 /// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not
 /// set.
-inline detail::shard_stage shard() {
-  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
-}
+detail::shard_stage shard();
 
 namespace detail {
 
@@ -4778,9 +4131,7 @@ struct take_stage {
   static constexpr std::string_view name = "take";
   std::uint64_t count;
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
-  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {};
-  }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
   std::uint64_t fingerprint() const noexcept { return count; }
 };
 
@@ -4802,9 +4153,7 @@ struct skip_stage {
     std::uint64_t operator()(std::uint64_t p) const noexcept { return p + by; }
   };
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? 0 : n - count; }
-  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {count};
-  }
+  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
   std::uint64_t fingerprint() const noexcept { return count; }
 };
 
@@ -4821,28 +4170,15 @@ class subset_stage {
   using stage_kind = on_order;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "subset";
-  explicit subset_stage(std::vector<std::uint64_t> indices)
-      : indices_(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))) {
-    for (const std::uint64_t i : *indices_) highest_ = i > highest_ ? i : highest_;
-  }
+  explicit subset_stage(std::vector<std::uint64_t> indices);
   struct listed {
     std::shared_ptr<const std::vector<std::uint64_t>> indices;
     std::uint64_t operator()(std::uint64_t p) const noexcept { return (*indices)[p]; }
   };
   /// \throws wick::error when an index is not below n
-  std::uint64_t size(std::uint64_t n) const {
-    if (!indices_->empty() && highest_ >= n) {
-      throw error("subset: index " + std::to_string(highest_) + " of " + std::to_string(n) +
-                  " samples; indices count from 0 to the number of samples before subset() - 1");
-    }
-    return indices_->size();
-  }
-  listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {indices_};
-  }
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
-  }
+  std::uint64_t size(std::uint64_t n) const;
+  listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   std::shared_ptr<const std::vector<std::uint64_t>> indices_;
@@ -4852,9 +4188,7 @@ class subset_stage {
 }  // namespace detail
 
 /// These positions only, in this order; one may come several times. 8 bytes an index.
-inline detail::subset_stage subset(std::vector<std::uint64_t> indices) {
-  return detail::subset_stage(std::move(indices));
-}
+detail::subset_stage subset(std::vector<std::uint64_t> indices);
 
 namespace detail {
 
@@ -4867,10 +4201,7 @@ struct repeat_stage {
     std::uint64_t n;
     std::uint64_t operator()(std::uint64_t p) const noexcept { return p < n ? p : p % n; }
   };
-  std::uint64_t size(std::uint64_t n) const noexcept {
-    if (n == 0) return 0;
-    return times == 0 || times > endless / n ? endless : n * times;
-  }
+  std::uint64_t size(std::uint64_t n) const noexcept;
   wrapped prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {n}; }
   std::uint64_t fingerprint() const noexcept { return times; }
 };
@@ -4880,11 +4211,7 @@ struct repeat_stage {
 /// Each epoch goes over the positions `times` times. Each time is a position of its own, with random numbers
 /// of its own. Before shuffle() the times are mixed; behind it each time has the same order. \throws
 /// wick::error when times is 0
-inline detail::repeat_stage repeat(std::uint64_t times) {
-  if (times == 0)
-    throw error("repeat(0): an epoch would have no sample; write repeat() for one that never ends");
-  return {times};
-}
+detail::repeat_stage repeat(std::uint64_t times);
 /// An epoch without end (2^48 positions).
 inline detail::repeat_stage repeat() noexcept { return {0}; }
 
@@ -5004,17 +4331,10 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   ///   time, so that nothing is allocated later
   /// \param most so many at most where they are small: see cheap_blocks()
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
-                     std::size_t most = 1)
-      : memory_(std::move(memory)),
-        recycles_(memory_->recycles()),
-        keep_(keep),
-        ahead_(ahead),
-        most_(std::max(ahead, most)) {
-    free_.reserve(keep_ + 1);
-  }
+                     std::size_t most = 1);
   slab_pool(const slab_pool&) = delete;
   slab_pool& operator=(const slab_pool&) = delete;
-  inline ~slab_pool();
+  ~slab_pool();
 
   /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
   static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
@@ -5026,24 +4346,15 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
   /// itself.
-  std::uint64_t allocations() const noexcept {
-    const auto lock = detail::lock_briefly(mutex_);
-    return allocations_;
-  }
+  std::uint64_t allocations() const noexcept;
   /// Bytes of the largest block that each user has asked for, together.
   std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
   /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
   /// recycles them.
-  std::size_t bytes() const noexcept {
-    const auto lock = detail::lock_briefly(mutex_);
-    return bytes_;
-  }
+  std::size_t bytes() const noexcept;
   /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
   /// they asked for lately, and 16 MiB.
-  std::size_t kept_at_most() const noexcept {
-    const auto lock = detail::lock_briefly(mutex_);
-    return window_bytes_ + cheap;
-  }
+  std::size_t kept_at_most() const noexcept;
 
  private:
   friend class slab;
@@ -5070,18 +4381,18 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return -1;
 #endif
   }
-  inline bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
+  bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
   inline void next_period(slab::block*& gone) noexcept;
   inline void measure_window() noexcept;
   inline slab::block* find(std::size_t bytes) noexcept;
   inline slab::block* make(std::size_t bytes);
-  inline void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
+  void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
   inline void goes_out();
   [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
   inline void put(slab::block* b) noexcept;
   inline void hand_over(const slab::block* b) noexcept;
-  inline void remove(std::size_t i, slab::block*& gone) noexcept;
-  static inline void free_all(slab::block* gone) noexcept;
+  void remove(std::size_t i, slab::block*& gone) noexcept;
+  static void free_all(slab::block* gone) noexcept;
 
   const std::shared_ptr<slab_memory> memory_;
   const bool recycles_;
@@ -5125,57 +4436,10 @@ inline memory_block slab::detach() noexcept {
 
 /// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
 /// milliseconds.
-inline void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
-  slab::block* const b = free_[i];
-  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
-  free_bytes_ -= b->capacity;
-  bytes_ -= b->capacity;
-  b->next = std::exchange(gone, b);
-}
-
-inline void slab_pool::free_all(slab::block* gone) noexcept {
-  while (gone != nullptr) {
-    const std::unique_ptr<slab::block> b(std::exchange(gone, gone->next));
-    b->memory.free(b->memory.context);
-  }
-}
-
-inline void slab_pool::measure_window() noexcept {
-  window_bytes_ = 0;
-  for (const demand& d : users_) {
-    const std::size_t largest = std::max(d.now.largest, d.before.largest);
-    window_bytes_ += largest * cheap_blocks(largest, ahead_, most_);
-  }
-}
 
 /// Blocks of sizes that nobody has asked for since the period before go.
-inline void slab_pool::next_period(slab::block*& gone) noexcept {
-  for (std::size_t i = free_.size(); i-- > 0;) {
-    const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
-      return d.now.uses(free_[i]->capacity) || d.before.uses(free_[i]->capacity);
-    });
-    if (!used) remove(i, gone);
-  }
-  for (demand& d : users_) d.before = std::exchange(d.now, range());
-  asked_ = 0;
-  measure_window();
-}
 
 /// Writes down what was asked for; true when this user did so for the first time.
-inline bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
-  if (user >= users_.size()) users_.resize(user + 1);
-  if (++asked_ == period) next_period(gone);
-  demand& mine = users_[user];
-  if (mine.now.has(bytes)) return false;
-  const bool first = mine.largest_ever == 0;
-  mine.now.smallest = std::min(mine.now.smallest, bytes);
-  mine.now.largest = std::max(mine.now.largest, bytes);
-  if (bytes > mine.largest_ever) {
-    bytes_asked_.fetch_add(bytes - std::exchange(mine.largest_ever, bytes), std::memory_order_relaxed);
-  }
-  measure_window();
-  return first;
-}
 
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   const int here = this_processor();
@@ -5205,17 +4469,6 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
 
 /// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
 /// that it did, and there are not more blocks than before. It is the smallest of them.
-inline void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
-  std::size_t least = free_.size();
-  for (std::size_t i = 0; i < free_.size(); ++i) {
-    const std::size_t capacity = free_[i]->capacity;
-    if (capacity < bytes && bytes / 2 <= capacity &&
-        (least == free_.size() || capacity < free_[least]->capacity)) {
-      least = i;
-    }
-  }
-  if (least != free_.size()) remove(least, gone);
-}
 
 /// Under the mutex, for a block that the pool gives away.
 inline void slab_pool::goes_out() {
@@ -5287,13 +4540,6 @@ inline void slab_pool::hand_over(const slab::block* b) noexcept {
   const auto lock = detail::lock_briefly(mutex_);
   last = came_back();
   bytes_ -= b->capacity;
-}
-
-inline slab_pool::~slab_pool() {
-  for (slab::block* b : free_) {
-    b->next = nullptr;
-    free_all(b);
-  }
 }
 
 }  // namespace wick::detail
@@ -5403,11 +4649,7 @@ class shape {
 };
 
 /// The extents, outermost first: "[3, 224, 224]".
-inline std::string to_string(const shape& s) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < s.rank(); ++i) out += (i ? ", " : "") + std::to_string(s[i]);
-  return out + "]";
-}
+std::string to_string(const shape& s);
 
 /// How a batch of pictures lies in memory.
 enum class layout : std::uint8_t {
@@ -5662,12 +4904,7 @@ struct epoch_fingerprint {
   std::uint64_t samples = 0;  ///< handed over
   std::uint64_t batches = 0;  ///< the same in batches, of this rank
 
-  epoch_fingerprint& operator+=(const epoch_fingerprint& other) noexcept {
-    value += other.value;
-    samples += other.samples;
-    batches += other.batches;
-    return *this;
-  }
+  epoch_fingerprint& operator+=(const epoch_fingerprint& other) noexcept;
   friend epoch_fingerprint operator+(epoch_fingerprint a, const epoch_fingerprint& b) noexcept {
     return a += b;
   }
@@ -5714,29 +4951,7 @@ inline std::uint64_t prints_of(std::uint64_t first, const std::uint64_t* index,
 }
 
 /// A hash of a sample's bytes: about 10 GB/s.
-inline std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept {
-  const auto word = [](const std::byte* at, std::size_t n) {
-    std::uint64_t w = 0;
-    if constexpr (std::endian::native == std::endian::little) {
-      std::memcpy(&w, at, n);
-    } else {
-      for (std::size_t i = 0; i < n; ++i) w |= std::to_integer<std::uint64_t>(at[i]) << (8 * i);
-    }
-    return w;
-  };
-  std::uint64_t a = folded_product(seed ^ 0x8EBC6AF09C88C6E3u, size ^ 0x589965CC75374CC3u), b = a;
-  for (; size >= 32; data += 32, size -= 32) {
-    a = folded_product(word(data, 8) ^ 0xA0761D6478BD642Fu, word(data + 8, 8) ^ a);
-    b = folded_product(word(data + 16, 8) ^ 0xE7037ED1A0B428DBu, word(data + 24, 8) ^ b);
-  }
-  for (; size != 0;) {
-    const std::size_t n = size < 8 ? size : 8;
-    a = folded_product(word(data, n) ^ 0xA0761D6478BD642Fu, a ^ n);
-    data += n;
-    size -= n;
-  }
-  return folded_product(a ^ 0x1D8E4E27C47D124Fu, b ^ 0xEB44ACCAB455D165u);
-}
+std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept;
 
 }  // namespace detail
 }  // namespace wick
@@ -6310,6 +5525,24 @@ inline detail::group_stage group(std::size_t size, detail::batch_options options
 /// \file
 /// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
 
+namespace wick::detail {
+
+void require_size(std::string_view stage, int height, int width);
+
+void require_probability(std::string_view stage, double p);
+
+}  // namespace wick::detail
+
+// ==== wick/image/lazy_image.hpp
+/// \file
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
+/// slot in the batch is known. What decode() makes and the picture stages pass on.
+
+// ==== wick/codec/codec.hpp
+/// \file
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
+/// bytes.
+
 // ==== wick/pixels/geometry.hpp
 /// \file
 /// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
@@ -6337,9 +5570,7 @@ enum class interpolation : std::uint8_t {
 namespace detail {
 
 /// "500 x 375", as messages name a size: width first.
-inline std::string size_text(std::int64_t width, std::int64_t height) {
-  return std::to_string(width) + " x " + std::to_string(height);
-}
+std::string size_text(std::int64_t width, std::int64_t height);
 
 /// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
 /// result, mirror it. The filter never looks past `source`.
@@ -6352,10 +5583,7 @@ struct plan {
   interpolation filter = interpolation::bilinear;
 
   /// The picture as it is.
-  static plan whole(int width, int height) noexcept {
-    return {{0, 0, width, height},  width, height, {0, 0, width, height}, false, false,
-            interpolation::bilinear};
-  }
+  static plan whole(int width, int height) noexcept;
   bool resizes() const noexcept { return width != source.width || height != source.height; }
   /// The result is `source` as it is.
   bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
@@ -6366,49 +5594,12 @@ struct plan {
 
 /// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
 /// one the window. \throws wick::error when `part` is empty or not inside the picture.
-inline void compose_crop(plan& p, rect part) {
-  const int width = p.output_width(), height = p.output_height();
-  if (part.width < 1 || part.height < 1) {
-    throw error("crop " + size_text(part.width, part.height) + " is empty; give at least 1 px a side");
-  }
-  if (part.width > width || part.height > height) {
-    throw error("crop " + size_text(part.width, part.height) + " is larger than the picture, " +
-                size_text(width, height) + "; resize first or pad");
-  }
-  if (part.x < 0 || part.y < 0 || part.x > width - part.width || part.y > height - part.height) {
-    throw error("crop " + size_text(part.width, part.height) + " at (" + std::to_string(part.x) + ", " +
-                std::to_string(part.y) + ") reaches past the picture, " + size_text(width, height) +
-                "; move or shrink it");
-  }
-  if (p.mirror_x) part.x = width - part.width - part.x;
-  if (p.mirror_y) part.y = height - part.height - part.y;
-  if (p.resizes()) {
-    p.window = {p.window.x + part.x, p.window.y + part.y, part.width, part.height};
-  } else {
-    // Nothing is resampled yet, so window and source are the same rectangle.
-    p.source = {p.source.x + part.x, p.source.y + part.y, part.width, part.height};
-    p.width = part.width;
-    p.height = part.height;
-    p.window = {0, 0, part.width, part.height};
-  }
-}
+void compose_crop(plan& p, rect part);
 
 /// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
 /// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
 /// first then. \throws wick::error when a side is less than 1
-inline bool compose_resize(plan& p, int width, int height, interpolation filter) {
-  if (width < 1 || height < 1) {
-    throw error("resize to " + size_text(width, height) + " leaves no picture; give at least 1 px a side");
-  }
-  if (width == p.output_width() && height == p.output_height()) return true;
-  if (p.resizes()) return false;
-  if (filter == interpolation::nearest && (p.mirror_x || p.mirror_y)) return false;
-  p.width = width;
-  p.height = height;
-  p.window = {0, 0, width, height};
-  p.filter = filter;
-  return true;
-}
+bool compose_resize(plan& p, int width, int height, interpolation filter);
 
 /// Mirrors what the plan gives so far; always exact.
 inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
@@ -6417,131 +5608,6 @@ inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
 }  // namespace detail
 
 }  // namespace wick
-
-namespace wick::detail {
-
-inline void require_size(std::string_view stage, int height, int width) {
-  if (height < 1 || width < 1) {
-    throw error(std::string(stage) + ": size " + size_text(width, height) +
-                " px leaves no picture; give at least 1 px a side");
-  }
-}
-
-inline void require_probability(std::string_view stage, double p) {
-  if (!(p >= 0 && p <= 1)) {
-    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
-  }
-}
-
-}  // namespace wick::detail
-
-// ==== wick/image/lazy_image.hpp
-/// \file
-/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
-/// slot in the batch is known. What decode() makes and the picture stages pass on.
-
-// ==== wick/codec/codec.hpp
-/// \file
-/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
-/// bytes.
-
-// ==== wick/codec/detail/signature.hpp
-/// \file
-/// Words for bytes that are no picture, or not a whole one: what they probably are, where they end.
-
-namespace wick::detail {
-
-inline bool starts_with(std::span<const std::byte> data, std::string_view start,
-                        std::size_t at = 0) noexcept {
-  if (data.size() < at + start.size()) return false;
-  for (std::size_t i = 0; i < start.size(); ++i) {
-    if (data[at + i] != static_cast<std::byte>(start[i])) return false;
-  }
-  return true;
-}
-
-/// "a zip", "text", …; empty when nothing is known.
-inline std::string_view guess_format(std::span<const std::byte> data) noexcept {
-  using namespace std::string_view_literals;
-  struct signature {
-    std::string_view start, what;
-    std::size_t at = 0;
-  };
-  static constexpr signature known[] = {
-      {"PK\x03\x04"sv, "a zip"},
-      {"\x1f\x8b"sv, "gzip"},
-      {"BZh"sv, "bzip2"},
-      {"\xfd"
-       "7zXZ"sv,
-       "xz"},
-      {"\x28\xb5\x2f\xfd"sv, "zstd"},
-      {"7z\xbc\xaf"sv, "a 7z archive"},
-      {"Rar!"sv, "a rar archive"},
-      {"ustar"sv, "a tar archive", 257},
-      {"WEBP"sv, "a WebP", 8},
-      {"RIFF"sv, "a RIFF file"},
-      {"II*\0"sv, "a TIFF"},
-      {"MM\0*"sv, "a TIFF"},
-      {"ftypavif"sv, "an AVIF", 4},
-      {"ftyphei"sv, "a HEIC", 4},
-      {"ftyp"sv, "an MP4 or QuickTime video", 4},
-      {"\0\0\0\x0cjP  "sv, "a JPEG 2000"},
-      {"\xff\x4f\xff\x51"sv, "a JPEG 2000"},
-      {"\xff\x0a"sv, "a JPEG XL"},
-      {"\0\0\0\x0cJXL "sv, "a JPEG XL"},
-      {"8BPS"sv, "a Photoshop file"},
-      {"%PDF"sv, "a PDF"},
-      {"P5"sv, "a PGM"},
-      {"P6"sv, "a PPM"},
-      {"\x93NUMPY"sv, "a NumPy array"},
-      {"\x89HDF"sv, "an HDF5 file"},
-      {"\x7f"
-       "ELF"sv,
-       "a program"},
-      {"version https://git-lfs"sv, "a Git LFS pointer; run git lfs pull"},
-      {"<svg"sv, "an SVG"},
-      {"<?xml"sv, "XML"},
-      {"<!DOCTYPE"sv, "an HTML page"},
-      {"<html"sv, "an HTML page"},
-      {"\xff\xd8"sv, "nearly a JPEG"},
-      {"\x89PNG"sv, "nearly a PNG"},
-  };
-  for (const signature& s : known) {
-    if (starts_with(data, s.start, s.at)) return s.what;
-  }
-  const auto head = data.first(std::min<std::size_t>(data.size(), 64));
-  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; }))
-    return "zeros, as of a file that was never written";
-  const auto text = [](std::byte b) {
-    const auto c = static_cast<unsigned char>(b);
-    return (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\r' || c == '\t';
-  };
-  if (std::all_of(head.begin(), head.end(), text)) return "text";
-  return {};
-}
-
-/// "50 4b 03 04, a zip": the first bytes in hex and a guess.
-inline std::string describe_start(std::span<const std::byte> data) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  for (const std::byte b : data.first(std::min<std::size_t>(data.size(), 4))) {
-    const auto u = static_cast<unsigned char>(b);
-    if (!out.empty()) out += ' ';
-    out += digits[u >> 4];
-    out += digits[u & 15];
-  }
-  const std::string_view guess = guess_format(data);
-  if (!guess.empty()) (out += ", ") += guess;
-  return out;
-}
-
-[[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size,
-                                         const std::string& where) {
-  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " +
-              where + "; fetch or write the file again" + or_leave_it_out);
-}
-
-}  // namespace wick::detail
 
 // ==== wick/pixels/image.hpp
 /// \file
@@ -6583,87 +5649,25 @@ struct block_cache {
   block_cache() = default;
   block_cache(const block_cache&) = delete;
   block_cache& operator=(const block_cache&) = delete;
-  ~block_cache() {
-    while (count != 0) std::free(remove(0));
-    block_cache_gone = true;
-  }
-  block_header* remove(std::size_t i) noexcept {
-    block_header* const block = blocks[i];
-    bytes -= block->capacity;
-    for (--count; i < count; ++i) blocks[i] = blocks[i + 1];
-    return block;
-  }
+  ~block_cache();
+  block_header* remove(std::size_t i) noexcept;
   /// The smallest block that holds `size` and wastes at most three quarters of itself.
-  block_header* take(std::size_t size) noexcept {
-    std::size_t best = count;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t capacity = blocks[i]->capacity;
-      if (capacity >= size && capacity / 4 <= size && (best == count || capacity < blocks[best]->capacity))
-        best = i;
-    }
-    return best == count ? nullptr : remove(best);
-  }
-  void give(block_header* block) noexcept {
-    while (count != 0 && (count == blocks.size() || bytes + block->capacity > most_kept_bytes))
-      std::free(remove(0));
-    blocks[count++] = block;
-    bytes += block->capacity;
-  }
+  block_header* take(std::size_t size) noexcept;
+  void give(block_header* block) noexcept;
 };
 
 /// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
 /// free.
-[[gnu::noinline]] inline block_cache* this_thread_blocks() noexcept {
-#if defined(__SANITIZE_ADDRESS__)
-  return nullptr;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  return nullptr;
-#endif
-#endif
-  if (block_cache_gone) return nullptr;
-  static thread_local block_cache blocks;
-  return &blocks;
-}
+[[gnu::noinline]] block_cache* this_thread_blocks() noexcept;
 
 /// As malloc; aligned to 16 bytes. Null when there is no memory.
-inline void* allocate_block(std::size_t bytes) noexcept {
-  if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
-  const std::size_t size = block_size(bytes);
-  block_header* block = nullptr;
-  if (size >= smallest_kept_block) {
-    if (block_cache* kept = this_thread_blocks()) block = kept->take(size);
-  }
-  if (block == nullptr) {
-    void* const memory = std::malloc(block_header_bytes + size);
-    if (memory == nullptr) return nullptr;
-    block = ::new (memory) block_header{size};
-  }
-  return reinterpret_cast<std::byte*>(block) + block_header_bytes;
-}
+void* allocate_block(std::size_t bytes) noexcept;
 
 /// As free, on any thread.
-inline void release_block(void* data) noexcept {
-  if (data == nullptr) return;
-  auto* const block = reinterpret_cast<block_header*>(static_cast<std::byte*>(data) - block_header_bytes);
-  if (block->capacity >= smallest_kept_block && block->capacity <= most_kept_bytes) {
-    if (block_cache* kept = this_thread_blocks()) return kept->give(block);
-  }
-  std::free(block);
-}
+void release_block(void* data) noexcept;
 
 /// As realloc.
-inline void* resize_block(void* data, std::size_t bytes) noexcept {
-  if (data == nullptr) return allocate_block(bytes);
-  const std::size_t capacity =
-      reinterpret_cast<block_header*>(static_cast<std::byte*>(data) - block_header_bytes)->capacity;
-  if (bytes <= capacity) return data;
-  void* const larger = allocate_block(bytes);
-  if (larger == nullptr) return nullptr;
-  std::memcpy(larger, data, capacity);
-  release_block(data);
-  return larger;
-}
+void* resize_block(void* data, std::size_t bytes) noexcept;
 
 }  // namespace wick::detail
 
@@ -6678,9 +5682,7 @@ struct picture_view {
   std::ptrdiff_t stride = 0;
 
   /// A rectangle of it, which must be inside.
-  picture_view part(int x, int y, int part_width, int part_height) const noexcept {
-    return {data + y * stride + std::ptrdiff_t{x} * channels, part_width, part_height, channels, stride};
-  }
+  picture_view part(int x, int y, int part_width, int part_height) const noexcept;
 };
 
 /// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
@@ -6690,37 +5692,12 @@ struct picture_target {
   int width = 0, height = 0, channels = 0;
   std::ptrdiff_t step = 0, row = 0, plane = 0;
 
-  static picture_target interleaved(void* data, int width, int height, int channels) noexcept {
-    return {static_cast<std::uint8_t*>(data), width, height, channels, channels,
-            std::ptrdiff_t{width} * channels, 1};
-  }
-  static picture_target planar(void* data, int width, int height, int channels) noexcept {
-    return {static_cast<std::uint8_t*>(data), width, height, channels, 1, width,
-            std::ptrdiff_t{width} * height};
-  }
+  static picture_target interleaved(void* data, int width, int height, int channels) noexcept;
+  static picture_target planar(void* data, int width, int height, int channels) noexcept;
 };
 
 /// Writes the pixels into `to`, which has their size and channels.
-inline void copy_pixels(const picture_view& from, const picture_target& to) noexcept {
-  const auto row_bytes = static_cast<std::size_t>(from.width) * static_cast<std::size_t>(from.channels);
-  const bool whole_rows = to.plane == 1 && to.step == from.channels;
-  if (whole_rows && from.stride == to.row && from.stride == static_cast<std::ptrdiff_t>(row_bytes)) {
-    // In one go the system's copy writes large blocks without reading their memory first: twice as fast.
-    if (from.height > 0) std::memcpy(to.data, from.data, row_bytes * static_cast<std::size_t>(from.height));
-    return;
-  }
-  for (int y = 0; y < from.height; ++y) {
-    const std::uint8_t* in = from.data + y * from.stride;
-    std::uint8_t* out = to.data + y * to.row;
-    if (whole_rows) {
-      std::memcpy(out, in, row_bytes);
-      continue;
-    }
-    for (int c = 0; c < from.channels; ++c) {
-      for (int x = 0; x < from.width; ++x) out[x * to.step + c * to.plane] = in[x * from.channels + c];
-    }
-  }
-}
+void copy_pixels(const picture_view& from, const picture_target& to) noexcept;
 
 }  // namespace detail
 
@@ -6733,33 +5710,14 @@ class image {
   image() noexcept = default;
   /// Pixels are not initialized. \throws wick::error when a side is negative or channels is not 1 to 4.
   /// \throws std::bad_alloc
-  image(int width, int height, int channels) : image(nullptr, width, height, channels) {
-    if (width < 0 || height < 0 || channels < 1 || channels > 4) {
-      throw error("image: cannot make " + std::to_string(width) + " x " + std::to_string(height) +
-                  " px with " + std::to_string(channels) +
-                  " channels; sides are at least 0, channels 1 to 4");
-    }
-    if (size() != 0 && (data_ = static_cast<std::uint8_t*>(detail::allocate_block(size()))) == nullptr) {
-      throw std::bad_alloc();
-    }
-  }
-  image(const image& other) : image() {
-    if (other.data_ == nullptr) return;
-    image copy(other.width_, other.height_, other.channels_);
-    std::memcpy(copy.data_, other.data_, other.size());
-    swap(copy);
-  }
+  image(int width, int height, int channels);
+  image(const image& other);
   image(image&& other) noexcept : image() { swap(other); }
-  image& operator=(image other) noexcept {
-    swap(other);
-    return *this;
-  }
+  image& operator=(image other) noexcept;
   ~image() { detail::release_block(data_); }
 
   /// Takes over pixels from detail::allocate_block: for codecs whose library allocates.
-  static image adopt(std::uint8_t* data, int width, int height, int channels) noexcept {
-    return image(data, width, height, channels);
-  }
+  static image adopt(std::uint8_t* data, int width, int height, int channels) noexcept;
 
   int width() const noexcept { return width_; }
   int height() const noexcept { return height_; }
@@ -6777,11 +5735,7 @@ class image {
   /// [H, W, C].
   wick::shape extents() const { return {height_, width_, channels_}; }
   dtype type() const noexcept { return dtype::uint8; }
-  void write_to(slot to) const noexcept {
-    detail::copy_pixels(view(),
-                        to.planar ? detail::picture_target::planar(to.data, width_, height_, channels_)
-                                  : detail::picture_target::interleaved(to.data, width_, height_, channels_));
-  }
+  void write_to(slot to) const noexcept;
 
   friend bool operator==(const image& a, const image& b) noexcept {
     return a.width_ == b.width_ && a.height_ == b.height_ && a.channels_ == b.channels_ &&
@@ -6792,15 +5746,8 @@ class image {
   image(std::uint8_t* data, int width, int height, int channels) noexcept
       : data_(data), width_(width), height_(height), channels_(channels) {}
   std::ptrdiff_t stride() const noexcept { return std::ptrdiff_t{width_} * channels_; }
-  std::size_t size() const noexcept {
-    return static_cast<std::size_t>(stride()) * static_cast<std::size_t>(height_);
-  }
-  void swap(image& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(width_, other.width_);
-    std::swap(height_, other.height_);
-    std::swap(channels_, other.channels_);
-  }
+  std::size_t size() const noexcept;
+  void swap(image& other) noexcept;
 
   std::uint8_t* data_ = nullptr;
   int width_ = 0, height_ = 0, channels_ = 0;
@@ -6936,55 +5883,19 @@ class codec_list {
   static constexpr std::size_t capacity = 16;
 
   /// The first is asked last. At most sixteen.
-  explicit codec_list(std::span<const codec* const> known) noexcept : count_(known.size()) {
-    std::copy(known.begin(), known.end(), codecs_.begin());
-  }
+  explicit codec_list(std::span<const codec* const> known) noexcept;
   codec_list(const codec_list&) = delete;
   codec_list& operator=(const codec_list&) = delete;
 
   /// `c` must live as long as the program. Adding it again does nothing. \throws wick::error past sixteen
-  void add(const codec& c) {
-    std::lock_guard lock(adding_);
-    const std::size_t n = count_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (codecs_[i] == &c) return;
-    }
-    if (n == capacity) throw error("wick: more than 16 picture codecs; register each one once");
-    codecs_[n] = &c;
-    count_.store(n + 1, std::memory_order_release);
-  }
+  void add(const codec& c);
 
   /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder
   /// knows them, or when the header says there are no pixels
-  picture_info probe(std::span<const std::byte> encoded) const {
-    if (encoded.empty()) {
-      throw error("empty: 0 bytes where a picture should be; write the file again or remove it");
-    }
-    for (std::size_t i = count_.load(std::memory_order_acquire); i-- != 0;) {
-      picture_info info;
-      if (!codecs_[i]->probe(encoded, info)) continue;
-      info.decoder = codecs_[i];
-      if (info.width < 1 || info.height < 1) {
-        throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
-                    " px has no pixels; write the file again or remove it");
-      }
-      return info;
-    }
-    throw error(
-        "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
-        "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
-  }
+  picture_info probe(std::span<const std::byte> encoded) const;
 
   /// What the decoders have to say for the report.
-  std::string note() const {
-    std::string out;
-    for (std::size_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
-      if (codecs_[i]->note == nullptr) continue;
-      const std::string text = codecs_[i]->note();
-      if (!text.empty()) out += (out.empty() ? "" : "; ") + std::string(codecs_[i]->name) + ": " + text;
-    }
-    return out;
-  }
+  std::string note() const;
 
  private:
   std::array<const codec*, capacity> codecs_{};
@@ -6993,28 +5904,19 @@ class codec_list {
 };
 
 /// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
-/// codec/detail/builtin_codecs_implementation.hpp.
+/// codec/implementation/builtin_codecs.hpp.
 std::span<const codec* const> builtin_codecs() noexcept;
 }  // namespace detail
 
 /// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
 /// adds with `wick::codecs().add(...)` before its first loader starts.
-inline detail::codec_list& codecs() noexcept {
-  static detail::codec_list list(detail::builtin_codecs());
-  return list;
-}
+detail::codec_list& codecs() noexcept;
 
 namespace detail {
 
 /// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
 /// `max_pixels`
-inline void check_size(const picture_info& info, std::int64_t max_pixels) {
-  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
-    return;
-  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
-              " px is over the limit of " + std::to_string(max_pixels) +
-              " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
-}
+void check_size(const picture_info& info, std::int64_t max_pixels);
 
 }  // namespace detail
 
@@ -7142,16 +6044,10 @@ struct pixel_op {
 };
 
 /// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
-inline std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
-  return static_cast<std::uint8_t>(0.2989f * static_cast<float>(r) + 0.587f * static_cast<float>(g) +
-                                   0.114f * static_cast<float>(b));
-}
+std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
 
 /// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
-inline std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
-  return static_cast<std::uint8_t>(
-      std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
-}
+std::uint8_t blend(float value, std::uint8_t a, float b) noexcept;
 
 template <class F>
 inline void for_each_pixel(const picture_target& p, F f) {
@@ -7161,96 +6057,16 @@ inline void for_each_pixel(const picture_target& p, F f) {
   }
 }
 
-inline void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
-  if (p.channels >= 3) {
-    for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = level[v[0]];
-      v[p.plane] = level[v[p.plane]];
-      v[2 * p.plane] = level[v[2 * p.plane]];
-    });
-  } else {
-    for_each_pixel(p, [&](std::uint8_t* v) { v[0] = level[v[0]]; });
-  }
-}
+void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level);
 
-inline float mean_luma(const picture_target& p) {
-  std::uint64_t sum = 0;
-  if (p.channels >= 3) {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma(v[0], v[p.plane], v[2 * p.plane]); });
-  } else {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += v[0]; });
-  }
-  return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
-}
+float mean_luma(const picture_target& p);
 
 /// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
 /// that one division a pixel is left.
-inline std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8,
-                                            float turn) noexcept {
-  const int high8 = std::max({r8, g8, b8}), low8 = std::min({r8, g8, b8});
-  if (high8 == low8) return {r8, g8, b8};
-  const auto high = static_cast<float>(high8), range = static_cast<float>(high8 - low8);
-  const float sextant = high8 == r8   ? static_cast<float>(g8 - b8) / range
-                        : high8 == g8 ? static_cast<float>(b8 - r8) / range + 2.0f
-                                      : static_cast<float>(r8 - g8) / range + 4.0f;
-  const float hue = sextant + 6.0f * turn + 12.0f;  // above 0, so that a cast cuts off downwards
-  const int whole = static_cast<int>(hue);
-  const float part = hue - static_cast<float>(whole);
-  constexpr float to_level =
-      (255.0f + 1.0f - 1e-3f) / 255.0f;  // convert_image_dtype's rule for whole numbers
-  const auto top = static_cast<std::uint8_t>(high * to_level),
-             bottom = static_cast<std::uint8_t>(static_cast<float>(low8) * to_level);
-  const auto falling = static_cast<std::uint8_t>((high - range * part) * to_level);
-  const auto rising = static_cast<std::uint8_t>((high - range * (1.0f - part)) * to_level);
-  switch (whole % 6) {
-    case 0:
-      return {top, rising, bottom};
-    case 1:
-      return {falling, top, bottom};
-    case 2:
-      return {bottom, top, rising};
-    case 3:
-      return {bottom, falling, top};
-    case 4:
-      return {rising, bottom, top};
-    default:
-      return {top, bottom, falling};
-  }
-}
+std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept;
 
 /// Carries out one operation on the pixels at `p`.
-inline void apply(const pixel_op& op, const picture_target& p) {
-  using kind = pixel_op::kind;
-  const float value = op.value;
-  const std::ptrdiff_t plane = p.plane;
-  if (op.what == kind::brightness || op.what == kind::contrast) {
-    const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
-    std::array<std::uint8_t, 256> level;
-    for (std::size_t i = 0; i < level.size(); ++i)
-      level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
-    return detail::map_levels(p, level);
-  }
-  if (p.channels < 3) return;  // gray has neither saturation nor hue
-  if (op.what == kind::hue) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
-      v[0] = turned[0];
-      v[plane] = turned[1];
-      v[2 * plane] = turned[2];
-    });
-  } else if (op.what == kind::saturation) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const float gray = detail::luma(v[0], v[plane], v[2 * plane]);
-      v[0] = detail::blend(value, v[0], gray);
-      v[plane] = detail::blend(value, v[plane], gray);
-      v[2 * plane] = detail::blend(value, v[2 * plane], gray);
-    });
-  } else {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = v[plane] = v[2 * plane] = detail::luma(v[0], v[plane], v[2 * plane]);
-    });
-  }
-}
+void apply(const pixel_op& op, const picture_target& p);
 
 /// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
 /// normalization.
@@ -7260,638 +6076,19 @@ struct normalization {
 };
 
 /// \throws wick::error unless there is one mean, or one for each channel
-inline void require_channels(const normalization& by, int channels) {
-  if (by.count == 1 || by.count == channels) return;
-  throw error("normalize has " + std::to_string(by.count) + " means, the picture has " +
-              std::to_string(channels) +
-              " channels; give one mean and deviation for each channel, or one for all");
-}
+void require_channels(const normalization& by, int channels);
 
 /// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
 /// the number of channels is another one
-inline void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
-  const int channels = from.channels();
-  detail::require_channels(by, channels);
-  std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
-  for (int c = 0; c < channels; ++c) {
-    const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
-    for (std::size_t i = 0; i < 256; ++i) {
-      level[static_cast<std::size_t>(c)][i] = (static_cast<float>(i) / 255.0f - by.mean[k]) / by.deviation[k];
-    }
-  }
-  float* const out = reinterpret_cast<float*>(to);
-  const std::span<const std::uint8_t> in = from.pixels();
-  const std::size_t n = static_cast<std::size_t>(channels), pixels = in.size() / n;
-  for (std::size_t c = 0; c < n; ++c) {
-    const auto& table = level[c];
-    if (planar) {
-      for (std::size_t i = 0; i < pixels; ++i) out[c * pixels + i] = table[in[i * n + c]];
-    } else {
-      for (std::size_t i = 0; i < pixels; ++i) out[i * n + c] = table[in[i * n + c]];
-    }
-  }
-}
-
-}  // namespace wick::detail
-
-// ==== wick/resample/detail/wide_resample.hpp
-/// \file
-/// Geometry of pictures of 16 bits a channel, by the same tables as that of 8 bits, and how levels are
-/// written as numbers.
-
-// ==== wick/resample/detail/axis.hpp
-/// \file
-/// Which source pixels make up each output pixel along one axis, and with what weight: computed once a
-/// picture, used by every row and column of it.
-
-// ==== wick/resample/detail/resample_kernels.hpp
-/// \file
-/// The inner loops of the resize: what they compute, to the bit, and how the fastest set for this machine is
-/// found.
-
-namespace wick::detail {
-
-/// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly
-/// 1, so a constant picture stays what it is.
-inline constexpr int weight_bits = 14;
-inline constexpr int weight_one = 1 << weight_bits;
-
-/// Between the two passes a value is a 16-bit number with this many bits behind the point, level 128 being 0:
-/// bicubic's overshoot fits, and so does a product with its rounding in one instruction (pmulhrsw, sqrdmulh).
-inline constexpr int row_bits = 7;
-
-/// Up to this many source rows each product is rounded for itself, which is off by at most a 256th of a level
-/// each; more of them are summed up in 32 bits and rounded once.
-inline constexpr int most_rounded_taps = 32;
-
-/// Values that a kernel may read behind the last pixel of a row, and bytes it may write behind the last quad.
-inline constexpr std::size_t kernel_slack = 64;
-
-/// How a row becomes narrower or wider. Output x is the sum over j < 2 * pairs of the source
-/// pixel at first[x] + j * channels times its weight; weights that are not needed are 0.
-struct column_table {
-  int count = 0;                        ///< outputs; the tables go on to a multiple of eight
-  int pairs = 0;                        ///< of source pixels, for each output
-  int channels = 0;                     ///< 1 to 4
-  const std::int32_t* first = nullptr;  ///< in values: the pixel's number times the channels
-  /// For each two outputs and each pair of source pixels eight times two weights: four times those of the one
-  /// output, four times those of the other, so that one load serves every channel.
-  const std::int16_t* weights = nullptr;
-};
-
-/// One set of loops. All sets give the same bytes.
-struct resample_kernels {
-  std::string_view name;
-  /// out[i] = sum over k < taps of ((rows[k][i] - 128) * weights[k] + 64) >> 7, for i < n. Up to
-  /// most_rounded_taps.
-  void (*blend_rows)(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
-                     std::int16_t* out, std::size_t n);
-  /// quads[4 * x + c] = the level of channel c of output x, rounded once and clamped; channels that are not
-  /// there are anything.
-  void (*blend_columns)(const std::int16_t* row, const column_table& columns, std::uint8_t* quads);
-  /// Quads of three channels, side by side without the fourth byte. Writes exactly 3 * n bytes.
-  void (*pack_triples)(const std::uint8_t* quads, std::uint8_t* out, std::size_t n);
-  /// Channel c of n quads to planes[c], for c < channels. Writes exactly n bytes each.
-  void (*split_planes)(const std::uint8_t* quads, std::uint8_t* const* planes, int channels, std::size_t n);
-};
-
-// Defined in resample/detail/resample_kernels_implementation.hpp, which is compiled once, with stb_image:
-// optimized whatever the program's build type, for all instruction sets at once.
-
-/// As blend_rows, for any number of rows: exact sums, rounded once.
-void blend_many_rows(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
-                     std::int16_t* out, std::size_t n) noexcept;
-
-/// What this machine can run, the portable set first, the fastest last.
-std::span<const resample_kernels* const> available_kernels() noexcept;
-/// The fastest. Chosen once a process.
-const resample_kernels& best_kernels() noexcept;
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
-/// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
-/// pixels come from decoders that scale.
-struct axis_request {
-  double low = 0, high = 0;
-  int size = 0;
-  int window_first = 0, window_size = 0;
-  bool mirrored = false;
-  interpolation filter = interpolation::bilinear;
-};
-
-/// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
-class axis {
- public:
-  void build(const axis_request& wanted);
-
-  int size() const noexcept { return static_cast<int>(first_.size()); }
-  /// The most source pixels that one output has.
-  int most_taps() const noexcept { return most_taps_; }
-  int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
-  int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
-  const std::int16_t* weights(int i) const noexcept {
-    return weights_.data() + static_cast<std::size_t>(i) * taps_;
-  }
-  /// The source pixels that are needed at all: [low, high).
-  int low() const noexcept { return low_; }
-  int high() const noexcept { return high_; }
-  /// Each output is one source pixel as it is.
-  bool copies() const noexcept { return copies_; }
-
- private:
-  static double weight_at(double x, interpolation filter) noexcept {
-    x = std::abs(x);
-    if (filter == interpolation::bilinear) return x < 1 ? 1 - x : 0;
-    // Keys, "Cubic convolution interpolation for digital image processing", 1981, a = -0.5
-    if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
-    if (x < 2) return ((-0.5 * x + 2.5) * x - 4) * x + 2;
-    return 0;
-  }
-  static int fixed(double w) noexcept {
-    return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
-  }
-  void fill(int i, const axis_request& wanted, int left, int length);
-  void copy(const axis_request& wanted);
-
-  std::vector<std::int32_t> first_, count_;
-  std::vector<std::int16_t> weights_;
-  std::vector<double> exact_;
-  std::size_t taps_ = 0;
-  int low_ = 0, high_ = 0, most_taps_ = 0;
-  bool copies_ = false;
-};
-
-inline void axis::build(const axis_request& wanted) {
-  if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
-  const double scale = (wanted.high - wanted.low) / wanted.size;
-  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
-  const auto n = static_cast<std::size_t>(wanted.window_size);
-  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
-  first_.resize(n);
-  count_.resize(n);
-  weights_.resize(n * taps_);
-  exact_.resize(taps_);
-  copies_ = true;
-  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
-  const int left = static_cast<int>(std::floor(wanted.low)),
-            length = static_cast<int>(std::ceil(wanted.high)) - left;
-  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted, left, length);
-  low_ = *std::min_element(first_.begin(), first_.end());
-  high_ = 0;
-  most_taps_ = *std::max_element(count_.begin(), count_.end());
-  for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
-}
-
-/// Nothing is resized: each output is a source pixel, whatever the filter.
-inline void axis::copy(const axis_request& wanted) {
-  const int n = wanted.window_size;
-  taps_ = 1;
-  first_.resize(static_cast<std::size_t>(n));
-  count_.assign(static_cast<std::size_t>(n), 1);
-  weights_.assign(static_cast<std::size_t>(n), static_cast<std::int16_t>(weight_one));
-  low_ = static_cast<int>(wanted.low) + wanted.window_first;
-  high_ = low_ + n;
-  for (int i = 0; i < n; ++i)
-    first_[static_cast<std::size_t>(i)] = wanted.mirrored ? high_ - 1 - i : low_ + i;
-  most_taps_ = 1;
-  copies_ = true;
-}
-
-/// `length` source pixels from `left` on are the interval's.
-inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
-  const double low = wanted.low - left;
-  const double scale = (wanted.high - wanted.low) / wanted.size;
-  const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
-  std::int32_t& first = first_[static_cast<std::size_t>(i)];
-  std::int32_t& count = count_[static_cast<std::size_t>(i)];
-  std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
-  if (wanted.filter == interpolation::nearest) {
-    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
-    count = 1;
-    weights[0] = static_cast<std::int16_t>(weight_one);
-    return;
-  }
-  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a
-  // resize.
-  const int reflected = wanted.size - 1 - out;
-  const bool symmetric = low == 0 && left + length == wanted.high;
-  const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
-  const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
-  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
-  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
-  // A cast rounds towards 0, not down: the same where it counts, from 0 on.
-  int begin = std::max(0, static_cast<int>(center - reach + 0.5));
-  int end = std::min(length, static_cast<int>(center + reach + 0.5));
-  begin = std::min(begin, length - 1);
-  end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
-  if (middle) begin = std::max(begin, length - end), end = length - begin;
-
-  double sum = 0;
-  for (int k = begin; k < end; ++k) {
-    const double w = weight_at((k - center + 0.5) * narrowed, wanted.filter);
-    exact_[static_cast<std::size_t>(k - begin)] = w;
-    sum += w;
-  }
-  // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
-  const int taps = end - begin;
-  const int computed = middle ? taps / 2 : taps;
-  const double share = 1 / sum;
-  double running = 0;
-  int given = 0;
-  for (int k = 0; k < computed; ++k) {
-    running += exact_[static_cast<std::size_t>(k)];
-    const int up_to = !middle && k + 1 == taps ? weight_one : fixed(running * share);
-    weights[k] = static_cast<std::int16_t>(up_to - given);
-    given = up_to;
-  }
-  if (middle) {
-    for (int k = 0; k < computed; ++k) weights[taps - 1 - k] = weights[k];
-    if (taps % 2 != 0) {
-      weights[computed] = static_cast<std::int16_t>(weight_one - 2 * given);
-    } else {
-      weights[computed] = weights[computed - 1] =
-          static_cast<std::int16_t>(weights[computed - 1] + weight_one / 2 - given);
-    }
-  }
-  int skip = 0, used = taps;
-  while (used > 1 && weights[used - 1] == 0) --used;
-  while (skip + 1 < used && weights[skip] == 0) ++skip;
-  std::copy(weights + skip, weights + used, weights);
-  count = used - skip;
-  first = left + begin + skip;
-  if (reverse) {
-    first = left + length - (begin + skip) - count;
-    std::reverse(weights, weights + count);
-  }
-  if (count != 1) copies_ = false;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/resample/detail/row_resampler.hpp
-/// \file
-/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
-/// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
-
-namespace wick::detail {
-
-/// What a thread keeps between pictures: tables and a few rows.
-struct resample_scratch {
-  axis columns, rows;
-  std::vector<std::int32_t> first;        // of column_table
-  std::vector<std::int16_t> weights;      // of column_table
-  std::vector<std::int16_t> row;          // between the passes
-  std::vector<std::uint8_t> quads;        // behind them
-  std::vector<const std::uint8_t*> taps;  // source rows of one output row
-  std::vector<std::int32_t> needed_from;  // the first source row that an output row and those after it need
-  std::vector<std::uint8_t> ring;         // source rows of a picture that is never whole in memory
-};
-
-[[gnu::noinline]] inline resample_scratch& this_thread_resample_scratch() noexcept {
-  static thread_local resample_scratch scratch;
-  return scratch;
-}
-
-/// The thread's scratch, taken while it is used, so that a decoder called meanwhile may resample too.
-class resample_lease {
- public:
-  resample_lease() noexcept : scratch_(std::move(this_thread_resample_scratch())) {}
-  resample_lease(const resample_lease&) = delete;
-  resample_lease& operator=(const resample_lease&) = delete;
-  ~resample_lease() { this_thread_resample_scratch() = std::move(scratch_); }
-  resample_scratch& operator*() noexcept { return scratch_; }
-
- private:
-  resample_scratch scratch_;
-};
-
-/// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
-/// pixel 0 at source column `left` and row `top`.
-inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
-  scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
-                         p.window.x, p.window.width, p.mirror_x, p.filter});
-  scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height,
-                      p.window.y, p.window.height, p.mirror_y, p.filter});
-}
-
-/// The column axis as the kernels want it. A row starts with its lowest pixel.
-inline column_table build_column_table(const axis& columns, int channels, resample_scratch& scratch) {
-  const int count = columns.size(), pairs = (columns.most_taps() + 1) / 2;
-  const auto padded = static_cast<std::size_t>(count + 7) / 8 * 8;
-  scratch.first.assign(padded, 0);
-  scratch.weights.assign(padded * static_cast<std::size_t>(pairs) * 8, 0);
-  for (int x = 0; x < count; ++x) {
-    scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
-    const std::int16_t* const from = columns.weights(x);
-    std::int16_t* to = scratch.weights.data() + std::ptrdiff_t{x / 2} * pairs * 16 + (x % 2) * 8;
-    for (int j = 0; j < columns.count(x); j += 2, to += 16) {
-      const std::int16_t a = from[j], b = j + 1 < columns.count(x) ? from[j + 1] : std::int16_t{0};
-      for (int c = 0; c < 8; c += 2) to[c] = a, to[c + 1] = b;
-    }
-  }
-  return {count, pairs, channels, scratch.first.data(), scratch.weights.data()};
-}
-
-/// Carries out the axis tables in `scratch` over rows that show the source from pixel `left` on.
-class row_blender {
- public:
-  /// \throws std::bad_alloc
-  row_blender(resample_scratch& scratch, int channels, int left, const picture_target& to,
-              const resample_kernels& kernels = best_kernels())
-      : scratch_(scratch), kernels_(kernels), to_(to), channels_(channels), left_(left) {
-    const axis &columns = scratch.columns, &rows = scratch.rows;
-    copies_ = columns.copies() && rows.copies();
-    if (copies_) {
-      const int n = columns.size();
-      whole_ = to.plane == 1 && to.step == channels && columns.first(n - 1) - columns.first(0) == n - 1 &&
-               (n < 3 || columns.first(1) - columns.first(0) == 1);
-      return;
-    }
-    table_ = build_column_table(columns, channels, scratch);
-    values_ = static_cast<std::size_t>(columns.high() - columns.low()) * static_cast<std::size_t>(channels);
-    scratch.row.resize(values_ + static_cast<std::size_t>(8 * table_.pairs) + kernel_slack);
-    scratch.quads.resize(static_cast<std::size_t>(columns.size()) * 4 + kernel_slack);
-    scratch.taps.resize(static_cast<std::size_t>(rows.most_taps()));
-  }
-
-  /// Whether every output row is a source row as it is and where the target wants it.
-  bool whole_rows() const noexcept { return copies_ && whole_; }
-
-  /// Output row i. source(r) is where source row r starts.
-  template <class Source>
-  void write(int i, Source source) noexcept {
-    const axis &columns = scratch_.columns, &rows = scratch_.rows;
-    if (copies_) return copy(i, source(rows.first(i)));
-    const int taps = rows.count(i);
-    for (int k = 0; k < taps; ++k) {
-      scratch_.taps[static_cast<std::size_t>(k)] =
-          source(rows.first(i) + k) + std::ptrdiff_t{columns.low() - left_} * channels_;
-    }
-    const auto blend = taps <= most_rounded_taps ? kernels_.blend_rows : &blend_many_rows;
-    blend(scratch_.taps.data(), rows.weights(i), taps, scratch_.row.data(), values_);
-    kernels_.blend_columns(scratch_.row.data(), table_, scratch_.quads.data());
-    place(scratch_.quads.data(), to_.data + i * to_.row);
-  }
-
- private:
-  void copy(int i, const std::uint8_t* in) noexcept {
-    const axis& columns = scratch_.columns;
-    const int n = columns.size();
-    std::uint8_t* out = to_.data + i * to_.row;
-    in -= std::ptrdiff_t{left_} * channels_;
-    if (whole_) {
-      std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels_, std::ptrdiff_t{n} * channels_, out);
-      return;
-    }
-    for (int x = 0; x < n; ++x, out += to_.step) {
-      const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels_;
-      for (int c = 0; c < channels_; ++c) out[c * to_.plane] = pixel[c];
-    }
-  }
-  void place(const std::uint8_t* quads, std::uint8_t* out) noexcept {
-    const auto n = static_cast<std::size_t>(to_.width);
-    if (to_.step == 1) {
-      std::uint8_t* planes[4];
-      for (int c = 0; c < channels_; ++c) planes[c] = out + c * to_.plane;
-      return kernels_.split_planes(quads, planes, channels_, n);
-    }
-    if (to_.plane == 1 && to_.step == 3 && channels_ == 3) return kernels_.pack_triples(quads, out, n);
-    if (to_.plane == 1 && to_.step == 4 && channels_ == 4) {
-      std::memcpy(out, quads, n * 4);
-      return;
-    }
-    for (std::size_t x = 0; x < n; ++x, out += to_.step) {
-      for (int c = 0; c < channels_; ++c) out[c * to_.plane] = quads[4 * x + static_cast<std::size_t>(c)];
-    }
-  }
-
-  resample_scratch& scratch_;
-  const resample_kernels& kernels_;
-  picture_target to_;
-  column_table table_;
-  std::size_t values_ = 0;
-  int channels_, left_;
-  bool copies_ = false, whole_ = false;
-};
-
-/// Carries out two axis tables over pixels that are all there. `from` shows the source from pixel (left, top)
-/// on.
-inline void resample(const picture_view& from, int left, int top, resample_scratch& scratch,
-                     const picture_target& to, const resample_kernels& kernels = best_kernels()) {
-  row_blender blender(scratch, from.channels, left, to, kernels);
-  for (int i = 0; i < scratch.rows.size(); ++i) {
-    blender.write(i, [&](int r) { return from.data + (r - top) * from.stride; });
-  }
-}
-
-/// The same over rows that a decoder is just making. Keeps no more of them than one output row needs, and a
-/// few for the decoder to fill at once. The rows of a picture that is only copied are decoded right into
-/// their place.
-class row_resampler final : public row_sink {
- public:
-  /// `scratch` has the tables of the plan at full size already.
-  row_resampler(const plan& p, resample_scratch& scratch, const picture_target& to,
-                phase_timer* timer = nullptr) noexcept
-      : plan_(p), scratch_(scratch), to_(to), timer_(timer) {}
-
-  void begin(const decoded_rows& what) override {
-    int left = what.left;
-    next_ = what.top;
-    if (what.scale != 1.0) {
-      build_axes(plan_, what.scale, what.left, what.top, scratch_);
-      left = next_ = 0;
-    }
-    const axis &columns = scratch_.columns, &rows = scratch_.rows;
-    if (what.channels != to_.channels || columns.low() < left || columns.high() > left + what.width ||
-        rows.low() < next_ || rows.high() > next_ + what.height) {
-      throw error(
-          "the decoder gives less of the picture than it was asked for; report it to the codec's author");
-    }
-    end_ = next_ + what.height;
-    blender_.emplace(scratch_, what.channels, left, to_);
-    const int n = rows.size();
-    upwards_ = plan_.mirror_y;
-    stride_ = (static_cast<std::size_t>(what.width) * static_cast<std::size_t>(what.channels) + 63) / 64 * 64;
-    direct_ = blender_->whole_rows() && columns.size() == what.width && n == what.height && !upwards_ &&
-              (n < 2 || rows.first(n - 1) - rows.first(0) == n - 1);
-    if (direct_) return;
-    scratch_.needed_from.resize(static_cast<std::size_t>(n));
-    int from = end_, most = 0;
-    for (int e = n; e-- > 0;) scratch_.needed_from[index(e)] = from = std::min(from, rows.first(output(e)));
-    for (int e = 0, to = 0; e < n; ++e) {
-      to = std::max(to, rows.first(output(e)) + rows.count(output(e)));
-      most = std::max(most, to - scratch_.needed_from[index(e)]);
-    }
-    slots_ = most + static_cast<int>(together);
-    scratch_.ring.resize(static_cast<std::size_t>(slots_) * stride_ + unaligned);
-  }
-
-  std::span<std::uint8_t* const> room() override {
-    int free = std::min(end_ - next_, static_cast<int>(together));
-    if (direct_) {
-      for (int k = 0; k < free; ++k)
-        room_[index(k)] = to_.data + (next_ - scratch_.rows.first(0) + k) * to_.row;
-    } else if (done_ == scratch_.rows.size()) {
-      free = 0;
-    } else {
-      free = std::min(free, std::max(scratch_.needed_from[index(done_)], next_) + slots_ - next_);
-      for (int k = 0; k < free; ++k) room_[index(k)] = slot(next_ + k);
-    }
-    return {room_.data(), index(free)};
-  }
-
-  void written(int count) override {
-    next_ += count;
-    if (direct_) {
-      done_ += count;
-      return;
-    }
-    if (timer_ != nullptr) timer_->next(phase::resize);
-    const axis& rows = scratch_.rows;
-    for (; done_ < rows.size(); ++done_) {
-      const int i = output(done_);
-      if (rows.first(i) + rows.count(i) > next_) break;
-      blender_->write(i, [&](int r) { return static_cast<const std::uint8_t*>(slot(r)); });
-    }
-    if (timer_ != nullptr) timer_->next(phase::decode);
-  }
-
-  /// Whether the whole output is written.
-  bool finished() const noexcept { return done_ >= scratch_.rows.size(); }
-
- private:
-  static constexpr std::size_t together = 8;
-  /// libjpeg-turbo writes rows that are aligned around the cache (jdcolext's movntdq), and these are read at
-  /// once.
-  static constexpr std::size_t unaligned = 8;
-  static std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
-  /// The e-th output row in the order of the source rows.
-  int output(int e) const noexcept { return upwards_ ? scratch_.rows.size() - 1 - e : e; }
-  std::uint8_t* slot(int row) const noexcept {
-    return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_ + unaligned;
-  }
-
-  const plan& plan_;
-  resample_scratch& scratch_;
-  picture_target to_;
-  phase_timer* timer_;  // runs for decode, but here
-  std::optional<row_blender> blender_;
-  std::array<std::uint8_t*, together> room_{};
-  std::size_t stride_ = 0;
-  int next_ = 0, end_ = 0;  // source rows
-  int done_ = 0;            // output rows
-  int slots_ = 0;
-  bool direct_ = false, upwards_ = false;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// Carries out the axis tables in `scratch`. The sums are exact, and rounded once: at most 2 levels from what
-/// weights without a fixed point would give.
-inline wide_rows resample_wide(const wide_rows& from, const resample_scratch& scratch) {
-  const axis &columns = scratch.columns, &rows = scratch.rows;
-  const int n = from.channels;
-  wide_rows out(columns.size(), rows.size(), n, 0);
-  std::uint16_t* to = out.levels.data();
-  if (columns.copies() && rows.copies()) {
-    for (int y = 0; y < rows.size(); ++y) {
-      const std::uint16_t* const in = from.row(rows.first(y));
-      for (int x = 0; x < columns.size(); ++x, to += n)
-        std::copy_n(in + std::ptrdiff_t{columns.first(x)} * n, n, to);
-    }
-    return out;
-  }
-  // 16 bits of level and 14 of each weight; bicubic ones sum up to less than 1.5, without their signs to less
-  // than 2.
-  const std::size_t begin = static_cast<std::size_t>(columns.low()) * static_cast<std::size_t>(n),
-                    end = static_cast<std::size_t>(columns.high()) * static_cast<std::size_t>(n);
-  std::vector<std::int32_t> line(end - begin);
-  for (int y = 0; y < rows.size(); ++y) {
-    std::fill(line.begin(), line.end(), 0);
-    for (int k = 0; k < rows.count(y); ++k) {
-      const std::uint16_t* const in = from.row(rows.first(y) + k) + begin;
-      const std::int32_t weight = rows.weights(y)[k];
-      for (std::size_t i = 0; i < line.size(); ++i) line[i] += in[i] * weight;
-    }
-    for (int x = 0; x < columns.size(); ++x) {
-      const std::int16_t* const weights = columns.weights(x);
-      const std::int32_t* const in =
-          line.data() + static_cast<std::size_t>(columns.first(x)) * static_cast<std::size_t>(n) - begin;
-      for (int c = 0; c < n; ++c) {
-        std::int64_t sum = std::int64_t{1} << (2 * weight_bits - 1);
-        for (int k = 0; k < columns.count(x); ++k) sum += std::int64_t{in[k * n + c]} * weights[k];
-        *to++ = static_cast<std::uint16_t>(std::clamp<std::int64_t>(sum >> (2 * weight_bits), 0, 65535));
-      }
-    }
-  }
-  return out;
-}
-
-/// Levels, up to `most`, as int32 as they are, or as float32 in [0, 1] and then normalized. Planar or
-/// interleaved. \throws wick::error when there are not as many means as channels
-template <class Level>
-inline void write_numbers(const Level* levels, std::size_t pixels, int channels, float most, dtype type,
-                          const normalization& by, const slot& to) {
-  if (by.count > 1) require_channels(by, channels);
-  const auto n = static_cast<std::size_t>(channels);
-  for (std::size_t c = 0; c < n; ++c) {
-    const std::size_t k = by.count > 1 ? c : 0;
-    const float mean = by.count != 0 ? by.mean[k] : 0.0f, deviation = by.count != 0 ? by.deviation[k] : 1.0f;
-    const std::size_t step = to.planar ? 1 : n;
-    std::byte* out = to.data + 4 * (to.planar ? c * pixels : c);
-    for (std::size_t i = 0; i < pixels; ++i, out += 4 * step) {
-      const Level level = levels[i * n + c];
-      if (type == dtype::int32) {
-        const std::int32_t number = level;
-        std::memcpy(out, &number, 4);
-      } else {
-        const float number = (static_cast<float>(level) / most - mean) / deviation;
-        std::memcpy(out, &number, 4);
-      }
-    }
-  }
-}
-
-}  // namespace wick::detail
-
-// ==== wick/resample/resample.hpp
-/// \file
-/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
-/// straight into the place where they will stay. Its inner loops are compiled once, with the decoder, for
-/// every instruction set, and chosen when the program runs; all give the same bytes.
-
-namespace wick::detail {
-
-/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
-/// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
-/// machine.
-inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
-  if (p.only_cuts()) {
-    const rect& part = p.source;
-    return copy_pixels(from.part(part.x, part.y, part.width, part.height), to);
-  }
-  detail::resample_lease scratch;
-  detail::build_axes(p, 1.0, 0, 0, *scratch);
-  detail::resample(from, 0, 0, *scratch, to);
-}
-
-/// The same into a picture of its own.
-inline image resample(const picture_view& from, const plan& p) {
-  image out(p.output_width(), p.output_height(), from.channels);
-  resample(from, p, picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()));
-  return out;
-}
+void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar);
 
 }  // namespace wick::detail
 
 namespace wick {
 
 namespace detail {
+
+struct resample_scratch;
 
 /// In what numbers a picture comes out.
 struct pixel_numbers {
@@ -7912,20 +6109,9 @@ class lazy_image {
   /// An encoded picture whose header was read; it will come out with `channels` channels. When it
   /// is `exact`, the decoder may not deliver it smaller than it is.
   lazy_image(bytes encoded, const picture_info& info, int channels, bool exact = false,
-             const detail::pixel_numbers& as = {}) noexcept
-      : encoded_(std::move(encoded)),
-        info_(info),
-        exact_(exact),
-        as_(as),
-        channels_(channels),
-        out_channels_(channels),
-        plan_(detail::plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
+             const detail::pixel_numbers& as = {}) noexcept;
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
-  lazy_image(image pixels) noexcept  // NOLINT: implicit on purpose
-      : decoded_(std::move(pixels)),
-        channels_(decoded_.channels()),
-        out_channels_(channels_),
-        plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
+  lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
 
   /// As it will come out.
   int width() const noexcept { return plan_.output_width(); }
@@ -7936,276 +6122,60 @@ class lazy_image {
   bool normalized() const noexcept { return normal_.count != 0; }
 
   /// Cuts `part` out. \throws wick::error when it is not inside the picture
-  void crop(const detail::rect& part) {
-    if (!pointwise_) carry_out();
-    detail::compose_crop(plan_, part);
-  }
+  void crop(const detail::rect& part);
   /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
-  void resize(int width, int height, interpolation filter = interpolation::bilinear) {
-    if (as_.indexes && filter != interpolation::nearest &&
-        (width != this->width() || height != this->height())) {
-      throw error(
-          "a resize that blends would make numbers of classes which the mask does not have; give it "
-          ".interpolation = wick::interpolation::nearest");
-    }
-    if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
-    if (detail::compose_resize(plan_, width, height, filter)) return;
-    carry_out();
-    detail::compose_resize(plan_, width, height, filter);
-  }
+  void resize(int width, int height, interpolation filter = interpolation::bilinear);
   void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
   void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
 
   /// Adds a color operation. \throws wick::error after normalize
-  void apply(const detail::pixel_op& op) {
-    refuse_normalized("color operations");
-    refuse_numbers("color operations");
-    if (op_count_ == ops_.size() || out_channels_ != channels_) carry_out();
-    ops_[op_count_++] = op;
-    pointwise_ = pointwise_ && op.pointwise();
-  }
+  void apply(const detail::pixel_op& op);
   /// Gray, as `channels` (1 or 3) equal channels. \throws wick::error after normalize
-  void make_gray(int channels) {
-    refuse_numbers("grayscale");
-    if (out_channels_ >= 3) apply({detail::pixel_op::kind::gray});
-    out_channels_ = channels;
-  }
+  void make_gray(int channels);
   /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
   /// \throws wick::error when that was said already
-  void normalize(const detail::normalization& by) {
-    refuse_normalized("a second normalize");
-    if (as_.indexes || as_.type == dtype::int32) {
-      throw error("normalize gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
-                  (as_.indexes
-                       ? " numbers of classes; leave normalize out"
-                       : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
-    }
-    normal_ = by;
-  }
+  void normalize(const detail::normalization& by);
 
   /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
   /// 16 bits: neither has a place in an image
-  image pixels() const& {
-    refuse_normalized("pixels as wick::image");
-    refuse_wide("pixels as wick::image");
-    return render();
-  }
-  image pixels() && {
-    refuse_normalized("pixels as wick::image");
-    refuse_wide("pixels as wick::image");
-    if (untouched()) return std::move(decoded_);
-    image out = render();
-    encoded_ = {};  // not needed any more
-    return out;
-  }
+  image pixels() const&;
+  image pixels() &&;
   /// What this stands for: a pipeline that ends without batch(), and group(), give that.
   using materialized_type = image;
-  image materialize() && {
-    if (as_.type != dtype::uint8) {
-      throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
-                  std::string(to_string(as_.type)) +
-                  ": that goes with batch() alone; leave .type out, or write batch()");
-    }
-    return std::move(*this).pixels();
-  }
+  image materialize() &&;
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
   /// Other pixels in place of these, which come out in the same numbers.
-  void replace_pixels(image pixels) {
-    const detail::pixel_numbers as = as_;
-    *this = lazy_image(std::move(pixels));
-    as_ = as;
-  }
+  void replace_pixels(image pixels);
 
   /// [H, W, C].
   wick::shape extents() const { return {height(), width(), channels()}; }
   dtype type() const noexcept { return normalized() ? dtype::float32 : as_.type; }
   /// Decodes what is needed, resizes, mirrors and colors it straight into the slot. \throws wick::error for
   /// damaged data
-  void write_to(slot to) const {
-    if (as_.wide) {
-      const detail::wide_rows out = render_wide();
-      detail::write_numbers(out.levels.data(), out.levels.size() / static_cast<std::size_t>(channels_),
-                            channels_, 65535.0f, type(), normal_, to);
-    } else if (as_.type != dtype::uint8 && !normalized()) {
-      const image out = render();
-      detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
-                            out.channels(), 255.0f, type(), normal_, to);
-    } else if (normalized()) {
-      detail::write_normalized(render(), normal_, to.data, to.planar);
-    } else if (out_channels_ != channels_) {
-      render().write_to(to);
-    } else {
-      render_to(to.planar ? detail::picture_target::planar(to.data, width(), height(), channels())
-                          : detail::picture_target::interleaved(to.data, width(), height(), channels()));
-    }
-  }
+  void write_to(slot to) const;
 
  private:
-  bool untouched() const noexcept {
-    return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
-           plan_ == detail::plan::whole(decoded_.width(), decoded_.height());
-  }
-  void refuse_wide(const char* what) const {
-    if (as_.wide) {
-      throw error(std::string(what) +
-                  " of a picture of 16 bits a channel, which goes with crop, resize, flip and batch() "
-                  "alone; write wick::decode({.reduce_16_bits = true}) and no .type for 8 bits");
-    }
-  }
-  void refuse_numbers(const char* what) const {
-    refuse_wide(what);
-    if (as_.indexes)
-      throw error(std::string(what) +
-                  " on numbers of classes, which are no levels; leave them out for masks");
-  }
-  void refuse_normalized(const char* what) const {
-    if (normalized()) {
-      throw error(std::string(what) +
-                  " after normalize: the picture is float32 by then; make normalize the last picture stage");
-    }
-  }
+  bool untouched() const noexcept;
+  void refuse_wide(const char* what) const;
+  void refuse_numbers(const char* what) const;
+  void refuse_normalized(const char* what) const;
 
   /// What is needed of the encoded picture, by the tables of the full size.
-  decode_request request(const detail::resample_scratch& scratch) const noexcept {
-    detail::rect part{scratch.columns.low(), scratch.rows.low(),
-                      scratch.columns.high() - scratch.columns.low(),
-                      scratch.rows.high() - scratch.rows.low()};
-    double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
-                            static_cast<double>(plan_.height) / plan_.source.height);
-    if (exact_ || scale > 1) scale = 1;
-    if (scale < 1) {
-      // The same filter over a smaller picture may reach one pixel of that further.
-      const detail::rect& all = plan_.source;
-      const int more = static_cast<int>(std::min(1 / scale, 65536.0)) + 1;
-      const int right = std::min(part.x + part.width + more, all.x + all.width),
-                bottom = std::min(part.y + part.height + more, all.y + all.height);
-      part.x = std::max(part.x - more, all.x);
-      part.y = std::max(part.y - more, all.y);
-      part.width = right - part.x;
-      part.height = bottom - part.y;
-    }
-    return {part, scale, channels_, as_.indexes};
-  }
+  decode_request request(const detail::resample_scratch& scratch) const noexcept;
   /// Geometry and color, in the channels the decoder gives.
-  void render_to(const detail::picture_target& to) const {
-    detail::phase_timer timer(detail::phase::resize);
-    if (encoded_.empty()) {
-      detail::resample(decoded_.view(), plan_, to);
-    } else {
-      try {
-        decode_to(to, timer);
-      } catch (const error& e) {  // what only decoding shows is still decode()'s
-        throw detail::late_error("decode", e.what());
-      }
-    }
-    if (op_count_ == 0) return;
-    timer.next(detail::phase::color);
-    for (std::size_t i = 0; i < op_count_; ++i) wick::detail::apply(ops_[i], to);
-  }
-  void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
-    const bool by_rows = info_.decoder->decode_rows != nullptr;
-    if (plan_.only_cuts() && !by_rows) {  // no tables are needed
-      timer.next(detail::phase::decode);
-      const detail::rect& part = plan_.source;
-      const decoded_picture got = decode(part, 1.0);
-      timer.next(detail::phase::resize);
-      return detail::copy_pixels(
-          got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
-    }
-    detail::resample_lease lease;
-    detail::resample_scratch& scratch = *lease;
-    detail::build_axes(plan_, 1.0, 0, 0, scratch);
-    timer.next(detail::phase::decode);
-    const decode_request wanted = request(scratch);
-    if (by_rows) {
-      decode_rows(wanted, scratch, to, timer);
-    } else {
-      decode_whole(wanted, scratch, to, timer);
-    }
-  }
+  void render_to(const detail::picture_target& to) const;
+  void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const;
   void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
-                   const detail::picture_target& to, detail::phase_timer& timer) const {
-    detail::row_resampler sink(plan_, scratch, to, &timer);
-    info_.decoder->decode_rows(encoded_.span(), info_, wanted, sink);
-    if (!sink.finished())
-      throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
-  }
+                   const detail::picture_target& to, detail::phase_timer& timer) const;
   void decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
-                    const detail::picture_target& to, detail::phase_timer& timer) const {
-    const decoded_picture got = decode(wanted.wanted, wanted.scale);
-    timer.next(detail::phase::resize);
-    if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
-    detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
-    detail::resample(got.pixels.view(), 0, 0, scratch, to);
-  }
-  decoded_picture decode(const detail::rect& part, double scale) const {
-    decoded_picture got =
-        info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_, as_.indexes});
-    const image& p = got.pixels;
-    const auto covers = [&](int from, int size, int start, int extent) {
-      return start <= from && start + extent / got.scale > from + size - 0.5;
-    };
-    if (p.channels() != channels_ || got.scale < scale || !covers(part.x, part.width, got.left, p.width()) ||
-        !covers(part.y, part.height, got.top, p.height())) {
-      throw error(std::string(info_.decoder->name) +
-                  " gave less of the picture than it was asked for; report it to the codec's author");
-    }
-    return got;
-  }
+                    const detail::picture_target& to, detail::phase_timer& timer) const;
+  decoded_picture decode(const detail::rect& part, double scale) const;
   /// The geometry of a picture of 16 bits.
-  detail::wide_rows render_wide() const {
-    detail::phase_timer timer(detail::phase::resize);
-    detail::resample_lease lease;
-    detail::resample_scratch& scratch = *lease;
-    detail::build_axes(plan_, 1.0, 0, 0, scratch);
-    if (encoded_.empty()) return detail::resample_wide(wide_, scratch);
-    timer.next(detail::phase::decode);
-    const int low = scratch.rows.low(), high = scratch.rows.high();
-    detail::wide_rows got;
-    try {
-      got = info_.decoder->decode_wide(encoded_.span(), info_,
-                                       {{0, low, static_cast<int>(info_.width), high - low}, 1.0, channels_});
-    } catch (const error& e) {
-      throw detail::late_error("decode", e.what());
-    }
-    if (got.channels != channels_ || got.width != info_.width || got.top > low ||
-        got.top + got.height < high) {
-      throw error(std::string(info_.decoder->name) +
-                  " gave less of the picture than it was asked for; report it to the codec's author");
-    }
-    timer.next(detail::phase::resize);
-    return detail::resample_wide(got, scratch);
-  }
+  detail::wide_rows render_wide() const;
   /// All of it but the normalization.
-  image render() const {
-    image out(width(), height(), channels_);
-    render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
-    if (out_channels_ == channels_) return out;
-    image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
-    for (int y = 0; y < height(); ++y) {
-      const std::uint8_t* in = out.row(y);
-      std::uint8_t* to = changed.row(y);
-      for (int x = 0; x < width(); ++x, in += channels_) {
-        for (int c = 0; c < out_channels_; ++c) *to++ = in[0];
-      }
-    }
-    return changed;
-  }
-  void carry_out() {
-    if (as_.wide) {
-      wide_ = render_wide();
-      encoded_ = {};
-      plan_ = detail::plan::whole(wide_.width, wide_.height);
-      return;
-    }
-    decoded_ = render();
-    encoded_ = {};
-    op_count_ = 0;
-    pointwise_ = true;
-    channels_ = out_channels_;
-    plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
-  }
+  image render() const;
+  void carry_out();
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
@@ -8235,36 +6205,8 @@ class color_jitter_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "color_jitter";
 
-  color_jitter_stage(double brightness, double contrast, double saturation, double hue)
-      : amount_{brightness, contrast, saturation, hue} {
-    constexpr std::string_view names[] = {"brightness", "contrast", "saturation"};
-    for (std::size_t i = 0; i < 3; ++i) {
-      if (!(amount_[i] >= 0 && std::isfinite(amount_[i]))) {
-        throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) +
-                    "; give 0 or more");
-      }
-    }
-    if (!(hue >= 0 && hue <= 0.5)) {
-      throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the color circle, 0 to 0.5");
-    }
-  }
-  lazy_image operator()(lazy_image picture, context& ctx) const {
-    random_stream& random = ctx.random();
-    std::array<std::size_t, 4> order{0, 1, 2, 3};
-    for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
-    std::array<float, 4> value{};
-    for (std::size_t i = 0; i < 4; ++i) {
-      const double low = i == 3 ? -amount_[i] : std::max(0.0, 1 - amount_[i]);
-      const double high = i == 3 ? amount_[i] : 1 + amount_[i];
-      value[i] = static_cast<float>(random.uniform(low, high));
-    }
-    constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
-                                        pixel_op::kind::saturation, pixel_op::kind::hue};
-    for (const std::size_t i : order) {
-      if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
-    }
-    return picture;
-  }
+  color_jitter_stage(double brightness, double contrast, double saturation, double hue);
+  lazy_image operator()(lazy_image picture, context& ctx) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(amount_); }
 
  private:
@@ -8276,10 +6218,8 @@ class color_jitter_stage {
 /// Changes brightness, contrast and saturation by factors uniform in [max(0, 1 - x), 1 + x], and turns the
 /// hue by a part of the circle uniform in [-x, x], in random order. torchvision.transforms.ColorJitter, its
 /// uint8 tensor formulas.
-inline detail::color_jitter_stage color_jitter(double brightness = 0, double contrast = 0,
-                                               double saturation = 0, double hue = 0) {
-  return {brightness, contrast, saturation, hue};
-}
+detail::color_jitter_stage color_jitter(double brightness = 0, double contrast = 0, double saturation = 0,
+                                        double hue = 0);
 
 namespace detail {
 
@@ -8289,15 +6229,8 @@ class grayscale_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "grayscale";
 
-  explicit grayscale_stage(int channels) : channels_(channels) {
-    if (channels != 1 && channels != 3) {
-      throw error("grayscale: " + std::to_string(channels) + " channels; give 1, or 3 equal ones");
-    }
-  }
-  lazy_image operator()(lazy_image picture, context&) const {
-    picture.make_gray(channels_);
-    return picture;
-  }
+  explicit grayscale_stage(int channels);
+  lazy_image operator()(lazy_image picture, context&) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
 
  private:
@@ -8318,10 +6251,7 @@ class random_grayscale_stage {
   static constexpr std::string_view name = "random_grayscale";
 
   explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const {
-    if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
-    return picture;
-  }
+  lazy_image operator()(lazy_image picture, context& ctx) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
@@ -8331,9 +6261,7 @@ class random_grayscale_stage {
 }  // namespace detail
 
 /// Gray with probability p; the number of channels stays. torchvision.transforms.RandomGrayscale.
-inline detail::random_grayscale_stage random_grayscale(double p = 0.1) {
-  return detail::random_grayscale_stage(p);
-}
+detail::random_grayscale_stage random_grayscale(double p = 0.1);
 
 }  // namespace wick
 
@@ -8395,76 +6323,13 @@ struct pad_options {
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
 };
 
-inline void require_edges(std::string_view stage, const edges& e) {
-  if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
-    throw error(std::string(stage) +
-                ": negative padding; use center_crop or random_crop to take pixels away");
-  }
-}
+void require_edges(std::string_view stage, const edges& e);
 
 /// The source coordinate for each padded one; -1 where the fill goes.
-inline std::vector<int> padded_axis(int size, int before, int after, padding_mode mode) {
-  const int most = mode == padding_mode::reflect     ? size - 1
-                   : mode == padding_mode::symmetric ? size
-                                                     : before + after;
-  if (before > most || after > most) {
-    throw error("pad: a picture of " + std::to_string(size) + " px can be mirrored by at most " +
-                std::to_string(most) + " px, not " + std::to_string(std::max(before, after)) +
-                "; pad less, or use padding_mode::edge");
-  }
-  std::vector<int> from(static_cast<std::size_t>(before) + static_cast<std::size_t>(size) +
-                        static_cast<std::size_t>(after));
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    int x = static_cast<int>(i) - before;
-    if (x < 0 || x >= size) {
-      const bool low = x < 0;
-      switch (mode) {
-        case padding_mode::constant:
-          x = -1;
-          break;
-        case padding_mode::edge:
-          x = low ? 0 : size - 1;
-          break;
-        case padding_mode::reflect:
-          x = low ? -x : 2 * (size - 1) - x;
-          break;
-        case padding_mode::symmetric:
-          x = low ? -1 - x : 2 * size - 1 - x;
-          break;
-      }
-    }
-    from[i] = x;
-  }
-  return from;
-}
+std::vector<int> padded_axis(int size, int before, int after, padding_mode mode);
 
 /// `picture` with a border. \throws wick::error when it is mirrored by more than it has
-inline image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode) {
-  const std::vector<int> columns = detail::padded_axis(picture.width(), by.left, by.right, mode);
-  const std::vector<int> rows = detail::padded_axis(picture.height(), by.top, by.bottom, mode);
-  const auto n = static_cast<std::size_t>(picture.channels());
-  image out(static_cast<int>(columns.size()), static_cast<int>(rows.size()), picture.channels());
-  const auto put = [n](std::uint8_t* to, const std::uint8_t* pixel) {
-    for (std::size_t c = 0; c < n; ++c) to[c] = pixel[c];
-  };
-  const auto inner = static_cast<std::size_t>(by.left),
-             end = inner + static_cast<std::size_t>(picture.width());
-  for (std::size_t y = 0; y < rows.size(); ++y) {
-    std::uint8_t* const to = out.row(static_cast<int>(y));
-    const std::uint8_t* const in = rows[y] < 0 ? nullptr : picture.row(rows[y]);
-    for (std::size_t x = 0; x < columns.size(); ++x) {
-      if (in != nullptr && x == inner && end > inner) {
-        std::memcpy(to + inner * n, in, (end - inner) * n);
-        x = end - 1;
-        continue;
-      }
-      const int from = columns[x];
-      put(to + x * n,
-          in == nullptr || from < 0 ? fill.levels.data() : in + static_cast<std::size_t>(from) * n);
-    }
-  }
-  return out;
-}
+image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
 
 class pad_stage {
  public:
@@ -8472,19 +6337,9 @@ class pad_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
 
-  pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
-    detail::require_edges(name, by);
-  }
-  lazy_image operator()(lazy_image picture, context&) const {
-    if (by_.empty()) return picture;
-    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-    picture.replace_pixels(
-        pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
-    return picture;
-  }
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
-  }
+  pad_stage(const edges& by, const pad_options& options);
+  lazy_image operator()(lazy_image picture, context&) const;
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   edges by_;
@@ -8495,13 +6350,8 @@ class pad_stage {
 
 /// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
 /// torchvision.transforms.Pad.
-inline detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {}) {
-  return {by, options};
-}
-inline detail::pad_stage pad(int left, int top, int right, int bottom,
-                             const detail::pad_options& options = {}) {
-  return {{left, top, right, bottom}, options};
-}
+detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {});
+detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options = {});
 
 }  // namespace wick
 
@@ -8517,14 +6367,9 @@ class center_crop_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "center_crop";
 
-  center_crop_stage(int height, int width) : height_(height), width_(width) {
-    detail::require_size(name, height, width);
-  }
+  center_crop_stage(int height, int width);
   /// \throws wick::error when the picture is smaller than the crop
-  lazy_image operator()(lazy_image picture, context&) const {
-    picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
-    return picture;
-  }
+  lazy_image operator()(lazy_image picture, context&) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
@@ -8556,40 +6401,13 @@ class random_crop_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_crop";
 
-  random_crop_stage(int height, int width, const random_crop_options& options)
-      : height_(height), width_(width), options_(options) {
-    detail::require_size(name, height, width);
-    detail::require_edges(name, options.padding);
-  }
+  random_crop_stage(int height, int width, const random_crop_options& options);
   /// \throws wick::error when the picture (padded) is smaller than the crop
-  lazy_image operator()(lazy_image picture, context& ctx) const {
-    const edges& p = options_.padding;
-    edges around = p;
-    if (options_.pad_if_needed) {
-      const int across = width_ - (picture.width() + p.left + p.right);
-      const int down = height_ - (picture.height() + p.top + p.bottom);
-      if (across > 0) around.left += across, around.right += across;
-      if (down > 0) around.top += down, around.bottom += down;
-    }
-    if (!around.empty())
-      // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-      picture.replace_pixels(
-          pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
-    rect part{0, 0, width_, height_};
-    if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
-    if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
-    picture.crop(part);
-    return picture;
-  }
-  std::uint64_t fingerprint() const noexcept {
-    const auto& [padding, pad_if_needed, fill, mode] = options_;
-    return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
-  }
+  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
 
  private:
-  static int below(context& ctx, int bound) noexcept {
-    return static_cast<int>(ctx.random().below(static_cast<std::uint64_t>(bound)));
-  }
+  static int below(context& ctx, int bound) noexcept;
   int height_, width_;
   random_crop_options options_;
 };
@@ -8597,13 +6415,8 @@ class random_crop_stage {
 }  // namespace detail
 
 /// A rectangle of height x width px, every position equally likely. torchvision.transforms.RandomCrop.
-inline detail::random_crop_stage random_crop(int height, int width,
-                                             const detail::random_crop_options& options = {}) {
-  return {height, width, options};
-}
-inline detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options = {}) {
-  return {size, size, options};
-}
+detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options = {});
+detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options = {});
 
 // ---- random_resized_crop ----
 
@@ -8622,58 +6435,15 @@ class random_resized_crop_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_resized_crop";
 
-  random_resized_crop_stage(int height, int width, const random_resized_crop_options& options)
-      : height_(height), width_(width), options_(options) {
-    detail::require_size(name, height, width);
-    const auto& [least, greatest] = options.scale;
-    if (!(least > 0 && least <= greatest && std::isfinite(greatest))) {
-      throw error("random_resized_crop: scale {" + std::to_string(least) + ", " + std::to_string(greatest) +
-                  "}; give two shares of the area, the smaller first, such as {0.08, 1}");
-    }
-    const auto& [narrow, wide] = options.ratio;
-    if (!(narrow > 0 && narrow <= wide && std::isfinite(wide))) {
-      throw error("random_resized_crop: ratio {" + std::to_string(narrow) + ", " + std::to_string(wide) +
-                  "}; give two ratios of width to height, the smaller first, such as {3. / 4, 4. / 3}");
-    }
-  }
-  lazy_image operator()(lazy_image picture, context& ctx) const {
-    picture.crop(choose(picture.width(), picture.height(), ctx.random()));
-    picture.resize(width_, height_, options_.interpolation);
-    return picture;
-  }
+  random_resized_crop_stage(int height, int width, const random_resized_crop_options& options);
+  lazy_image operator()(lazy_image picture, context& ctx) const;
 
   /// The rectangle for a picture of this size: torchvision's RandomResizedCrop.get_params.
-  rect choose(int width, int height, random_stream& random) const noexcept {
-    const double area = static_cast<double>(width) * height;
-    const double low = std::log(options_.ratio[0]), high = std::log(options_.ratio[1]);
-    for (int attempt = 0; attempt < 10; ++attempt) {
-      const double wanted = area * random.uniform(options_.scale[0], options_.scale[1]);
-      const double ratio = std::exp(random.uniform(low, high));
-      const double w = std::nearbyint(std::sqrt(wanted * ratio)),
-                   h = std::nearbyint(std::sqrt(wanted / ratio));
-      if (!(w >= 1 && w <= width && h >= 1 && h <= height)) continue;
-      const int wide = static_cast<int>(w), tall = static_cast<int>(h);
-      const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height - tall) + 1));
-      const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(width - wide) + 1));
-      return {x, y, wide, tall};
-    }
-    // None fitted: the middle, as large as the ratio allows.
-    const double ratio = static_cast<double>(width) / height;
-    int w = width, h = height;
-    if (ratio < options_.ratio[0])
-      h = at_least_one(width / options_.ratio[0], height);
-    else if (ratio > options_.ratio[1])
-      w = at_least_one(height * options_.ratio[1], width);
-    return {(width - w) / 2, (height - h) / 2, w, h};
-  }
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash::of(height_, width_, options_.scale, options_.ratio, options_.interpolation);
-  }
+  rect choose(int width, int height, random_stream& random) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
 
  private:
-  static int at_least_one(double side, int most) noexcept {
-    return static_cast<int>(std::clamp(std::nearbyint(side), 1.0, static_cast<double>(most)));
-  }
+  static int at_least_one(double side, int most) noexcept;
   int height_, width_;
   random_resized_crop_options options_;
 };
@@ -8683,14 +6453,10 @@ class random_resized_crop_stage {
 /// A rectangle of random area and shape, resized to height x width px: the usual augmentation of ImageNet
 /// training (Szegedy et al., "Going deeper with convolutions", 2015).
 /// torchvision.transforms.RandomResizedCrop.
-inline detail::random_resized_crop_stage random_resized_crop(
-    int height, int width, const detail::random_resized_crop_options& options = {}) {
-  return {height, width, options};
-}
-inline detail::random_resized_crop_stage random_resized_crop(
-    int size, const detail::random_resized_crop_options& options = {}) {
-  return {size, size, options};
-}
+detail::random_resized_crop_stage random_resized_crop(
+    int height, int width, const detail::random_resized_crop_options& options = {});
+detail::random_resized_crop_stage random_resized_crop(
+    int size, const detail::random_resized_crop_options& options = {});
 
 }  // namespace wick
 
@@ -8714,1050 +6480,23 @@ class decoders_seen {
   decoders_seen(const decoders_seen&) noexcept {}
   decoders_seen& operator=(const decoders_seen&) noexcept { return *this; }
 
-  void saw(const picture_info& info) noexcept {
-    if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
-  }
+  void saw(const picture_info& info) noexcept;
   /// "JPEG by libjpeg-turbo, PNG by stb_image"; empty when there was nothing.
-  std::string text() const {
-    std::string out;
-    const std::size_t n = count_.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i < n; ++i) {
-      out +=
-          (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
-    }
-    return out;
-  }
-  bool saw(std::string_view format, std::string_view decoder) const noexcept {
-    const std::size_t n = count_.load(std::memory_order_acquire);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (seen_[i].format == format && seen_[i].decoder->name == decoder) return true;
-    }
-    return false;
-  }
+  std::string text() const;
+  bool saw(std::string_view format, std::string_view decoder) const noexcept;
 
  private:
   struct pair {
     const codec* decoder = nullptr;
     std::string_view format;
   };
-  bool knows(const picture_info& info, std::size_t n) const noexcept {
-    for (std::size_t i = 0; i < n; ++i) {
-      if (seen_[i].decoder == info.decoder && seen_[i].format == info.format) return true;
-    }
-    return n == capacity;
-  }
-  [[gnu::noinline]] void add(const picture_info& info) noexcept {
-    const std::lock_guard lock(adding_);
-    const std::size_t n = count_.load(std::memory_order_relaxed);
-    if (info.decoder == nullptr || knows(info, n)) return;
-    seen_[n] = {info.decoder, info.format};
-    count_.store(n + 1, std::memory_order_release);
-  }
+  bool knows(const picture_info& info, std::size_t n) const noexcept;
+  [[gnu::noinline]] void add(const picture_info& info) noexcept;
 
   std::array<pair, capacity> seen_;
   std::atomic<std::size_t> count_{0};
   std::mutex adding_;
 };
-
-}  // namespace wick::detail
-
-// ==== wick/codec/detail/exif.hpp
-/// \file
-/// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
-
-// ==== wick/codec/detail/byte_order.hpp
-/// \file
-/// Numbers in file headers: reads of either byte order that never look past the end.
-
-namespace wick::detail {
-
-/// 0 past the end: a header's reader checks the size where it matters.
-inline std::uint32_t byte_at(std::span<const std::byte> data, std::size_t at) noexcept {
-  return at < data.size() ? static_cast<std::uint32_t>(data[at]) : 0;
-}
-inline std::uint32_t big16(std::span<const std::byte> data, std::size_t at) noexcept {
-  return byte_at(data, at) << 8 | byte_at(data, at + 1);
-}
-inline std::uint32_t big32(std::span<const std::byte> data, std::size_t at) noexcept {
-  return big16(data, at) << 16 | big16(data, at + 2);
-}
-inline std::uint32_t little16(std::span<const std::byte> data, std::size_t at) noexcept {
-  return byte_at(data, at) | byte_at(data, at + 1) << 8;
-}
-inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) noexcept {
-  return little16(data, at) | little16(data, at + 2) << 16;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/detail/jpeg_header.hpp
-/// \file
-/// A JPEG without decoding it: the frame header, and whether the file is all there.
-
-namespace wick::detail {
-
-/// Goes from marker to marker by their lengths, so that a thumbnail inside an EXIF segment is stepped over.
-/// ITU-T T.81, annex B.
-class jpeg_markers {
- public:
-  static constexpr unsigned end_of_image = 0xD9, start_of_scan = 0xDA, none = 0;
-
-  explicit jpeg_markers(std::span<const std::byte> encoded) noexcept : data_(encoded) {}
-
-  /// The next marker, `none` when the file ends first. Steps over what belongs to the one before.
-  unsigned next() noexcept {
-    if (marker_ == start_of_scan) skip_scan();
-    for (;;) {
-      const void* const found =
-          at_ < data_.size() ? std::memchr(data_.data() + at_, 0xFF, data_.size() - at_) : nullptr;
-      if (found == nullptr) return stop();
-      at_ = static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
-      while (byte_at(data_, at_) == 0xFF && at_ < data_.size()) ++at_;  // fill bytes
-      if (at_ >= data_.size()) return stop();
-      marker_ = byte_at(data_, at_++);
-      if (marker_ != 0) break;
-    }
-    payload_ = at_;
-    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8))
-      return marker_;  // no length
-    inside_ = data_.size() - at_ < 2;
-    if (inside_) return stop();
-    length_ = big16(data_, at_);
-    if (length_ < 2) length_ = 2;  // broken; the decoder will say so
-    inside_ = data_.size() - at_ < length_;
-    if (inside_) return stop();
-    payload_ = at_ + 2;
-    at_ += length_;
-    return marker_;
-  }
-  /// Where the marker's parameters start.
-  std::size_t payload() const noexcept { return payload_; }
-  std::size_t payload_size() const noexcept { return length_ - 2; }
-  /// Whether the file ended within a marker's parameters.
-  bool ended_inside() const noexcept { return inside_; }
-  /// How many restart markers the last scan had; known when its next marker is.
-  std::uint64_t restarts() const noexcept { return restarts_; }
-
- private:
-  unsigned stop() noexcept {
-    at_ = data_.size();
-    return marker_ = none;
-  }
-  void skip_scan() noexcept {
-    restarts_ = 0;
-    while (at_ < data_.size()) {
-      const void* const found = std::memchr(data_.data() + at_, 0xFF, data_.size() - at_);
-      at_ = found == nullptr ? data_.size()
-                             : static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
-      const std::uint32_t code = byte_at(data_, at_ + 1);
-      const bool restart = code >= 0xD0 && code <= 0xD7, fill = code == 0xFF;
-      if (code != 0 && !restart && !fill) return;
-      restarts_ += restart ? 1 : 0;
-      at_ += fill ? 1 : 2;
-    }
-  }
-
-  std::span<const std::byte> data_;
-  std::size_t at_ = 0, payload_ = 0, length_ = 2;
-  std::uint64_t restarts_ = 0;
-  unsigned marker_ = none;
-  bool inside_ = false;
-};
-
-/// \throws wick::error when the file ends before its frame header
-inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
-  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return false;
-  if (encoded.size() > 2 && byte_at(encoded, 2) != 0xFF) return false;
-  info.format = "JPEG";
-  jpeg_markers markers(encoded);
-  for (;;) {
-    const unsigned marker = markers.next();
-    if (marker == jpeg_markers::none) throw_truncated("JPEG", encoded.size(), "inside its header");
-    if (marker == jpeg_markers::start_of_scan || marker == jpeg_markers::end_of_image) {
-      throw error("damaged JPEG: no frame header before the pixels; write the file again or remove it");
-    }
-    const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
-    if (!frame) continue;
-    if (markers.payload_size() < 6) {
-      throw error("damaged JPEG: its frame header is too short; write the file again or remove it");
-    }
-    if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB || marker >= 0xCD) {
-      throw error(
-          "lossless or hierarchical JPEG, which no decoder here reads; convert it to a baseline JPEG or a "
-          "PNG");
-    }
-    const std::size_t at = markers.payload();
-    info.bits = static_cast<int>(byte_at(encoded, at));
-    info.height = big16(encoded, at + 1);
-    info.width = big16(encoded, at + 3);
-    info.channels = byte_at(encoded, at + 5) == 1 ? 1 : 3;  // CMYK comes out as RGB
-    return true;
-  }
-}
-
-/// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
-/// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
-/// 900 a component, which nobody makes.
-inline constexpr int most_jpeg_scans = 100;
-/// Of all a file's scans together: each has use for eight.
-inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
-[[noreturn]] inline void throw_too_many_scans() {
-  throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
-              " scans (a decompression bomb?); write the file again" + or_leave_it_out);
-}
-
-/// Whether the scan whose parameters start at `at` has that many components, none of them twice.
-inline bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count) {
-  if (byte_at(encoded, at) != count) return false;
-  for (std::uint32_t a = 0; a < count; ++a) {
-    for (std::uint32_t b = 0; b < a; ++b) {
-      if (byte_at(encoded, at + 1 + 2 * a) == byte_at(encoded, at + 1 + 2 * b)) return false;
-    }
-  }
-  return true;
-}
-
-/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes;
-/// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
-/// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
-/// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
-/// that stb_image will write each, whatever the damage.
-inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
-  jpeg_markers markers(encoded);
-  int scans = 0, tables = 0, most_scans = most_jpeg_scans;
-  bool plain = false;
-  std::uint32_t components = 0;
-  for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
-       marker = markers.next()) {
-    if (marker == 0xC0 || marker == 0xC1) {
-      components = byte_at(encoded, markers.payload() + 5);
-      most_scans = std::min(most_scans, static_cast<int>(components));
-    }
-    if (marker == 0xDD) components = 0;
-    if (marker == jpeg_markers::start_of_scan) {
-      if (++scans > most_jpeg_scans) throw_too_many_scans();
-      if (scans > most_scans) {
-        throw error("baseline JPEG of " + std::to_string(scans) + " scans for " + std::to_string(most_scans) +
-                    " components; the file is damaged or hostile: write it again" + or_leave_it_out);
-      }
-      plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
-    }
-    if (marker != 0xC4) continue;
-    std::size_t at = markers.payload();
-    for (const std::size_t end = at + markers.payload_size(); at < end;) {
-      if (++tables > most_jpeg_tables) {
-        throw error("JPEG of more than " + std::to_string(most_jpeg_tables) +
-                    " Huffman tables; the file is damaged or hostile: write it again" + or_leave_it_out);
-      }
-      std::uint32_t codes = 0;
-      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
-      if (codes > 256) {
-        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
-                    " codes; write the file again" + or_leave_it_out);
-      }
-      at += 17 + codes;
-    }
-  }
-  if (markers.ended_inside()) throw_truncated("JPEG", encoded.size(), "inside a header");
-  return plain;
-}
-
-/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:
-/// cameras append previews and movies.
-inline void check_jpeg_complete(std::span<const std::byte> encoded) {
-  jpeg_markers markers(encoded);
-  bool scans = false;
-  for (;;) {
-    const unsigned marker = markers.next();
-    if (marker == jpeg_markers::end_of_image) break;
-    if (marker == jpeg_markers::none) {
-      throw_truncated("JPEG", encoded.size(), scans ? "without an end-of-image marker" : "before its pixels");
-    }
-    scans = scans || marker == jpeg_markers::start_of_scan;
-  }
-  if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// 1 to 8 as EXIF 2.3 numbers them; 1, upright, when nothing (or nonsense) is said.
-inline int exif_orientation(std::span<const std::byte> encoded) noexcept {
-  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return 1;
-  jpeg_markers markers(encoded);
-  for (;;) {
-    const unsigned marker = markers.next();
-    if (marker == jpeg_markers::none || marker == jpeg_markers::start_of_scan ||
-        marker == jpeg_markers::end_of_image)
-      return 1;
-    using namespace std::string_view_literals;
-    if (marker != 0xE1 || !starts_with(encoded, "Exif\0\0"sv, markers.payload())) continue;
-    if (markers.payload_size() < 14) return 1;
-    const std::span<const std::byte> tiff =
-        encoded.subspan(markers.payload() + 6, markers.payload_size() - 6);
-    const bool little = starts_with(tiff, "II");
-    const auto two = [&](std::size_t at) { return little ? little16(tiff, at) : big16(tiff, at); };
-    const std::size_t directory = little ? little32(tiff, 4) : big32(tiff, 4);
-    for (std::size_t i = 0, n = two(directory); i < n; ++i) {
-      const std::size_t entry = directory + 2 + 12 * i;
-      if (entry >= tiff.size()) return 1;
-      if (two(entry) != 0x0112) continue;
-      const std::uint32_t value = two(entry + 8);
-      return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
-    }
-    return 1;
-  }
-}
-
-/// Rows become columns.
-inline image transposed(const image& from) {
-  image out(from.height(), from.width(), from.channels());
-  const int channels = from.channels();
-  for (int y = 0; y < from.height(); ++y) {
-    const std::uint8_t* in = from.row(y);
-    for (int x = 0; x < from.width(); ++x) {
-      for (int c = 0; c < channels; ++c) out.row(x)[y * channels + c] = *in++;
-    }
-  }
-  return out;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/detail/stb.hpp
-/// \file
-/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
-/// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
-/// included here.
-
-// ==== wick/codec/detail/bmp_gif_header.hpp
-/// \file
-/// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
-
-// ==== wick/codec/detail/gif_frame.hpp
-/// \file
-/// Where the first frame of a GIF is, in the file and in the picture. CompuServe, "Graphics Interchange
-/// Format", 89a.
-
-namespace wick::detail {
-
-/// Where the first frame lies in the file, and in the picture.
-struct gif_frame {
-  int left = 0, top = 0, width = 0, height = 0;
-  bool interlaced = false;
-  int transparent = -1;     // a number that no color stands for
-  std::size_t palette = 0;  // where it starts; 0: levels of gray
-  std::size_t colors = 0;   // in the palette
-  std::size_t codes = 0;    // where the length of the first codes is said
-};
-
-/// False when the file ends before it.
-inline bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out) {
-  const auto table = [&](std::uint32_t flags, std::size_t at) {
-    const std::size_t colors = (flags & 0x80) != 0 ? std::size_t{2} << (flags & 7) : 0;
-    if (colors != 0) out.palette = at, out.colors = colors;
-    return 3 * colors;
-  };
-  std::size_t at = 13 + table(byte_at(encoded, 10), 13);
-  while (at < encoded.size()) {
-    if (byte_at(encoded, at) == 0x2C) {
-      out.left = static_cast<int>(little16(encoded, at + 1));
-      out.top = static_cast<int>(little16(encoded, at + 3));
-      out.width = static_cast<int>(little16(encoded, at + 5));
-      out.height = static_cast<int>(little16(encoded, at + 7));
-      const std::uint32_t flags = byte_at(encoded, at + 9);
-      out.interlaced = (flags & 0x40) != 0;
-      out.codes = at + 10 + table(flags, at + 10);
-      return out.codes < encoded.size();
-    }
-    if (byte_at(encoded, at) != 0x21) return false;  // check_gif_complete says so
-    const bool control = byte_at(encoded, at + 1) == 0xF9 && byte_at(encoded, at + 2) >= 4;
-    if (control && (byte_at(encoded, at + 3) & 1) != 0)
-      out.transparent = static_cast<int>(byte_at(encoded, at + 6));
-    at += 2;
-    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
-    ++at;
-  }
-  return false;
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// \throws wick::error when the file ends inside the header
-inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
-  if (!starts_with(encoded, "BM") || encoded.size() < 18) return false;
-  const std::uint32_t header = little32(encoded, 14);
-  if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 &&
-      header != 124)
-    return false;
-  info.format = "BMP";
-  if (encoded.size() < 14 + header) throw_truncated("BMP", encoded.size(), "inside its header");
-  if (header == 12) {
-    info.width = little16(encoded, 18);
-    info.height = little16(encoded, 20);
-    info.bits = static_cast<int>(little16(encoded, 24));
-  } else {
-    info.width = static_cast<std::int32_t>(little32(encoded, 18));
-    info.height = static_cast<std::int32_t>(little32(encoded, 22));
-    if (info.height < 0) info.height = -info.height;  // top row first
-    info.bits = static_cast<int>(little16(encoded, 28));
-  }
-  const bool alpha = info.bits == 32 && header >= 56 && little32(encoded, 66) != 0;
-  info.channels = alpha ? 4 : 3;
-  info.bits = 8;
-  return true;
-}
-
-/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the
-/// decoder.
-inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
-  const bool old = little32(encoded, 14) == 12;
-  const std::uint32_t compression = old ? 0 : little32(encoded, 30);
-  if (compression != 0 && compression != 3) return;
-  const std::uint64_t bits = little16(encoded, old ? 24 : 28);
-  const std::uint64_t row = (static_cast<std::uint64_t>(info.width) * bits + 31) / 32 * 4;
-  const std::uint64_t wanted = little32(encoded, 10) + row * static_cast<std::uint64_t>(info.height);
-  // The padding of the last row is often left out.
-  const std::uint64_t padding = row - (static_cast<std::uint64_t>(info.width) * bits + 7) / 8;
-  if (encoded.size() + padding < wanted) {
-    throw_truncated("BMP", encoded.size(), "of " + std::to_string(wanted));
-  }
-}
-
-/// \throws wick::error when the file ends inside the header
-inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
-  if (!starts_with(encoded, "GIF87a") && !starts_with(encoded, "GIF89a")) return false;
-  info.format = "GIF";
-  if (encoded.size() < 13) throw_truncated("GIF", encoded.size(), "inside its header");
-  info.width = little16(encoded, 6);
-  info.height = little16(encoded, 8);
-  info.channels = 3;
-  info.palette = true;
-  gif_frame first;  // a picture that is too small for it is taken to be larger, as Pillow does it
-  if (find_gif_frame(encoded, first)) {
-    info.width = std::max<std::int64_t>(info.width, first.left + first.width);
-    info.height = std::max<std::int64_t>(info.height, first.top + first.height);
-  }
-  return true;
-}
-
-/// \throws wick::error when the file ends before its first frame does
-inline void check_gif_complete(std::span<const std::byte> encoded) {
-  const auto table = [](std::uint32_t flags) {
-    return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;
-  };
-  std::size_t at = 13 + table(byte_at(encoded, 10));
-  bool frame = false;
-  while (at < encoded.size()) {
-    const std::uint32_t kind = byte_at(encoded, at);
-    if (kind == 0x21) {
-      at += 2;
-    } else if (kind == 0x2C) {
-      frame = true;
-      at += 11 + table(byte_at(encoded, at + 9));
-    } else {
-      throw error("damaged GIF: block " + std::to_string(kind) + " at " + std::to_string(at) +
-                  " where a frame should be; write the file again or remove it");
-    }
-    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
-    if (at < encoded.size() && frame) return;
-    ++at;
-  }
-  throw_truncated("GIF", encoded.size(), "inside its first frame");
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/detail/decode_limits.hpp
-/// \file
-/// What a header lets stb_image take for the decoding of its picture.
-
-namespace wick::detail {
-
-/// The most bytes that stb_image gets in one piece. Beyond that it is told that there is no memory.
-struct stb_limit {
-  std::uint64_t bytes = 0;
-  bool exceeded = false;  ///< set when something was refused
-};
-
-/// Whole units of a JPEG, at most 32 pixels a side; 16-bit samples or coefficients of at most four channels;
-/// and tables.
-inline stb_limit limit_of(const picture_info& info) noexcept {
-  const auto width = static_cast<std::uint64_t>(info.width), height = static_cast<std::uint64_t>(info.height);
-  return {(width + 31) * (height + 31) * 8 + (std::uint64_t{1} << 20)};
-}
-
-[[noreturn]] inline void throw_over_limit(const picture_info& info, const stb_limit& limit) {
-  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
-              " px wants more than " + std::to_string(limit.bytes) +
-              " bytes of memory in one piece; the file is damaged or hostile: write it again" +
-              or_leave_it_out);
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/detail/jpeg_layout.hpp
-/// \file
-/// What a JPEG's markers say about its colors and tables, by libjpeg's rules: for stb_image, which has
-/// others, and takes tables that are missing for zeros.
-
-namespace wick::detail {
-
-/// What the components of a JPEG are. CMYK's are stored inverted, as Adobe does it.
-enum class jpeg_color_model : std::uint8_t { gray, ycc, rgb, cmyk, ycck };
-
-/// The tables and scans of a JPEG that stb_image is to read: whether it would find all that the scans name.
-class jpeg_layout {
- public:
-  /// Goes through all markers. \throws wick::error for what stb_image does not read, or would read as other
-  /// pixels
-  explicit jpeg_layout(std::span<const std::byte> encoded) : data_(encoded) {
-    jpeg_markers markers(encoded);
-    for (unsigned marker = markers.next();
-         marker != jpeg_markers::none && marker != jpeg_markers::end_of_image; marker = markers.next()) {
-      if (in_scan_) end_scan(markers);
-      const std::size_t at = markers.payload(), size = markers.payload_size();
-      if (marker == 0xC0 || marker == 0xC1 || marker == 0xC2) frame(marker == 0xC2, at);
-      if (marker == 0xC9 || marker == 0xCA) unsupported("arithmetic coding");
-      if (marker == 0xC4) huffman_tables(at, size);
-      if (marker == 0xDB) quantization_tables(at, size);
-      if (marker == 0xDD) restart_interval_ = big16(data_, at);
-      if (marker == 0xE0 || marker == 0xEE) application(marker, at, size);
-      if (marker == jpeg_markers::start_of_scan) scan(at);
-    }
-    if (in_scan_) end_scan(markers);
-    for (std::uint32_t c = 0; c < components_; ++c) {
-      if (!component_[c].begun) damaged("no pixels of component " + std::to_string(c + 1));
-    }
-  }
-
-  jpeg_color_model colors() const noexcept { return colors_; }
-  /// The file leaves out Huffman tables, as frames of Motion JPEG do, and means those of the standard.
-  bool wants_standard_tables() const noexcept { return wants_standard_tables_; }
-
- private:
-  struct component {
-    std::uint32_t id = 0, across = 1, down = 1, table = 0;
-    bool begun = false;
-  };
-
-  [[noreturn]] static void unsupported(const std::string& what) {
-    throw error("JPEG with " + what +
-                ", which stb_image does not read; build wick with libjpeg-turbo, or convert it" +
-                or_leave_it_out);
-  }
-  [[noreturn]] static void damaged(const std::string& what) {
-    throw error("damaged JPEG: " + what + "; write the file again" + or_leave_it_out);
-  }
-
-  void frame(bool progressive, std::size_t at) {
-    progressive_ = progressive;
-    if (byte_at(data_, at) != 8) {
-      unsupported(std::to_string(byte_at(data_, at)) + " bits a channel");
-    }
-    height_ = big16(data_, at + 1);
-    width_ = big16(data_, at + 3);
-    components_ = std::min(byte_at(data_, at + 5), 4u);
-    if (components_ == 2) unsupported("2 components");
-    for (std::uint32_t c = 0; c < components_; ++c) {
-      const std::size_t k = at + 6 + std::size_t{3} * c;
-      component_[c] = {byte_at(data_, k), std::max(1u, byte_at(data_, k + 1) >> 4),
-                       std::max(1u, byte_at(data_, k + 1) & 15u), byte_at(data_, k + 2) & 3u, false};
-    }
-  }
-  void huffman_tables(std::size_t at, std::size_t size) {
-    for (const std::size_t end = at + size; at < end;) {
-      const std::uint32_t name = byte_at(data_, at);
-      huffman_[name >> 4 & 1] |= 1u << (name & 3);
-      std::size_t codes = 0;
-      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(data_, at + i);
-      at += 17 + codes;
-    }
-  }
-  void quantization_tables(std::size_t at, std::size_t size) {
-    for (const std::size_t end = at + size; at < end;) {
-      const std::uint32_t name = byte_at(data_, at) & 3u;
-      const std::size_t length = byte_at(data_, at) >> 4 != 0 ? 129 : 65;
-      if (end - at < length) return;  // stb_image says so
-      const std::span<const std::byte> now = data_.subspan(at, length);
-      // libjpeg keeps the table that was there when a component's first scan began, stb_image takes the last
-      // one.
-      if (progressive_ && !quantization_[name].empty() && begun(name) &&
-          (now.size() != quantization_[name].size() ||
-           std::memcmp(now.data(), quantization_[name].data(), length) != 0)) {
-        unsupported("quantization tables that change between scans");
-      }
-      quantization_[name] = now;
-      at += length;
-    }
-  }
-  bool begun(std::uint32_t table) const noexcept {
-    for (std::uint32_t c = 0; c < components_; ++c) {
-      if (component_[c].table == table && component_[c].begun) return true;
-    }
-    return false;
-  }
-  void application(unsigned marker, std::size_t at, std::size_t size) noexcept {
-    if (scans_ != 0) return;
-    if (marker == 0xE0 && size >= 14 && starts_with(data_, std::string_view("JFIF\0", 5), at)) jfif_ = true;
-    if (marker == 0xEE && size >= 12 && starts_with(data_, "Adobe", at)) {
-      adobe_ = true;
-      transform_ = byte_at(data_, at + 11);
-    }
-  }
-
-  void scan(std::size_t at) {
-    if (scans_++ == 0) colors_ = choose_colors();
-    in_scan_ = true;
-    const std::uint32_t count = byte_at(data_, at);
-    const std::size_t more = at + 1 + std::size_t{2} * count;
-    const bool first_bits = byte_at(data_, more + 2) >> 4 == 0, levels = byte_at(data_, more) == 0;
-    std::uint64_t units = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const std::uint32_t id = byte_at(data_, at + 1 + std::size_t{2} * i),
-                          tables = byte_at(data_, at + 2 + std::size_t{2} * i);
-      std::uint32_t c = 0;
-      while (c < components_ && component_[c].id != id) ++c;
-      if (c == components_)
-        damaged("a scan of a component " + std::to_string(id) + ", which its header does not have");
-      if (quantization_[component_[c].table].empty()) {
-        damaged("no quantization table " + std::to_string(component_[c].table));
-      }
-      component_[c].begun = true;
-      if (!progressive_ || (levels && first_bits)) want_table(0, tables >> 4);
-      if (!progressive_ || !levels) want_table(1, tables & 15u);
-      if (count == 1) units = blocks(component_[c]);
-    }
-    if (count != 1)
-      units = std::uint64_t{ceiling(width_, 8 * greatest(&component::across))} *
-              ceiling(height_, 8 * greatest(&component::down));
-    restarts_ = restart_interval_ == 0 || units == 0 ? 0 : (units - 1) / restart_interval_;
-  }
-  void want_table(std::size_t kind, std::uint32_t name) {
-    if (name < 4 && (huffman_[kind] >> name & 1) != 0) return;
-    if (name > 1 || progressive_) damaged("no Huffman table " + std::to_string(name));
-    wants_standard_tables_ = true;
-  }
-  void end_scan(const jpeg_markers& markers) {
-    in_scan_ = false;
-    if (markers.restarts() < restarts_) {
-      damaged(std::to_string(markers.restarts()) + " restart markers where " + std::to_string(restarts_) +
-              " should be, and stb_image can't go on behind the first that is missing");
-    }
-  }
-
-  std::uint32_t greatest(std::uint32_t component::*factor) const noexcept {
-    std::uint32_t most = 1;
-    for (std::uint32_t c = 0; c < components_; ++c) most = std::max(most, component_[c].*factor);
-    return most;
-  }
-  static std::uint32_t ceiling(std::uint32_t a, std::uint32_t b) noexcept { return (a + b - 1) / b; }
-  std::uint64_t blocks(const component& c) const noexcept {
-    return std::uint64_t{ceiling(ceiling(width_ * c.across, greatest(&component::across)), 8)} *
-           ceiling(ceiling(height_ * c.down, greatest(&component::down)), 8);
-  }
-
-  /// libjpeg's default_decompress_parms (jdapimin.c).
-  jpeg_color_model choose_colors() const noexcept {
-    if (components_ == 1) return jpeg_color_model::gray;
-    if (components_ == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;
-    if (jfif_) return jpeg_color_model::ycc;
-    if (adobe_) return transform_ == 0 ? jpeg_color_model::rgb : jpeg_color_model::ycc;
-    const bool rgb = component_[0].id == 'R' && component_[1].id == 'G' && component_[2].id == 'B';
-    return rgb ? jpeg_color_model::rgb : jpeg_color_model::ycc;
-  }
-
-  std::span<const std::byte> data_;
-  std::array<component, 4> component_{};
-  std::array<std::span<const std::byte>, 4> quantization_{};
-  std::array<unsigned, 2> huffman_{};  // a bit for each table, of DC and of AC
-  std::uint32_t width_ = 0, height_ = 0, components_ = 0, restart_interval_ = 0, transform_ = 0;
-  std::uint64_t restarts_ = 0;
-  int scans_ = 0;
-  bool progressive_ = false, jfif_ = false, adobe_ = false, in_scan_ = false, wants_standard_tables_ = false;
-  jpeg_color_model colors_ = jpeg_color_model::ycc;
-};
-
-/// ITU-T T.81, K.3 to K.6: tables 0 for brightness, 1 for colors, as a marker segment.
-inline constexpr unsigned char standard_huffman_tables[] = {
-    0xFF, 0xC4, 0x01, 0xA2, 0x00, 0x00, 0x01, 0x05, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x00, 0x00, 0x00,
-    0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x10,
-    0x00, 0x02, 0x01, 0x03, 0x03, 0x02, 0x04, 0x03, 0x05, 0x05, 0x04, 0x04, 0x00, 0x00, 0x01, 0x7D, 0x01,
-    0x02, 0x03, 0x00, 0x04, 0x11, 0x05, 0x12, 0x21, 0x31, 0x41, 0x06, 0x13, 0x51, 0x61, 0x07, 0x22, 0x71,
-    0x14, 0x32, 0x81, 0x91, 0xA1, 0x08, 0x23, 0x42, 0xB1, 0xC1, 0x15, 0x52, 0xD1, 0xF0, 0x24, 0x33, 0x62,
-    0x72, 0x82, 0x09, 0x0A, 0x16, 0x17, 0x18, 0x19, 0x1A, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2A, 0x34, 0x35,
-    0x36, 0x37, 0x38, 0x39, 0x3A, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49, 0x4A, 0x53, 0x54, 0x55, 0x56,
-    0x57, 0x58, 0x59, 0x5A, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6A, 0x73, 0x74, 0x75, 0x76, 0x77,
-    0x78, 0x79, 0x7A, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97,
-    0x98, 0x99, 0x9A, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xAA, 0xB2, 0xB3, 0xB4, 0xB5, 0xB6,
-    0xB7, 0xB8, 0xB9, 0xBA, 0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xCA, 0xD2, 0xD3, 0xD4, 0xD5,
-    0xD6, 0xD7, 0xD8, 0xD9, 0xDA, 0xE1, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7, 0xE8, 0xE9, 0xEA, 0xF1, 0xF2,
-    0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0xFA, 0x01, 0x00, 0x03, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01,
-    0x01, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
-    0x09, 0x0A, 0x0B, 0x11, 0x00, 0x02, 0x01, 0x02, 0x04, 0x04, 0x03, 0x04, 0x07, 0x05, 0x04, 0x04, 0x00,
-    0x01, 0x02, 0x77, 0x00, 0x01, 0x02, 0x03, 0x11, 0x04, 0x05, 0x21, 0x31, 0x06, 0x12, 0x41, 0x51, 0x07,
-    0x61, 0x71, 0x13, 0x22, 0x32, 0x81, 0x08, 0x14, 0x42, 0x91, 0xA1, 0xB1, 0xC1, 0x09, 0x23, 0x33, 0x52,
-    0xF0, 0x15, 0x62, 0x72, 0xD1, 0x0A, 0x16, 0x24, 0x34, 0xE1, 0x25, 0xF1, 0x17, 0x18, 0x19, 0x1A, 0x26,
-    0x27, 0x28, 0x29, 0x2A, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3A, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49,
-    0x4A, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58, 0x59, 0x5A, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6A,
-    0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7A, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A,
-    0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99, 0x9A, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9,
-    0xAA, 0xB2, 0xB3, 0xB4, 0xB5, 0xB6, 0xB7, 0xB8, 0xB9, 0xBA, 0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8,
-    0xC9, 0xCA, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8, 0xD9, 0xDA, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7,
-    0xE8, 0xE9, 0xEA, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0xFA,
-};
-
-/// The file with the standard's tables in front; those that it brings count all the same, since they come
-/// later.
-inline bytes with_standard_tables(std::span<const std::byte> encoded) {
-  constexpr std::size_t more = sizeof standard_huffman_tables;
-  bytes out(encoded.size() + more);
-  std::memcpy(out.data(), encoded.data(), 2);
-  std::memcpy(out.data() + 2, standard_huffman_tables, more);
-  std::memcpy(out.data() + 2 + more, encoded.data() + 2, encoded.size() - 2);
-  return out;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/codec/detail/palette.hpp
-/// \file
-/// Numbers that stand for colors: what a palette, or a scale of gray of few bits, gives for each.
-
-namespace wick::detail {
-
-/// Pillow's convert("L"): ITU-R 601-2 luma, rounded. Of 16 bits as well.
-constexpr std::uint32_t rounded_luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) noexcept {
-  return (r * 19595u + g * 38470u + b * 7471u + 0x8000u) >> 16;
-}
-
-struct palette_table {
-  /// Those that are not set are black.
-  std::array<std::array<std::uint8_t, 4>, 256> rgba{};
-
-  palette_table() noexcept {
-    for (auto& c : rgba) c[3] = 255;
-  }
-  void set(std::size_t i, int r, int g, int b, int a) noexcept {
-    rgba[i] = {static_cast<std::uint8_t>(r), static_cast<std::uint8_t>(g), static_cast<std::uint8_t>(b),
-               static_cast<std::uint8_t>(a)};
-  }
-};
-
-/// What each number becomes in a picture of 1 to 4 channels: the channels of its color, or the number itself.
-class picked_levels {
- public:
-  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept : channels_(channels) {
-    for (std::size_t i = 0; i < 256; ++i) {
-      const auto& [r, g, b, a] = colors.rgba[i];
-      const auto gray = static_cast<std::uint8_t>(rounded_luma(r, g, b));
-      if (indexes)
-        levels_[i] = {static_cast<std::uint8_t>(i), 0, 0, 0};
-      else if (channels >= 3)
-        levels_[i] = {r, g, b, a};
-      else
-        levels_[i] = {gray, a, 0, 0};
-    }
-  }
-
-  void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
-    switch (channels_) {
-      case 1:
-        return write_each<1>(numbers, count, out);
-      case 2:
-        return write_each<2>(numbers, count, out);
-      case 3:
-        return write_each<3>(numbers, count, out);
-      default:
-        return write_each<4>(numbers, count, out);
-    }
-  }
-
- private:
-  template <std::size_t Channels>
-  void write_each(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
-    for (std::size_t i = 0; i < count; ++i, out += Channels) {
-      const auto& color = levels_[numbers[i]];
-      for (std::size_t c = 0; c < Channels; ++c) out[c] = color[c];
-    }
-  }
-
-  int channels_;
-  std::array<std::array<std::uint8_t, 4>, 256> levels_{};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/codec/detail/png_header.hpp
-/// \file
-/// A PNG without decoding it: the header chunk, and whether all chunks are there and undamaged.
-
-namespace wick::detail {
-
-inline constexpr std::string_view png_signature{"\x89PNG\r\n\x1a\n", 8};
-
-/// Tables to take eight bytes a step: CRC-32, polynomial 0xEDB88320 (ISO 3309), "slicing by 8".
-inline constexpr auto crc_tables = [] {
-  std::array<std::array<std::uint32_t, 256>, 8> tables{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t c = i;
-    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ ((c & 1) != 0 ? 0xEDB88320u : 0u);
-    tables[0][i] = c;
-  }
-  for (std::size_t t = 1; t < 8; ++t) {
-    for (std::size_t i = 0; i < 256; ++i)
-      tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 255];
-  }
-  return tables;
-}();
-
-inline std::uint32_t crc32(std::span<const std::byte> data) noexcept {
-  const auto& t = crc_tables;
-  std::uint32_t crc = ~0u;
-  std::size_t i = 0;
-  for (; i + 8 <= data.size(); i += 8) {
-    const std::uint32_t low = crc ^ little32(data, i), high = little32(data, i + 4);
-    crc = t[7][low & 255] ^ t[6][(low >> 8) & 255] ^ t[5][(low >> 16) & 255] ^ t[4][low >> 24] ^  //
-          t[3][high & 255] ^ t[2][(high >> 8) & 255] ^ t[1][(high >> 16) & 255] ^ t[0][high >> 24];
-  }
-  for (; i < data.size(); ++i) crc = (crc >> 8) ^ t[0][(crc ^ byte_at(data, i)) & 255];
-  return ~crc;
-}
-
-constexpr std::uint32_t chunk_type(const char (&name)[5]) noexcept {
-  std::uint32_t type = 0;
-  for (int i = 0; i < 4; ++i) type = type << 8 | static_cast<unsigned char>(name[i]);
-  return type;
-}
-
-/// \throws wick::error when the header chunk is not all there
-inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
-  if (!starts_with(encoded, png_signature)) return false;
-  info.format = "PNG";
-  if (encoded.size() < 33) throw_truncated("PNG", encoded.size(), "inside its header");
-  if (big32(encoded, 8) != 13 || big32(encoded, 12) != chunk_type("IHDR")) {
-    throw error("damaged PNG: its first chunk is not IHDR (Apple's CgBI variant?); convert it or remove it");
-  }
-  info.width = big32(encoded, 16);
-  info.height = big32(encoded, 20);
-  info.bits = static_cast<int>(byte_at(encoded, 24));
-  const std::uint32_t color = byte_at(encoded, 25);
-  info.channels = color == 0 ? 1 : color == 4 ? 2 : color == 6 ? 4 : 3;
-  info.palette = color == 3;
-  if (info.channels == 2 || info.channels == 4) return true;
-  // A tRNS chunk before the pixels makes one color, or palette entries, transparent.
-  for (std::uint64_t at = 33; at + 8 <= encoded.size();) {
-    const std::uint32_t type = big32(encoded, static_cast<std::size_t>(at) + 4);
-    if (type == chunk_type("tRNS")) ++info.channels;
-    if (type == chunk_type("tRNS") || type == chunk_type("IDAT") || type == chunk_type("IEND")) break;
-    at += std::uint64_t{12} + big32(encoded, static_cast<std::size_t>(at));
-  }
-  return true;
-}
-
-/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it
-/// names
-inline void check_png_complete(std::span<const std::byte> encoded) {
-  for (std::size_t at = png_signature.size();;) {
-    if (encoded.size() - at < 12) throw_truncated("PNG", encoded.size(), "without an IEND chunk");
-    const std::uint32_t length = big32(encoded, at), type = big32(encoded, at + 4);
-    std::string name;
-    for (std::size_t i = 0; i < 4; ++i) name += static_cast<char>(byte_at(encoded, at + 4 + i));
-    if (encoded.size() - at - 12 < length) {
-      throw_truncated("PNG", encoded.size(),
-                      "inside the " + printable(name) + " chunk at " + std::to_string(at) + ", which has " +
-                          std::to_string(length) + " bytes");
-    }
-    const bool critical = (type & 0x20000000u) == 0;
-    if (critical &&
-        crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
-      throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
-                  " does not match; fetch or write the file again" + or_leave_it_out);
-    }
-    if (type == chunk_type("IEND")) return;
-    at += std::size_t{12} + length;
-  }
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-// Defined in codec/detail/stb_implementation.hpp.
-
-/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
-/// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
-/// it gets no more than those.
-std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, stb_limit& limit, bool cleared = false) noexcept;
-/// The same of a JPEG whose components are `colors`, with libjpeg-turbo's upsampling.
-std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
-                            int& width, int& height, const char*& why, stb_limit& limit,
-                            bool cleared) noexcept;
-
-// Defined in codec/detail/png_implementation.hpp and gif_implementation.hpp, which are compiled with it.
-
-/// The rows of `part`, in full width. \throws wick::error when they are damaged
-image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes);
-wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, int channels);
-image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes);
-
-inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
-  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
-         probe_gif(encoded, info);
-}
-
-inline void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info) {
-  if (info.format == "JPEG") check_jpeg_complete(encoded);
-  if (info.format == "PNG") check_png_complete(encoded);
-  if (info.format == "BMP") check_bmp_complete(encoded, info);
-  if (info.format == "GIF") check_gif_complete(encoded);
-}
-
-[[noreturn]] inline void throw_stb_refusal(const picture_info& info, const char* reason,
-                                           const stb_limit& limit) {
-  if (limit.exceeded) throw_over_limit(info, limit);
-  const std::string_view why = reason != nullptr ? reason : "no reason";
-  if (why == "outofmem") throw std::bad_alloc();
-  throw error("damaged " + std::string(info.format) +
-              ", or of a kind that stb_image does not read (it says: " + std::string(why) +
-              "); write the file again, convert it" + or_leave_it_out);
-}
-
-inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
-  const bool cleared = !check_jpeg_tables(encoded);
-  const jpeg_layout layout(encoded);
-  bytes with_tables;
-  if (layout.wants_standard_tables()) {
-    with_tables = with_standard_tables(encoded);
-    encoded = with_tables.span();
-  }
-  int width = 0, height = 0;
-  const char* why = "";
-  stb_limit limit = limit_of(info);
-  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()),
-                                             layout.colors(), channels, width, height, why, limit, cleared);
-  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
-  return image::adopt(pixels, width, height, channels);
-}
-
-/// What a BMP of at most 8 bits has for a header. stb_image reads a color that its palette leaves out from
-/// memory that nobody has written, and takes the palette of OS/2's short header, of three bytes a color, to
-/// be four colors shorter than it is.
-struct bmp_palette {
-  explicit bmp_palette(std::span<const std::byte> encoded)
-      : header(little32(encoded, 14)),
-        entry(header == 12 ? 3 : 4),
-        bits(little16(encoded, header == 12 ? 24 : 28)) {
-    offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
-    stored = offset > 14 + header ? (offset - 14 - header) / entry : 0;
-    plain = header == 12 || little32(encoded, 30) == 0;
-  }
-  std::size_t colors() const noexcept { return std::size_t{1} << bits; }
-  /// Whether stb_image must be given another file.
-  bool incomplete() const noexcept { return bits <= 8 && plain && (header == 12 || stored < colors()); }
-
-  std::size_t header, entry, bits;
-  std::size_t offset = 0;  ///< of the pixels
-  std::size_t stored = 0;  ///< colors
-  bool plain = false;      ///< not compressed
-};
-
-/// The same with a header of forty bytes and all colors, the missing ones black.
-inline bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of) {
-  const std::size_t start = 54 + 4 * of.colors();
-  bytes out(start + encoded.size() - of.offset);
-  std::byte* const to = out.data();
-  std::memset(to, 0, start);
-  const auto put = [to](std::size_t at, std::size_t value, int count) {
-    for (int i = 0; i < count; ++i)
-      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
-  };
-  const bool small = of.header == 12;
-  std::memcpy(to, encoded.data(), 2);
-  put(10, start, 4);
-  put(14, 40, 4);
-  put(18, small ? little16(encoded, 18) : little32(encoded, 18), 4);
-  put(22, small ? little16(encoded, 20) : little32(encoded, 22), 4);
-  put(26, 1, 2);
-  put(28, of.bits, 2);
-  for (std::size_t i = 0; i < std::min(of.colors(), of.stored); ++i)
-    std::memcpy(to + 54 + 4 * i, encoded.data() + 14 + of.header + of.entry * i, 3);
-  std::memcpy(to + start, encoded.data() + of.offset, encoded.size() - of.offset);
-  return out;
-}
-
-inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
-  bytes with_header;
-  if (const bmp_palette palette(encoded); palette.incomplete()) {
-    with_header = bmp_with_whole_palette(encoded, palette);
-    encoded = with_header.span();
-  }
-  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of gray are not
-  // Pillow's.
-  const int stored = info.channels;
-  int width = 0, height = 0;
-  const char* why = "";
-  stb_limit limit = limit_of(info);
-  std::uint8_t* const pixels =
-      stb_load(encoded.data(), static_cast<int>(encoded.size()), stored, width, height, why, limit);
-  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
-  image all = image::adopt(pixels, width, height, stored);
-  if (stored == channels) return all;
-  image out(width, height, channels);
-  const std::uint8_t* from = all.data();
-  std::uint8_t* to = out.data();
-  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0;
-       --n, from += stored, to += channels) {
-    if (channels >= 3)
-      std::memcpy(to, from, 3);
-    else
-      to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
-    if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
-  }
-  return out;
-}
-
-inline decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
-                                  const decode_request& request) {
-  if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
-                " bytes: stb_image takes at most 2 GiB; store it in parts");
-  }
-  decoded_picture out;
-  if (info.format == "PNG") {
-    out.pixels = decode_png(encoded, request.wanted, request.channels, request.indexes);
-    out.top = request.wanted.y;
-    return out;
-  }
-  if (info.format == "GIF") {
-    out.pixels = decode_gif(encoded, info, request.channels, request.indexes);
-    return out;
-  }
-  out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
-                                     : stb_decode_bmp(encoded, info, request.channels);
-  const int width = out.pixels.width(), height = out.pixels.height();
-  if (width != info.width || height != info.height) {
-    throw error("damaged " + std::string(info.format) + ": the header says " +
-                size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
-                "; write the file again or remove it");
-  }
-  return out;
-}
-
-inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info& info,
-                                 const decode_request& request) {
-  if (info.format != "PNG")
-    throw error(std::string(info.format) + " of 16 bits a channel is not read; convert it to PNG");
-  return decode_wide_png(encoded, request.wanted, request.channels);
-}
-
-/// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
-inline constexpr codec stb_codec{"stb_image", &stb_probe, &stb_check_complete,
-                                 &stb_decode, nullptr,    &stb_decode_wide};
 
 }  // namespace wick::detail
 
@@ -9802,112 +6541,23 @@ class decode_stage {
   static constexpr std::string_view name = "decode";
 
   /// \throws wick::error when max_pixels is less than 1
-  explicit decode_stage(const decode_options& options) : options_(options) {
-    if (options.max_pixels < 1) {
-      throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
-                  " refuses every picture; give at least 1");
-    }
-    if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
-      throw error("decode: .type = " + std::string(to_string(options.type)) +
-                  "; give uint8, int32 or float32");
-    }
-    if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
-      throw error(
-          "decode: color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
-          "uint8, or int32 for more than 256");
-    }
-    if (options.reduce_16_bits && options.type != dtype::uint8) {
-      throw error("decode: .reduce_16_bits gives uint8, and .type is " +
-                  std::string(to_string(options.type)) + "; leave one of them out");
-    }
-  }
+  explicit decode_stage(const decode_options& options);
 
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
-  lazy_image operator()(bytes encoded, context&) const {
-    const picture_info info = codecs().probe(encoded.span());
-    seen_.saw(info);
-    check_size(info, options_.max_pixels);
-    const pixel_numbers as = numbers(info);
-    if (info.decoder->check_complete != nullptr) {
-      try {
-        info.decoder->check_complete(encoded.span(), info);
-      } catch (const error&) {
-        if (!options_.allow_truncated || info.format != "JPEG") throw;
-        encoded = with_end_of_image(encoded);
-      }
-    }
-    const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
-    lazy_image picture(std::move(encoded), info, channels(info), options_.exact, as);
-    return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
-  }
+  lazy_image operator()(bytes encoded, context&) const;
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
-  }
+  std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
-  std::string note() const {
-    std::string text = codecs().note();
-    const std::string seen = seen_.text();
-    if (seen.empty()) return text;
-    text += (text.empty() ? "decode: " : "; decode: ") + seen;
-    if (seen_.saw("JPEG", detail::stb_codec.name)) {
-      text +=
-          "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
-          "and build wick anew, without WICK_JPEG=stb";
-    }
-    return text;
-  }
+  std::string note() const;
 
  private:
   /// stb_image wants an end-of-image marker, wherever it comes.
-  static bytes with_end_of_image(const bytes& broken) {
-    bytes mended(broken.size() + 2);
-    std::memcpy(mended.data(), broken.data(), broken.size());
-    mended.data()[broken.size()] = std::byte{0xFF};
-    mended.data()[broken.size() + 1] = std::byte{0xD9};
-    return mended;
-  }
+  static bytes with_end_of_image(const bytes& broken);
   /// What is stored turned as EXIF numbers it, turned back.
-  static lazy_image upright(lazy_image picture, int turn) {
-    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-    if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
-    if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
-    if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
-    return picture;
-  }
+  static lazy_image upright(lazy_image picture, int turn);
   /// What the picture can't be had in is an error, here rather than in wrong numbers.
-  pixel_numbers numbers(const picture_info& info) const {
-    const bool indexes = options_.mode == color::index;
-    const std::string what(info.format);
-    if (indexes && !info.palette && (info.channels > 2 || info.format == "JPEG")) {
-      throw error(what + " of " + (info.channels <= 2 ? "gray levels" : "colors") +
-                  ", which stores no numbers of classes: color::index is for PNGs and GIFs with a palette "
-                  "and for gray PNGs; "
-                  "convert the masks to such PNGs");
-    }
-    const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
-    if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
-      throw error(
-          what +
-          " of 16 bits a channel, of which decode() would lose 8; write wick::decode({.type = "
-          "wick::dtype::int32}) for its values as they are, wick::dtype::float32 for values in [0, 1]" +
-          (indexes ? "" : ", or wick::decode({.reduce_16_bits = true}) for the upper 8 bits"));
-    }
-    return {options_.type, wide && options_.type != dtype::uint8, indexes};
-  }
-  int channels(const picture_info& info) const noexcept {
-    switch (options_.mode) {
-      case color::gray:
-      case color::index:
-        return 1;
-      case color::rgb:
-        return 3;
-      case color::rgba:
-        return 4;
-      default:
-        return info.channels;
-    }
-  }
+  pixel_numbers numbers(const picture_info& info) const;
+  int channels(const picture_info& info) const noexcept;
   decode_options options_;
   mutable detail::decoders_seen seen_;
 };
@@ -9923,9 +6573,7 @@ struct once_decoded<bytes> {
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
-inline detail::decode_stage decode(const detail::decode_options& options = {}) {
-  return detail::decode_stage(options);
-}
+detail::decode_stage decode(const detail::decode_options& options = {});
 
 }  // namespace wick
 
@@ -10027,14 +6675,7 @@ struct channel_values {
   channel_values(double all) noexcept
       : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
   /// \throws wick::error unless there are one to four
-  channel_values(std::initializer_list<double> each) : count(static_cast<int>(each.size())) {
-    if (each.size() < 1 || each.size() > values.size()) {
-      throw error("normalize: " + std::to_string(each.size()) +
-                  " values; give one for each channel, or one for all");
-    }
-    std::size_t i = 0;
-    for (const double v : each) values[i++] = static_cast<float>(v);
-  }
+  channel_values(std::initializer_list<double> each);
 };
 
 class normalize_stage {
@@ -10043,35 +6684,15 @@ class normalize_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "normalize";
 
-  normalize_stage(const channel_values& mean, const channel_values& deviation)
-      : by_{mean.values, deviation.values, std::max(mean.count, deviation.count)} {
-    if (mean.count != deviation.count && mean.count != 1 && deviation.count != 1) {
-      throw error("normalize: " + std::to_string(mean.count) + " means and " +
-                  std::to_string(deviation.count) + " deviations; give as many of each");
-    }
-    for (std::size_t i = 0; i < static_cast<std::size_t>(by_.count); ++i) {
-      if (mean.count == 1) by_.mean[i] = mean.values[0];
-      if (deviation.count == 1) by_.deviation[i] = deviation.values[0];
-      if (!std::isfinite(by_.mean[i]) || !std::isfinite(by_.deviation[i]) || !(by_.deviation[i] > 0)) {
-        throw error("normalize: mean " + std::to_string(by_.mean[i]) + ", deviation " +
-                    std::to_string(by_.deviation[i]) +
-                    "; give finite means, and deviations above 0, for pixels in [0, 1]");
-      }
-    }
-  }
+  normalize_stage(const channel_values& mean, const channel_values& deviation);
 
-  lazy_image operator()(lazy_image picture, context&) const {
-    picture.normalize(by_);
-    return picture;
-  }
+  lazy_image operator()(lazy_image picture, context&) const;
 
   /// The first count() are meant; with a count of 1 they hold for every channel.
   const std::array<float, 4>& mean() const noexcept { return by_.mean; }
   const std::array<float, 4>& std() const noexcept { return by_.deviation; }
   int count() const noexcept { return by_.count; }
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash::of(by_.mean, by_.deviation, by_.count);
-  }
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   normalization by_;
@@ -10081,10 +6702,7 @@ class normalize_stage {
 
 /// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
 /// Normalize after ToTensor. The last picture stage.
-inline detail::normalize_stage normalize(const detail::channel_values& mean,
-                                         const detail::channel_values& std) {
-  return {mean, std};
-}
+detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std);
 
 }  // namespace wick
 
@@ -10108,42 +6726,14 @@ class resize_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "resize";
 
-  resize_stage(int height, int width, const resize_options& options)
-      : height_(height), width_(width), options_(options) {
-    detail::require_size(name, height, width);
-    if (options.max_size != 0)
-      throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
-  }
-  resize_stage(int shorter_edge, const resize_options& options) : shorter_(shorter_edge), options_(options) {
-    detail::require_size(name, shorter_edge, shorter_edge);
-    if (options.max_size != 0 && options.max_size <= shorter_edge) {
-      throw error("resize: max_size " + std::to_string(options.max_size) +
-                  " must be larger than the shorter edge, " + std::to_string(shorter_edge));
-    }
-  }
-  lazy_image operator()(lazy_image picture, context&) const {
-    const auto [width, height] = size_for(picture.width(), picture.height());
-    picture.resize(width, height, options_.interpolation);
-    return picture;
-  }
+  resize_stage(int height, int width, const resize_options& options);
+  resize_stage(int shorter_edge, const resize_options& options);
+  lazy_image operator()(lazy_image picture, context&) const;
 
   /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
   /// number, as torchvision's int() does.
-  std::pair<int, int> size_for(int width, int height) const noexcept {
-    if (shorter_ == 0) return {width_, height_};
-    const double is_short = std::min(width, height), is_long = std::max(width, height);
-    int new_short = shorter_,
-        new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
-    if (options_.max_size != 0 && new_long > options_.max_size) {
-      new_short =
-          std::max(1, static_cast<int>(static_cast<double>(options_.max_size) * new_short / new_long));
-      new_long = options_.max_size;
-    }
-    return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
-  }
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash::of(shorter_, height_, width_, options_.max_size, options_.interpolation);
-  }
+  std::pair<int, int> size_for(int width, int height) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   int shorter_ = 0, height_ = 0, width_ = 0;
@@ -10153,13 +6743,9 @@ class resize_stage {
 }  // namespace detail
 
 /// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
-inline detail::resize_stage resize(int height, int width, const detail::resize_options& options = {}) {
-  return {height, width, options};
-}
+detail::resize_stage resize(int height, int width, const detail::resize_options& options = {});
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
-inline detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {}) {
-  return {shorter_edge, options};
-}
+detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {});
 
 }  // namespace wick
 
@@ -10168,7 +6754,6 @@ inline detail::resize_stage resize(int shorter_edge, const detail::resize_option
 /// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in
 /// order.
 
-#include <filesystem>
 #include <iterator>
 
 // ==== wick/failure/detail/error_account.hpp
@@ -10226,6 +6811,8 @@ struct error_rule {
     return out;
   }
 };
+/// What `rule` waits before retry `number`, from 1.
+std::chrono::duration<double> pause_before(const error_rule& rule, std::size_t number) noexcept;
 
 }  // namespace detail
 
@@ -10241,16 +6828,7 @@ inline constexpr detail::error_rule replace{0, {}, error_action::replace};
 /// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before the
 /// second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends. \throws
 /// wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
-inline detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {}) {
-  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
-  if (times > 1000) {
-    throw error("retry(" + std::to_string(times) +
-                "): at most 1000; a sample that fails as often will not get better");
-  }
-  if (!(backoff.count() >= 0))
-    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
-  return {times, backoff, std::nullopt};
-}
+detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {});
 
 /// Limits, and details of skip and replace. What is beyond a limit makes taking the batch throw
 /// wick::too_many_errors: always the same batch, since failures are counted in the order of delivery. Each
@@ -10284,61 +6862,20 @@ class error_policy {
  public:
   error_policy() = default;
   /// \throws wick::error when rate is not in [0, 1], substitutes is 0, or an option has no use with this rule
-  error_policy(const error_rule& for_all, error_options options) : for_all_(for_all), options_(options) {
-    if (!(options.rate >= 0 && options.rate <= 1)) {
-      throw error("on_error: a rate of " + std::to_string(options.rate) +
-                  "; wanted is a share of the samples, 0 to 1");
-    }
-    if (options.substitutes == 0) {
-      throw error("on_error: substitutes = 0; replace draws at least one (use skip or fail to have none)");
-    }
-  }
+  error_policy(const error_rule& for_all, error_options options);
   /// Another rule for one stage, by its name in errors and in the report. What was put off by decode() and
   /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
-  error_policy& at(std::string stage, const error_rule& rule) & {
-    for (auto& [name, old] : stages_) {
-      if (name == stage) {
-        old = rule;
-        return *this;
-      }
-    }
-    stages_.emplace_back(std::move(stage), rule);
-    return *this;
-  }
-  error_policy&& at(std::string stage, const error_rule& rule) && {
-    at(std::move(stage), rule);
-    return std::move(*this);
-  }
+  error_policy& at(std::string stage, const error_rule& rule) &;
+  error_policy&& at(std::string stage, const error_rule& rule) &&;
 
   const error_options& options() const noexcept { return options_; }
   /// The rule for failures of this stage, with an action.
-  error_rule rule_for(std::string_view stage) const noexcept {
-    error_rule rule = for_all_;
-    for (const auto& [name, own] : stages_) {
-      if (name == stage) rule = own;
-    }
-    if (!rule.action) rule.action = for_all_.action.value_or(error_action::fail);
-    return rule;
-  }
+  error_rule rule_for(std::string_view stage) const noexcept;
   /// Nothing is ever done but to fail the batch.
-  bool only_fails() const noexcept {
-    const auto fails = [&](const error_rule& r) {
-      return r.retries == 0 && r.action.value_or(error_action::fail) == error_action::fail;
-    };
-    return fails(for_all_) && std::all_of(stages_.begin(), stages_.end(), [&](const auto& s) {
-             return s.second.retries == 0 && rule_for(s.first).action == error_action::fail;
-           });
-  }
-  bool ever(error_action a) const noexcept {
-    return for_all_.action == a ||
-           std::any_of(stages_.begin(), stages_.end(), [&](const auto& s) { return s.second.action == a; });
-  }
+  bool only_fails() const noexcept;
+  bool ever(error_action a) const noexcept;
   /// The stages that have rules of their own.
-  std::vector<std::string_view> stages() const {
-    std::vector<std::string_view> out;
-    for (const auto& s : stages_) out.emplace_back(s.first);
-    return out;
-  }
+  std::vector<std::string_view> stages() const;
 
  private:
   error_rule for_all_ = fail;
@@ -10351,9 +6888,7 @@ class error_policy {
 /// Says what becomes of failing samples, for loader_options::on_error: `on_error(replace)`,
 /// `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`.
 /// \throws wick::error for options out of range
-inline detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {}) {
-  return {for_all, options};
-}
+detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {});
 
 /// More samples failed than error_options allows; thrown in place of the batch in which that happened. Who
 /// goes on gets the batches behind it, until the next failure.
@@ -10402,6 +6937,7 @@ struct failure {
 /// The ledger as a file: a JSON object a line, written as failures are delivered.
 
 #include <cerrno>
+#include <system_error>
 
 // ==== wick/failure/ledger.hpp
 /// \file
@@ -10468,22 +7004,10 @@ class ledger {
   /// For the loader: what was counted before the state that it goes on from.
   void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
   /// For the loader: one more failure.
-  void add(ledger_entry e) {
-    if (e.action != error_action::retry) ++total_;
-    count(e);
-    if (entries_.size() < max_kept) entries_.push_back(std::move(e));
-  }
+  void add(ledger_entry e);
 
  private:
-  void count(const ledger_entry& e) {
-    for (detail::error_count& c : counts_) {
-      if (c.action == e.action && c.stage == e.stage) {
-        ++c.count;
-        return;
-      }
-    }
-    counts_.push_back({e.stage, e.action, 1});
-  }
+  void count(const ledger_entry& e);
 
   std::vector<ledger_entry> entries_;
   std::vector<detail::error_count> counts_;
@@ -10497,16 +7021,15 @@ class ledger {
 /// \file
 /// A file to which any number of processes append lines, each whole, whatever stops them.
 
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 // ==== wick/system/detail/plain_file.hpp
 /// \file
 /// Opening a path that should be a regular file: what is none is named, and never waited for.
+
+#include <sys/stat.h>
 
 namespace wick::detail {
 
@@ -10516,48 +7039,23 @@ class file_handle {
   file_handle() noexcept = default;
   explicit file_handle(int fd) noexcept : fd_(fd) {}
   file_handle(file_handle&& other) noexcept : fd_(other.release()) {}
-  file_handle& operator=(file_handle&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
+  file_handle& operator=(file_handle&& other) noexcept;
   ~file_handle() { close(); }
   int get() const noexcept { return fd_; }
   explicit operator bool() const noexcept { return fd_ >= 0; }
   int release() noexcept { return std::exchange(fd_, -1); }
   /// Whether all was written: some file systems say only here that it was not.
-  bool close() noexcept {
-    const int fd = release();
-    return fd < 0 || ::close(fd) == 0 || errno == EINTR;
-  }
+  bool close() noexcept;
 
  private:
   int fd_ = -1;
 };
 
 /// "a FIFO (named pipe)"; null for a regular file.
-inline const char* other_than_file(::mode_t mode) noexcept {
-  switch (mode & S_IFMT) {
-    case S_IFREG:
-      return nullptr;
-    case S_IFDIR:
-      return "a folder";
-    case S_IFIFO:
-      return "a FIFO (named pipe)";
-    case S_IFSOCK:
-      return "a socket";
-    case S_IFCHR:
-      return "a character device";
-    case S_IFBLK:
-      return "a block device";
-    default:
-      return "neither a file nor a folder";
-  }
-}
+const char* other_than_file(::mode_t mode) noexcept;
 
 /// "is a FIFO (named pipe), not a file; …"
-inline std::string not_a_file(const char* what) {
-  return std::string("is ") + what + ", not a file; give the path of a regular file, or leave it out";
-}
+std::string not_a_file(const char* what);
 
 /// What became of opening a path for reading.
 struct plain_file {
@@ -10569,55 +7067,14 @@ struct plain_file {
 
 /// Opens a regular file for reading. A FIFO would make open() wait for somebody who writes into it, and a
 /// terminal or another device for what it stands for: those are recognized without waiting.
-inline plain_file open_plain(const char* path) noexcept {
-  plain_file out;
-  const auto open = [&](int more) {
-    int fd;
-    do {
-      fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | more);
-    } while (fd < 0 && errno == EINTR);
-    out.file = file_handle(fd);
-    out.fault = fd < 0 ? errno : 0;
-  };
-  open(O_NONBLOCK);
-  const bool looked = out.file ? ::fstat(out.file.get(), &out.about) == 0 : ::stat(path, &out.about) == 0;
-  if (looked) out.other = other_than_file(out.about.st_mode);
-  if (out.file && !looked) out.fault = errno;
-  // A file server may hold a lease on a file, which it gives up when it is asked: that is worth waiting for.
-  if (out.fault == EAGAIN && looked && out.other == nullptr) {
-    open(0);
-    if (out.file && ::fstat(out.file.get(), &out.about) != 0) out.fault = errno;
-  }
-  if (out.other != nullptr || out.fault != 0) out.file.close();
-  return out;
-}
+plain_file open_plain(const char* path) noexcept;
 
 }  // namespace wick::detail
 
 namespace wick::detail {
 
 /// Whether `text` is one JSON object from its first to its last character, as far as braces and quotes tell.
-inline bool is_whole_object(std::string_view text) noexcept {
-  std::size_t depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        quoted = false;
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '{') {
-      ++depth;
-    } else if (c == '}' && (depth == 0 || --depth == 0)) {
-      return i + 1 == text.size();
-    }
-    if (depth == 0) return false;
-  }
-  return false;
-}
+bool is_whole_object(std::string_view text) noexcept;
 
 /// Lines of JSON objects that begin with `head`.
 ///
@@ -10629,24 +7086,7 @@ inline bool is_whole_object(std::string_view text) noexcept {
 class line_file {
  public:
   /// Look at fault() and other() then.
-  line_file(const char* path, std::string_view head) noexcept : head_(head) {
-    do {
-      file_ =
-          file_handle(::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
-    } while (!file_ && errno == EINTR);
-    struct ::stat status {};
-    fault_ = file_ ? 0 : errno;
-    const bool looked = (file_ ? ::fstat(file_.get(), &status) : ::stat(path, &status)) == 0;
-    regular_ = looked && S_ISREG(status.st_mode);
-    if (!file_ && looked) other_ = other_than_file(status.st_mode);
-    if (!file_ || !regular_) return;
-    plain_file again = open_plain(path);
-    if (again.file && again.about.st_dev == status.st_dev && again.about.st_ino == status.st_ino) {
-      look_ = std::move(again.file);
-    }
-    const lock held(*this);
-    if (const std::string_view begin = beginning(held.held()); !begin.empty()) write(begin);
-  }
+  line_file(const char* path, std::string_view head) noexcept;
 
   /// errno, when it can't be opened.
   int fault() const noexcept { return fault_; }
@@ -10655,42 +7095,15 @@ class line_file {
 
   /// Adds a line, without its end. 0, or errno when that failed; nothing of it is left then, or the next line
   /// begins anew. \throws std::bad_alloc
-  int add(std::string_view line) {
-    const lock held(*this);
-    std::string text(beginning(held.held()));
-    text.append(line).push_back('\n');
-    struct ::stat before {};
-    const bool known = regular_ && ::fstat(file_.get(), &before) == 0;
-    std::size_t written = 0;
-    const int fault = write(text, &written);
-    torn_ = fault != 0 && written != 0;
-    if (torn_ && known && held.held()) take_back(before.st_size, static_cast<::off_t>(written));
-    return fault;
-  }
+  int add(std::string_view line);
 
  private:
   class lock {
    public:
-    explicit lock(line_file& of) noexcept : of_(of) {
-      if (!of.regular_) return;
-      // Others hold it for the time of a write.
-      for (int tries = 0; tries < (of.patient_ ? 300 : 1); ++tries) {
-        if (tries > 100) {
-          const ::timespec pause{0, 100'000};
-          ::nanosleep(&pause, nullptr);
-        } else if (tries > 0) {
-          ::sched_yield();
-        }
-        held_ = ::flock(of.file_.get(), LOCK_EX | LOCK_NB) == 0;
-        if (held_ || (errno != EWOULDBLOCK && errno != EINTR)) break;
-      }
-      of.patient_ = held_;
-    }
+    explicit lock(line_file& of) noexcept;
     lock(const lock&) = delete;
     lock& operator=(const lock&) = delete;
-    ~lock() {
-      if (held_) ::flock(of_.file_.get(), LOCK_UN);
-    }
+    ~lock();
     bool held() const noexcept { return held_; }
 
    private:
@@ -10700,46 +7113,13 @@ class line_file {
 
   /// What must come before the next line: nothing behind a whole one, and once the beginning of one was taken
   /// back.
-  std::string_view beginning(bool locked) noexcept {
-    if (!regular_) return torn_ ? "\n" : "";
-    struct ::stat status {};
-    if (::fstat(file_.get(), &status) != 0 || !look_) return torn_ ? "\n" : "";
-    char tail[16384];
-    if (status.st_size == 0 || !read(tail, 1, status.st_size - 1) || tail[0] == '\n') return "";
-    if (!locked) return "\n";
-    const auto size = static_cast<std::size_t>(std::min<::off_t>(status.st_size, sizeof(tail)));
-    if (!read(tail, size, status.st_size - static_cast<::off_t>(size))) return "\n";
-    const std::string_view text(tail, size);
-    const std::size_t end = text.rfind('\n');
-    if (end == std::string_view::npos && static_cast<::off_t>(size) != status.st_size) return "\n";
-    const std::string_view line = text.substr(end == std::string_view::npos ? 0 : end + 1);
-    const bool ours = line.substr(0, head_.size()) == head_.substr(0, line.size());
-    if (!ours || is_whole_object(line)) return "\n";
-    const bool gone = ::ftruncate(file_.get(), status.st_size - static_cast<::off_t>(line.size())) == 0;
-    return gone ? "" : "\n";
-  }
+  std::string_view beginning(bool locked) noexcept;
 
   /// Unless somebody without the lock has written behind it.
-  void take_back(::off_t size, ::off_t written) noexcept {
-    struct ::stat now {};
-    if (::fstat(file_.get(), &now) != 0 || now.st_size != size + written) return;
-    if (::ftruncate(file_.get(), size) == 0) torn_ = false;
-  }
+  void take_back(::off_t size, ::off_t written) noexcept;
 
-  bool read(char* to, std::size_t size, ::off_t offset) const noexcept {
-    return ::pread(look_.get(), to, size, offset) == static_cast<::ssize_t>(size);
-  }
-  int write(std::string_view text, std::size_t* written = nullptr) noexcept {
-    while (!text.empty()) {
-      const ::ssize_t n = ::write(file_.get(), text.data(), text.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return errno;
-      if (n == 0) return ENOSPC;
-      text.remove_prefix(static_cast<std::size_t>(n));
-      if (written != nullptr) *written += static_cast<std::size_t>(n);
-    }
-    return 0;
-  }
+  bool read(char* to, std::size_t size, ::off_t offset) const noexcept;
+  int write(std::string_view text, std::size_t* written = nullptr) noexcept;
 
   std::string_view head_;
   file_handle file_, look_;  // to write, and to see what is there
@@ -10756,60 +7136,16 @@ namespace wick::detail {
 
 /// How many bytes of `text` the UTF-8 character at its beginning has; 0 when there is none (RFC 3629: no
 /// overlong forms, no surrogates, nothing above U+10FFFF).
-inline std::size_t utf8_character(std::string_view text) noexcept {
-  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
-    return at(i) >= low && at(i) <= high;
-  };
-  const unsigned lead = at(0);
-  if (text.empty()) return 0;
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    return follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    return follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4
-                                                                                                          : 0;
-  }
-  return 0;
-}
+std::size_t utf8_character(std::string_view text) noexcept;
 
 /// `text` as a JSON string with its quotes (RFC 8259). Bytes that are no UTF-8 are written as the characters
 /// \xNN, as printable() does, since JSON has no other bytes.
-inline std::string json_string(std::string_view text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out = "\"";
-  while (!text.empty()) {
-    const auto byte = static_cast<unsigned char>(text[0]);
-    const std::size_t length = utf8_character(text);
-    if (length == 0) {
-      out += "\\\\x";
-      out += {digits[byte >> 4], digits[byte & 15]};
-    } else if (byte == '"' || byte == '\\') {
-      out += {'\\', text[0]};
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += "\\u00";
-      out += {digits[byte >> 4], digits[byte & 15]};
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return out += '"';
-}
+std::string json_string(std::string_view text);
 
 /// One line of JSON, without its end:
 /// {"epoch":0,"position":17,"key":"cat/0012.jpg","stage":"decode","kind":"data",
 /// "action":"replace","tries":1,"substitute":"cat/0431.jpg","text":"not a JPEG or PNG …"}.
-inline std::string to_json(const ledger_entry& e) {
-  std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
-                    ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
-                    ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +
-                    std::string(to_string(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
-  if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
-  return out + ",\"text\":" + detail::json_string(e.text) + "}";
-}
+std::string to_json(const ledger_entry& e);
 
 /// A file that grows by a line a failure. Each is written at once and whole, so any number of ranks may have
 /// the same file, and whoever reads it while the training runs, or after a crash, finds whole lines. What a
@@ -10818,14 +7154,7 @@ inline std::string to_json(const ledger_entry& e) {
 class ledger_file {
  public:
   /// Appends to what is there. \throws wick::error when it can't be opened
-  explicit ledger_file(std::filesystem::path path)
-      : path_(std::move(path)), file_(path_.c_str(), "{\"epoch\":") {
-    if (file_.fault() == 0) return;
-    const char* const other = file_.other();
-    throw error(printable(path_.native()) + ": ledger_file: can't be opened: " +
-                (other != nullptr ? std::string("it is ") + other : reason(file_.fault())) +
-                "; give a path in a folder that exists and may be written to");
-  }
+  explicit ledger_file(std::string path);
 
   /// A line that can't be written does not stop the training: trouble() says so from then on.
   void add(const ledger_entry& e) noexcept try {
@@ -10835,20 +7164,13 @@ class ledger_file {
   }
 
   /// What went wrong, empty when nothing did.
-  std::string trouble() const {
-    if (lost_ == 0) return {};
-    return printable(path_.native()) + ": ledger_file: " + std::to_string(lost_) +
-           " lines could not be written: " + reason(fault_) + "; loader.ledger() has them";
-  }
+  std::string trouble() const;
 
  private:
   static std::string reason(int fault) { return std::generic_category().message(fault); }
-  void lost(int fault) noexcept {
-    fault_ = fault;
-    ++lost_;
-  }
+  void lost(int fault) noexcept;
 
-  std::filesystem::path path_;
+  std::string path_;
   detail::line_file file_;
   int fault_ = 0;
   std::uint64_t lost_ = 0;
@@ -10860,556 +7182,6 @@ class ledger_file {
 /// \file
 /// Samples that are known to be bad: a file that one run writes and a later one loads, so as not to try them
 /// again.
-
-#include <fstream>
-
-// ==== wick/resume/state.hpp
-/// \file
-/// Where a training stands, in at most 4 KiB: what loader.state() gives and load_state() takes, on any number
-/// of workers and ranks.
-
-namespace wick::detail {
-
-/// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
-struct stage_identity {
-  std::string name;
-  std::uint64_t parameters = 0;
-};
-
-/// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
-/// prefetch, memory, error policies and the number of ranks are not in it.
-struct pipeline_identity {
-  std::uint64_t data = 0;     ///< fingerprint of the source
-  std::uint64_t samples = 0;  ///< of the source
-  std::uint64_t seed = 0;
-  std::uint64_t batch = 0;  ///< samples of a batch over all ranks
-  bool batched =
-      true;  ///< false: the pipeline has no batch(), and `batch` is how many samples are planned at a time
-  std::vector<stage_identity> stages;
-};
-
-/// A place in the training: `batch` batches of `epoch` were handed over.
-struct loader_state {
-  static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 3;  // 1: positions of another shuffle; 2: no limits
-
-  pipeline_identity of;
-  std::uint64_t epoch = 0;
-  std::uint64_t batch = 0;
-  std::uint64_t sample =
-      0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
-  std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
-  // The same as error_options counts them.
-  std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
-  std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
-
-  /// From behind the last batch of an epoch.
-  void begin_next_epoch() noexcept {
-    ++epoch;
-    batch = sample = moved = epoch_failures = 0;
-  }
-
-  /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
-  /// told as one.
-  inline std::vector<std::byte> to_bytes() const;
-  /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
-  static inline loader_state from_bytes(std::span<const std::byte> bytes);
-};
-
-inline constexpr std::string_view state_magic = "wick-st\n";
-inline constexpr std::size_t max_state_name = 40;
-
-class state_writer {
- public:
-  template <class T>
-  void number(T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-      out_.push_back(static_cast<std::byte>(std::uint64_t{value} >> (8 * i)));
-  }
-  void text(std::string_view t) {
-    for (const char c : t) out_.push_back(static_cast<std::byte>(c));
-  }
-  std::vector<std::byte>& bytes() noexcept { return out_; }
-
- private:
-  std::vector<std::byte> out_;
-};
-
-class state_reader {
- public:
-  explicit state_reader(std::span<const std::byte> in) noexcept : in_(in) {}
-  template <class T>
-  T number() {
-    const auto raw = take(sizeof(T));
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-      value |= std::uint64_t{std::to_integer<std::uint8_t>(raw[i])} << (8 * i);
-    return static_cast<T>(value);
-  }
-  std::string text(std::size_t size) {
-    const auto raw = take(size);
-    return {reinterpret_cast<const char*>(raw.data()), raw.size()};
-  }
-
- private:
-  std::span<const std::byte> take(std::size_t n) {
-    if (n > in_.size())
-      throw error("load_state: the state says that it has more than it holds; it was not written by wick");
-    const auto taken = in_.first(n);
-    in_ = in_.subspan(n);
-    return taken;
-  }
-  std::span<const std::byte> in_;
-};
-
-inline std::uint64_t state_checksum(std::span<const std::byte> bytes) noexcept {
-  return fingerprint_hash().add(bytes.data(), bytes.size()).value();
-}
-
-/// So that shortened names of different stages differ, and all that did not find room counts.
-inline std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages) {
-  constexpr std::size_t most = 70;
-  std::vector<stage_identity> out;
-  for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
-    const auto& [name, parameters] = stages[i];
-    if (name.size() <= max_state_name)
-      out.push_back(stages[i]);
-    else
-      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
-  }
-  if (stages.size() > most) {
-    fingerprint_hash h;
-    for (std::size_t i = most; i < stages.size(); ++i) h.add(stages[i].name).add(stages[i].parameters);
-    out.push_back({"further stages", h.value()});
-  }
-  return out;
-}
-
-inline std::string hex(std::uint64_t n) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out = "0x";
-  for (int shift = 60; shift >= 0; shift -= 4) out += digits[(n >> shift) & 15];
-  return out;
-}
-
-/// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
-/// already.
-inline std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
-  const auto number = [](std::uint64_t n) { return std::to_string(n); };
-  if (saved.samples != mine.samples) {
-    return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
-           number(mine.samples) + "; give the source that the state was made with";
-  }
-  if (saved.data != mine.data) {
-    return "another data set: of the same size, with fingerprint " + hex(saved.data) +
-           ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
-  }
-  const std::vector<stage_identity>& before = saved.stages;
-  const std::vector<stage_identity> now = shortened(mine.stages);
-  for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
-    const std::string at = "another pipeline: stage " + number(i + 1) + " behind the source ";
-    if (i >= now.size())
-      return at + "was " + printable(before[i].name) + ", and this loader has no such stage";
-    if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
-    if (before[i].name != now[i].name)
-      return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
-    if (before[i].parameters != now[i].parameters)
-      return at + "(" + printable(now[i].name) + ") had other parameters";
-  }
-  if (saved.seed != mine.seed) {
-    return "another seed: " + number(saved.seed) + ", this loader has " + number(mine.seed) +
-           "; set loader_options::seed";
-  }
-  if (saved.batch != mine.batch) {
-    if (!mine.batched) {
-      return "another number of ranks (" + number(saved.batch) + " samples are planned at a time, here " +
-             number(mine.batch) + "); a pipeline without batch() goes on only with as many ranks as before";
-    }
-    return "another global batch: " + number(saved.batch) + " samples over all ranks, this loader has " +
-           number(mine.batch) + "; give batch() that number whatever the number of ranks is";
-  }
-  return {};
-}
-
-inline std::vector<std::byte> loader_state::to_bytes() const {
-  detail::state_writer w;
-  w.text(detail::state_magic);
-  w.number(version);
-  w.number(std::uint32_t{0});  // length, below
-  for (const std::uint64_t n :
-       {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved}) {
-    w.number(n);
-  }
-  const auto stages = detail::shortened(of.stages);
-  w.number(static_cast<std::uint16_t>(stages.size()));
-  for (const stage_identity& s : stages) {
-    w.number(static_cast<std::uint8_t>(s.name.size()));
-    w.text(s.name);
-    w.number(s.parameters);
-  }
-  auto& bytes = w.bytes();
-  const std::uint64_t length = bytes.size() + sizeof(std::uint64_t);
-  for (std::size_t i = 0; i < 4; ++i) bytes[12 + i] = static_cast<std::byte>(length >> (8 * i));
-  w.number(detail::state_checksum(bytes));
-  return std::move(bytes);
-}
-// Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 13 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
-
-inline loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
-  const std::string size = std::to_string(bytes.size()) + " bytes";
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(detail::state_magic.substr(0, bytes.size())) || bytes.empty()) {
-    throw error("load_state: these " + size +
-                " are no state of a wick loader, which begins with \"wick-st\"; is it the right file?");
-  }
-  if (bytes.size() < 16)
-    throw error("load_state: the state was cut off after " + size + "; take an older one");
-  detail::state_reader r(bytes.subspan(detail::state_magic.size()));
-  const auto format = r.number<std::uint32_t>();
-  if (format != version) {
-    throw error("load_state: the state has format " + std::to_string(format) +
-                ", and this wick knows format " + std::to_string(version) + "; " +
-                (format == 0 || format >= 1000 ? "it is damaged: take an older one"
-                 : format > version            ? "it was written by a newer wick"
-                                               : "it was written by an older wick: begin its epoch anew"));
-  }
-  const auto length = r.number<std::uint32_t>();
-  if (length < 24 || length > max_bytes)
-    throw error("load_state: the state is damaged (a length of " + std::to_string(length) +
-                " bytes); take an older one");
-  if (bytes.size() != length) {
-    throw error(
-        "load_state: the state has " + std::to_string(length) + " bytes, and there are " + size + "; " +
-        (bytes.size() < length ? "it was cut off: take an older one" : "give exactly what state() gave"));
-  }
-  detail::state_reader end(bytes.last(8));
-  if (end.number<std::uint64_t>() != detail::state_checksum(bytes.first(length - 8))) {
-    throw error(
-        "load_state: the state is damaged (its checksum is not that of its bytes); take an older one");
-  }
-  loader_state s;
-  std::uint64_t batched = 0;
-  for (std::uint64_t* n :
-       {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch, &s.sample,
-        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved}) {
-    *n = r.number<std::uint64_t>();
-  }
-  s.of.batched = batched != 0;
-  const auto stages = r.number<std::uint16_t>();
-  for (std::size_t i = 0; i < stages; ++i) {
-    const auto letters = r.number<std::uint8_t>();
-    std::string name = r.text(letters);
-    s.of.stages.push_back({std::move(name), r.number<std::uint64_t>()});
-  }
-  return s;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/resume/state_file.hpp
-/// \file
-/// A state in a file of its own, that is whole at any moment: the old one or the new one, whenever the
-/// machine stops.
-
-// ==== wick/resume/detail/replace_file.hpp
-/// \file
-/// Puts a whole file in the place of another: whoever looks finds the old or the new one, whatever stops the
-/// writer.
-
-#include <dirent.h>
-#include <sys/random.h>
-
-// ==== wick/system/detail/file_system.hpp
-/// \file
-/// Which kind of file system a file lies on: one of this machine's own, or one that others answer for.
-
-#ifdef __linux__
-#include <sys/vfs.h>
-#endif
-
-namespace wick::detail {
-
-/// Whether a file system of this type is in the hands of this machine's kernel alone. Any other (NFS, SMB,
-/// 9P, Ceph, Lustre, FUSE with all that is behind it) asks a server or a program, which may take as long as
-/// it likes, also to open a file whose bytes are in the page cache. What is not known here counts as one of
-/// those. overlayfs is local, since a container's own files lie on it; where its lower layers are not (images
-/// that are pulled as they are read), opening a file may keep a worker for a moment.
-constexpr bool is_local_type(std::uint64_t type) noexcept {
-  constexpr std::uint64_t local[] = {
-      0xEF53,      // ext2, ext3, ext4
-      0x58465342,  // XFS
-      0x9123683E,  // Btrfs
-      0xF2F52010,  // F2FS
-      0xCA451A4E,  // bcachefs
-      0x2FC12FC1,  // ZFS
-      0x794C7630,  // overlayfs
-      0x01021994,  // tmpfs
-      0x858458F6,  // ramfs
-      0x958458F6,  // hugetlbfs
-      0x73717368,  // SquashFS
-      0xE0F5E1E2,  // EROFS
-      0x9660,      // ISO 9660
-      0x15013346,  // UDF
-      0x4D44,      // FAT
-      0x2011BAB0,  // exFAT
-      0x7366746E,  // NTFS (ntfs3)
-      0x3153464A,  // JFS
-      0x52654973,  // ReiserFS
-      0x3434,      // NILFS2
-      0x5A4F4653,  // zonefs
-      0x28CD3D45,  // cramfs
-  };
-  for (const std::uint64_t t : local) {
-    if (t == type) return true;
-  }
-  return false;
-}
-
-/// Asks the file system itself, so it may block. False when it can't tell.
-inline bool is_local(int file) noexcept {
-#ifdef __linux__
-  struct ::statfs about;
-  return ::fstatfs(file, &about) == 0 && is_local_type(static_cast<std::uint32_t>(about.f_type));
-#else
-  (void)file;
-  return false;
-#endif
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-[[noreturn]] inline void state_file_error(const char* what, const std::filesystem::path& path, int fault,
-                                          const char* advice, const char* kind = "state") {
-  throw error(printable(path.native()) + ": " + kind + ": " + what + ": " +
-              std::generic_category().message(fault) + "; " + advice);
-}
-
-/// The file that becomes the new one: a neighbor of the old one, under a name that nobody else has, until it
-/// takes the old one's. It is gone with its scope if it never does.
-///
-/// As long as its writer lives, the file is locked. So one whose lock can be had was left behind by a process
-/// that was killed, and whoever writes into the folder next removes it. Where a lock may be known to one
-/// machine only (NFS and its like), it must be an hour old as well, and a day where there are no locks.
-class neighbor_file {
- public:
-  /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
-  neighbor_file(int folder, ::mode_t mode) noexcept : folder_(folder) {
-    for (int tries = 0; tries < 100; ++tries) {
-      choose_name();
-      do {
-        file_ =
-            file_handle(::openat(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-      } while (!file_ && errno == EINTR);
-      fault_ = file_ ? 0 : errno;
-      if (fault_ == EEXIST) continue;
-      if (fault_ != 0) return;
-      // Whoever tidies up may have seen it before it was locked.
-      if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        discard();
-        continue;
-      }
-      struct ::stat named {};
-      if (::fstatat(folder_, name_, &named, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return;
-      discard();
-      fault_ = ENOENT;
-    }
-  }
-  neighbor_file(const neighbor_file&) = delete;
-  neighbor_file& operator=(const neighbor_file&) = delete;
-  ~neighbor_file() { discard(); }
-
-  int get() const noexcept { return file_.get(); }
-  /// errno, when it could not be made.
-  int fault() const noexcept { return fault_; }
-
-  /// False: errno says why.
-  bool write(std::span<const std::byte> bytes) noexcept {
-    while (!bytes.empty()) {
-      const ::ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n == 0) errno = ENOSPC;
-      if (n <= 0) return false;
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-    return true;
-  }
-  /// Brings it to the disk. Some file systems say only at its end that not all was written: close a second
-  /// descriptor, since the lock lies on this one.
-  bool sync() noexcept {
-    int done;
-    do {
-      done = ::fsync(file_.get());
-    } while (done != 0 && errno == EINTR);
-    if (done != 0) return false;
-    file_handle second(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
-    return !second || second.close();
-  }
-  bool rename_to(const char* name) noexcept {
-    if (::renameat(folder_, name_, folder_, name) != 0) return false;
-    file_.close();
-    return true;
-  }
-
-  /// Removes what killed writers left behind in `folder`.
-  static void tidy_up(int folder) noexcept {
-    struct ::stat status {};
-    if (::fstat(folder, &status) != 0) return;
-    // A folder of very many files is looked through once.
-    constexpr std::uint64_t many = 10'000;
-    static constinit std::atomic<std::uint64_t> last_large{0};
-    const std::uint64_t self = (std::uint64_t{status.st_dev} * 0x9E3779B97F4A7C15u) ^ status.st_ino;
-    if (self == last_large.load(std::memory_order_relaxed)) return;
-    struct closer {
-      void operator()(::DIR* d) const noexcept { ::closedir(d); }
-    };
-    file_handle again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!again) return;
-    const std::unique_ptr<::DIR, closer> listing(::fdopendir(again.get()));
-    if (listing == nullptr) return;
-    again.release();
-    const bool local = is_local(folder);
-    std::uint64_t entries = 0;
-    for (const ::dirent* e = ::readdir(listing.get()); e != nullptr;
-         e = ::readdir(listing.get()), ++entries) {
-      if (is_name(e->d_name)) remove_if_left(folder, e->d_name, local);
-    }
-    if (entries > many) last_large.store(self, std::memory_order_relaxed);
-  }
-
- private:
-  static constexpr std::string_view prefix = ".wick-writing-";
-  static constexpr std::size_t digits = 16;
-
-  static bool is_name(std::string_view name) noexcept {
-    return name.size() == prefix.size() + digits && name.starts_with(prefix) &&
-           name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
-  }
-  static void remove_if_left(int folder, const char* name, bool local) noexcept {
-    const file_handle left(::openat(folder, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-    struct ::stat status {};
-    if (!left || ::fstat(left.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-    const auto age = ::time(nullptr) - status.st_mtime;
-    constexpr auto hour = 3600, day = 24 * hour;
-    const bool free = ::flock(left.get(), LOCK_EX | LOCK_NB) == 0;
-    if (!free && errno == EWOULDBLOCK) return;
-    if (free ? local || age > hour : age > day) ::unlinkat(folder, name, 0);
-  }
-  void choose_name() noexcept {
-    // Threads, processes and containers that share nothing but the folder must not agree: neither a counter
-    // nor the process id would do. Where there is no randomness, O_EXCL finds another.
-    std::uint64_t number = 0;
-    if (::getentropy(&number, sizeof(number)) != 0) {
-      static constinit std::atomic<std::uint64_t> next{0};
-      number = next.fetch_add(1, std::memory_order_relaxed) + (static_cast<std::uint64_t>(::getpid()) << 32);
-    }
-    std::memcpy(name_, prefix.data(), prefix.size());
-    for (std::size_t i = 0; i < digits; ++i, number >>= 4)
-      name_[prefix.size() + i] = "0123456789abcdef"[number & 15];
-  }
-  void discard() noexcept {
-    if (!file_) return;
-    ::unlinkat(folder_, name_, 0);
-    file_.close();
-  }
-
-  int folder_;
-  int fault_ = 0;
-  file_handle file_;
-  char name_[prefix.size() + digits + 1] = {};
-};
-
-/// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
-/// what it leads to. \throws wick::error when a step fails, and the old file is as it was
-inline void replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
-                         const char* kind) {
-  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
-  const std::filesystem::path parent =
-      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  const std::string name = path.filename().native();
-  // All goes by the open folder: it may be renamed meanwhile, and the name may be as long as names get.
-  const file_handle folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) state_file_error("can't be created, its folder can't be opened", path, errno, advice, kind);
-  if (name.empty() || name == "." || name == "..") {
-    state_file_error("can't be created", path, EISDIR, "give the path of a file", kind);
-  }
-  struct ::stat old {};
-  const bool is_there = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
-  const char* other = is_there && !S_ISLNK(old.st_mode) ? other_than_file(old.st_mode) : nullptr;
-  if (other != nullptr) {
-    throw error(printable(path.native()) + ": " + kind + ": is " + other +
-                ", and only a regular file is replaced; give another path");
-  }
-  const bool keeps_mode = is_there && S_ISREG(old.st_mode);
-
-  neighbor_file::tidy_up(folder.get());
-  neighbor_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
-  const auto failed = [&](const char* what) { state_file_error(what, path, errno, advice, kind); };
-  if (next.fault() != 0) {
-    errno = next.fault();
-    failed("can't be created");
-  }
-  // Not every file system has modes: then it stays as open() made it, which is never for more than the old
-  // one was.
-  if (keeps_mode) static_cast<void>(::fchmod(next.get(), old.st_mode & 0777) == 0);
-  if (!next.write(bytes)) failed("can't be written");
-  if (!next.sync()) failed("can't be brought to the disk");
-  if (!next.rename_to(name.c_str())) failed("can't take its name");
-  // The name lies in the folder: it is on the disk when the folder is.
-  if (::fsync(folder.get()) != 0 && errno != EINVAL) {
-    state_file_error("was written, but its folder can't be brought to the disk", path, errno,
-                     "after a power failure the old one may be back", kind);
-  }
-}
-
-}  // namespace wick::detail
-
-namespace wick {
-
-/// Replaces the file at `path` by these bytes: they are written to a neighbor, brought to the disk, and take
-/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Any
-/// number of threads and processes may write the same path at once: they don't mix, and the last one wins.
-/// The new file has the old one's mode. A link at `path` is replaced, and what it led to stays. What a writer
-/// that was killed left behind (.wick-writing-…) is removed by the next one in that folder. Keeps no other
-/// bytes than those of a state: give it a training's whole checkpoint if that is small enough. \throws
-/// wick::error when a step fails, or something else than a regular file is there; what was there is as it was
-inline void write_state(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  detail::replace_file(path, bytes, "state");
-}
-
-/// The bytes of a file that write_state() wrote, up to a state's size; load_state() checks them.
-/// \throws wick::error when the file can't be read, or is too large for a state
-inline std::vector<std::byte> read_state(const std::filesystem::path& path) {
-  detail::plain_file opened = detail::open_plain(path.c_str());
-  if (opened.other != nullptr)
-    throw error(detail::printable(path.native()) + ": state: " + detail::not_a_file(opened.other));
-  if (opened.fault != 0) {
-    detail::state_file_error("can't be opened", path, opened.fault,
-                             "begin a training without it, or give its path");
-  }
-  const detail::file_handle file = std::move(opened.file);
-  std::vector<std::byte> out(detail::loader_state::max_bytes + 1);
-  std::size_t size = 0;
-  while (size < out.size()) {
-    const ::ssize_t n = ::read(file.get(), out.data() + size, out.size() - size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) detail::state_file_error("can't be read", path, errno, "take an older one");
-    if (n == 0) break;
-    size += static_cast<std::size_t>(n);
-  }
-  if (size > detail::loader_state::max_bytes) {
-    throw error(detail::printable(path.native()) + ": state: has more than the " +
-                std::to_string(detail::loader_state::max_bytes) +
-                " bytes that a state has at most; is it the right file?");
-  }
-  out.resize(size);
-  return out;
-}
-
-}  // namespace wick
 
 namespace wick::detail {
 
@@ -11423,243 +7195,58 @@ class quarantine {
 
   quarantine() = default;
   /// Of several entries for one index the first counts.
-  explicit quarantine(std::vector<entry> entries, std::vector<std::string> stages = {})
-      : entries_(std::move(entries)), stages_(std::move(stages)) {
-    std::stable_sort(entries_.begin(), entries_.end(),
-                     [](const entry& a, const entry& b) { return a.index < b.index; });
-    entries_.erase(std::unique(entries_.begin(), entries_.end(),
-                               [](const entry& a, const entry& b) { return a.index == b.index; }),
-                   entries_.end());
-    if (entries_.empty()) return;
-    places_.assign(std::bit_ceil(2 * entries_.size() + 1), nobody);
-    for (const entry& e : entries_) {
-      std::size_t p = first_place(e.index);
-      while (places_[p] != nobody) p = (p + 1) & (places_.size() - 1);
-      places_[p] = e.index;
-    }
-  }
+  explicit quarantine(std::vector<entry> entries, std::vector<std::string> stages = {});
 
   bool empty() const noexcept { return entries_.empty(); }
   std::size_t size() const noexcept { return entries_.size(); }
   /// By rising index.
   const std::vector<entry>& entries() const noexcept { return entries_; }
-  bool has(std::uint64_t index) const noexcept {
-    if (places_.empty()) return false;
-    for (std::size_t p = first_place(index);; p = (p + 1) & (places_.size() - 1)) {
-      if (places_[p] == index) return true;
-      if (places_[p] == nobody) return false;
-    }
-  }
+  bool has(std::uint64_t index) const noexcept;
   /// In which stage it failed; empty when that is not known.
-  std::string stage_of(std::uint64_t index) const {
-    const auto at = std::lower_bound(entries_.begin(), entries_.end(), index,
-                                     [](const entry& e, std::uint64_t i) { return e.index < i; });
-    return at != entries_.end() && at->index == index && at->stage < stages_.size() ? stages_[at->stage]
-                                                                                    : std::string();
-  }
+  std::string stage_of(std::uint64_t index) const;
 
  private:
   static constexpr std::uint64_t nobody = ~std::uint64_t{0};
-  std::size_t first_place(std::uint64_t index) const noexcept {
-    return static_cast<std::size_t>((index * 0x9E3779B97F4A7C15u) >> 32) & (places_.size() - 1);
-  }
+  std::size_t first_place(std::uint64_t index) const noexcept;
   std::vector<entry> entries_;
   std::vector<std::string> stages_;
   std::vector<std::uint64_t> places_;
 };
 
-inline std::string quarantine_head(std::uint64_t samples, std::uint64_t data) {
-  return "{\"wick_quarantine\":1,\"samples\":" + std::to_string(samples) + ",\"data\":\"" + hex(data) + "\"}";
-}
-inline std::string quarantine_line(std::uint64_t index, std::string_view key, std::string_view stage) {
-  return "{\"index\":" + std::to_string(index) + ",\"key\":" + json_string(key) +
-         ",\"stage\":" + json_string(stage) + "}";
-}
+std::string quarantine_head(std::uint64_t samples, std::uint64_t data);
+std::string quarantine_line(std::uint64_t index, std::string_view key, std::string_view stage);
+
+/// A source, for as long as a call takes: what a list says of it, and asks it.
+struct listed_source {
+  template <source Source>
+  listed_source(const Source& from)  // NOLINT(google-explicit-constructor)
+      : source(&from),
+        samples(from.size()),
+        data(fingerprint_of(from)),
+        key([](const void* s, std::uint64_t i) { return key_of(*static_cast<const Source*>(s), i); }) {}
+
+  const void* source;
+  std::uint64_t samples, data;  // how many there are, and their fingerprint
+  std::string (*key)(const void* source, std::uint64_t index);
+};
 
 /// Replaces the file at `path` by these samples of `from`: a line of JSON that says of which data set, and
 /// one a sample with its index, its key and the stage (a number in `stages`). Whoever reads meanwhile finds
 /// the old file or the new one. \throws wick::error
-template <source Source>
-void write_quarantine(const std::filesystem::path& path, const Source& from,
-                      std::span<const quarantine::entry> entries, std::span<const std::string> stages) {
-  std::string out = detail::quarantine_head(from.size(), fingerprint_of(from)) + "\n";
-  for (const quarantine::entry& e : entries) {
-    out += detail::quarantine_line(e.index, key_of(from, e.index),
-                                   e.stage < stages.size() ? stages[e.stage] : "") +
-           "\n";
-  }
-  detail::replace_file(path, std::as_bytes(std::span<const char>(out)), "quarantine");
-}
+void write_quarantine(const std::string& path, const listed_source& from,
+                      std::span<const quarantine::entry> entries, std::span<const std::string> stages);
 
 /// The samples of `from` that a file of write_quarantine() names. A stage that is not among `stages` (the
 /// pipeline has changed since) is stages.size(). \throws wick::error when it can't be read, is no such file,
 /// is of another data set, or names a sample by another key
-template <source Source>
-std::vector<quarantine::entry> read_quarantine(const std::filesystem::path& path, const Source& from,
-                                               std::span<const std::string> stages) {
-  const std::string who = printable(path.native()) + ": quarantine: ";
-  constexpr const char* advice = "; give a file that loader.write_quarantine() wrote";
-  const detail::plain_file look = detail::open_plain(path.c_str());
-  if (look.other != nullptr) throw error(who + detail::not_a_file(look.other));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw error(who + "can't be opened: " + std::generic_category().message(errno) + advice);
-  const auto check_end = [&](std::uint64_t number, const std::string& line) {
-    if (in.eof() && !line.ends_with('}')) {
-      throw error(who + "line " + std::to_string(number) + " is cut off (" + printable(line.substr(0, 100)) +
-                  "): the list was not copied whole; make the list anew");
-    }
-  };
-  const std::string head = detail::quarantine_head(from.size(), fingerprint_of(from));
-  std::string line;
-  if (!std::getline(in, line)) throw error(who + (in.bad() ? "can't be read" : "is empty") + advice);
-  if (!line.starts_with("{\"wick_quarantine\":")) throw error(who + "is no quarantine list" + advice);
-  check_end(1, line);
-  if (!line.starts_with("{\"wick_quarantine\":1,")) {
-    throw error(who + "has a format that this wick doesn't know; it was written by a newer one");
-  }
-  if (line != head) {
-    throw error(who + "is of another data set (" + printable(line) + "; this loader's is " + head +
-                "): its names, labels or number of samples differ; make the list anew");
-  }
-  std::vector<quarantine::entry> out;
-  for (std::uint64_t number = 2; std::getline(in, line); ++number) {
-    check_end(number, line);
-    const std::string where = who + "line " + std::to_string(number);
-    constexpr std::string_view begin = "{\"index\":";
-    quarantine::entry e;
-    if (!line.starts_with(begin) ||
-        std::from_chars(line.data() + begin.size(), line.data() + line.size(), e.index).ec != std::errc() ||
-        e.index >= from.size()) {
-      throw error(where + " names no sample of the data set (" + printable(line.substr(0, 100)) +
-                  "); make the list anew");
-    }
-    const std::string wanted = detail::quarantine_line(e.index, key_of(from, e.index), "");
-    const std::string_view until_stage = std::string_view(wanted).substr(0, wanted.size() - 3);  // ""}
-    if (!line.starts_with(until_stage) || !line.ends_with("\"}")) {
-      throw error(where + " says " + printable(line.substr(0, 200)) + ", and sample " +
-                  std::to_string(e.index) + " is " + printable(key_of(from, e.index)) +
-                  "; make the list anew");
-    }
-    const std::string_view stage =
-        std::string_view(line).substr(until_stage.size(), line.size() - until_stage.size() - 1);
-    while (e.stage < stages.size() && detail::json_string(stages[e.stage]) != stage) ++e.stage;
-    out.push_back(e);
-  }
-  if (in.bad()) throw error(who + "can't be read to its end" + advice);
-  return out;
-}
+std::vector<quarantine::entry> read_quarantine(const std::string& path, const listed_source& from,
+                                               std::span<const std::string> stages);
 
 }  // namespace wick::detail
 
 // ==== wick/observe/report.hpp
 /// \file
 /// Where the time went: a table of stages, the share of waiting, and what to change.
-
-// ==== wick/observe/detail/advice.hpp
-/// \file
-/// What to change, in a sentence, from what was measured of a loader. Arithmetic and words; measuring is
-/// elsewhere.
-
-namespace wick::detail {
-
-/// Measured while batches were being taken. Shares are 0 … 1.
-struct load_figures {
-  std::uint64_t iterations = 0;  // batches that the loop came for
-  double wait = 0;               // share of the loop's time in which it had no batch
-  double helped = 0;             // share of the loop's time in which it then ran samples itself
-  std::size_t workers = 0, io_threads = 0, cpus = 0;
-  double processors = 0;  // share of the time of all `cpus` that this program took
-  double pipeline = 1;    // share of that which workers, I/O threads and the helping loop took
-  double busy = 0;        // share of the workers' time in which they were at work, for whomever
-  double running = 0;     // share of the workers' time in which they had a processor
-  double own = 1;         // share of the workers' work that was this loader's
-  double io_busy = 0;     // share of the I/O threads' time in which they were in a call
-  double suspended = 0;   // samples that waited in a stage, on average
-  std::string slowest;    // the stage with the most work
-  double slowest_share = 0;
-  std::string waits_in;  // the stage in which samples waited most
-};
-
-/// "4.2 %", from a tenth on "42 %".
-inline std::string format_percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
-  return text;
-}
-
-inline std::string advise(const load_figures& f) {
-  constexpr double hardly = 0.01;  // of the loop's time
-  constexpr double full =
-      0.85;  // of all processors: the rest is lost to scheduling and to what else runs there
-  constexpr double most = 0.7;  // of a thread's time: it is what holds the others up
-  const auto number = [](std::size_t n, const char* what) {
-    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-  };
-  const std::string cpus = number(f.cpus, "processor"), workers = number(f.workers, "worker");
-  const std::string cheaper =
-      "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
-  const std::string slowest = f.slowest.empty() ? ""
-                                                : ", with '" + f.slowest + "' for " +
-                                                      format_percent(f.slowest_share) + " of their time";
-  const std::string others =
-      "other loaders have this one's workers for " + format_percent(1 - f.own) + " of their work";
-
-  if (f.iterations == 0) return "nothing was taken yet";
-  if (f.wait < hardly) return "the training loop hardly waits for data: the model sets the pace";
-  const bool helps = f.helped > f.wait / 2;
-  std::string text = "the training loop waits " + format_percent(f.wait) + " of its time";
-  if (helps) text += ", and runs samples itself meanwhile";
-  text += "; ";
-
-  if (f.processors >= full) {
-    text += "all of the time of " + cpus + " is used";
-    if (f.pipeline < 0.5) {
-      return text + ", " + format_percent(1 - f.pipeline) +
-             " of it by the rest of the program: leave the pipeline more (wick::share_cores, fewer threads "
-             "of the "
-             "model's)";
-    }
-    if (f.own < 0.5)
-      return text + ", and " + others + ": take from fewer loaders at a time, or make their stages cheaper";
-    text += slowest.empty() ? ": make the stages cheaper" : ", by '" + f.slowest + "' most: " + cheaper;
-    return text + "; more threads would only take turns" +
-           (f.workers > f.cpus ? ", as the " + workers + " do already" : "");
-  }
-  if (f.busy >= most) {
-    const bool room = f.workers < f.cpus;
-    const std::string more = "use more workers (" + std::to_string(f.workers) + " now, " + cpus + ")";
-    if (f.own < 0.5) {
-      return text + others + ": " +
-             (room ? more : "take from fewer loaders at a time, or make their stages cheaper");
-    }
-    if (f.running < f.busy - 0.3) {
-      return text + "the workers are at work for " + format_percent(f.busy) +
-             " of their time, and have a processor for " + format_percent(f.running) +
-             ": either a stage blocks them" + (f.slowest.empty() ? "" : ", probably '" + f.slowest + "'") +
-             " (a lock, a read or a wait of its own: see io_pool), or other programs have the processors";
-    }
-    return text + "the workers are busy" + slowest + ": " + (room ? more : cheaper);
-  }
-  if (helps) {
-    return text + "samples are so short that it makes many of them, and the workers are free for " +
-           format_percent(1 - f.busy) +
-           " of their time: raise prefetch or make batches larger, so that there is more to share";
-  }
-  if (f.suspended >= 0.5 && !f.waits_in.empty()) {
-    char many[32];
-    std::snprintf(many, sizeof(many), f.suspended < 10 ? "%.1f" : "%.0f", f.suspended);
-    text +=
-        "the workers are idle and " + std::string(many) + " samples at a time wait in '" + f.waits_in + "': ";
-    if (f.io_busy >= most) {
-      return text + "raise io_threads (" + std::to_string(f.io_threads) +
-             " now, all in use), or bring the data closer";
-    }
-    return text + "raise prefetch, so that more wait at a time, or bring closer what they wait for";
-  }
-  return text + "the workers are idle: raise prefetch";
-}
-
-}  // namespace wick::detail
 
 namespace wick {
 
@@ -11709,18 +7296,11 @@ struct report {
   std::vector<std::string> notes;                ///< what is worth knowing, a line each
 
   /// Seconds of work in all stages, summed over workers.
-  double busy() const noexcept {
-    double sum = 0;
-    for (const detail::stage_report& s : stages) sum += s.busy;
-    return sum;
-  }
+  double busy() const noexcept;
   /// Share of the workers' time in which they worked for this loader, 0 … 1.
   double utilization() const noexcept { return share(worked, workers); }
   /// `some` of the time that `threads` had while an epoch was being taken, 0 … 1.
-  double share(double some, std::size_t threads) const noexcept {
-    if (taking <= 0 || threads == 0) return 0;
-    return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
-  }
+  double share(double some, std::size_t threads) const noexcept;
   /// One sentence: is the loop kept waiting, by what, and what would help.
   std::string advice() const;
   /// All of it as text, a line a stage: what `std::cout << train.report()` prints.
@@ -11729,105 +7309,12 @@ struct report {
 
 namespace detail {
 /// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
-inline std::string format_duration(double seconds) {
-  char text[32];
-  if (seconds >= 99.995)
-    std::snprintf(text, sizeof(text), "%.0f s", seconds);
-  else if (seconds >= 0.999995)
-    std::snprintf(text, sizeof(text), "%.2f s", seconds);
-  else if (seconds >= 0.999995e-3)
-    std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
-  else if (seconds >= 0.9995e-6)
-    std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
-  else
-    std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
-  return text;
-}
+std::string format_duration(double seconds);
 }  // namespace detail
 
 /// One sentence: is the loop kept waiting, by what, and what would help.
-inline std::string report::advice() const {
-  detail::load_figures f;
-  f.iterations = iterations;
-  f.wait = wait_mean;
-  f.helped = share(helped, 1);
-  f.workers = workers;
-  f.io_threads = io_threads;
-  f.cpus = cpus;
-  f.processors = share(processor, cpus);
-  if (processor > 0)
-    f.pipeline = std::clamp((worker_processor + io_processor + helped) / processor, 0.0, 1.0);
-  f.busy = share(worked + others, workers);
-  f.running = worker_processor > 0 ? share(worker_processor, workers) : f.busy;
-  f.busy = std::max(f.busy, f.running);
-  if (worked + others > 0) f.own = worked / (worked + others);
-  f.io_busy = share(io_calls, io_threads);
-  double blocked = 0;
-  const detail::stage_report *slowest = nullptr, *waiting = nullptr;
-  for (const detail::stage_report& s : stages) {
-    blocked += s.blocked;
-    if (s.busy > 0 && (slowest == nullptr || s.busy > slowest->busy)) slowest = &s;
-    if (s.blocked > 0 && (waiting == nullptr || s.blocked > waiting->blocked)) waiting = &s;
-  }
-  if (seconds > 0) f.suspended = blocked / seconds;
-  if (slowest != nullptr) f.slowest = slowest->name, f.slowest_share = slowest->busy / busy();
-  if (waiting != nullptr) f.waits_in = waiting->name;
-  return detail::advise(f);
-}
 
 /// The table, one line a stage.
-inline std::string report::to_string() const {
-  char line[256];
-  std::string out;
-  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
-                static_cast<unsigned long long>(samples), detail::format_duration(taking).c_str(),
-                taking > 0 ? static_cast<double>(samples) / taking : 0.0,
-                static_cast<unsigned long long>(batches), workers, workers == 1 ? "" : "s",
-                detail::format_percent(utilization()).c_str());
-  out += line;
-  if (share(others, workers) > 0.005) {
-    out += ", with other loaders " + detail::format_percent(share(others, workers));
-  }
-  if (share(helped, 1) > 0.005) {
-    out += ", the waiting loop helps " + detail::format_percent(share(helped, 1)) + " of its time";
-  }
-  out += '\n';
-  if (taking > 0 && processor > 0) {
-    std::snprintf(line, sizeof(line),
-                  "processors: %.2f of %zu in use, %.2f by workers, %.2f by I/O threads\n",
-                  processor / taking, cpus, worker_processor / taking, io_processor / taking);
-    out += line;
-  }
-  std::size_t width = 5;
-  for (const detail::stage_report& s : stages) width = std::max(width, s.name.size());
-  const int w = static_cast<int>(std::min<std::size_t>(width, 40));
-  std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share",
-                "each", "blocked");
-  out += line;
-  const double all = busy();
-  for (const detail::stage_report& s : stages) {
-    std::snprintf(line, sizeof(line), "  %-*.40s %10llu %10s %7s %10s %10s\n", w, s.name.c_str(),
-                  static_cast<unsigned long long>(s.count), detail::format_duration(s.busy).c_str(),
-                  detail::format_percent(all > 0 ? s.busy / all : 0).c_str(),
-                  s.count ? detail::format_duration(s.busy / static_cast<double>(s.count)).c_str() : "-",
-                  s.blocked > 0 ? detail::format_duration(s.blocked).c_str() : "-");
-    out += line;
-  }
-  std::snprintf(line, sizeof(line), "waiting for data: mean %s, median %s of %llu iterations\n",
-                detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
-                static_cast<unsigned long long>(iterations));
-  out += line;
-  if (failures != 0 || !outcomes.empty()) {
-    out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
-    for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      out += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
-             std::string(outcomes[i].outcome);
-    }
-    out += outcomes.empty() ? "; see loader.ledger()\n" : "); see loader.ledger()\n";
-  }
-  for (const std::string& n : notes) out += "note: " + n + "\n";
-  return out + advice() + "\n";
-}
 
 template <class Stream>
   requires requires(Stream& s, const std::string& text) { s << text; }
@@ -11837,6 +7324,107 @@ Stream& operator<<(Stream& to, const report& r) {
 }
 
 }  // namespace wick
+
+// ==== wick/resume/state.hpp
+/// \file
+/// Where a training stands, in at most 4 KiB: what loader.state() gives and load_state() takes, on any number
+/// of workers and ranks.
+
+namespace wick::detail {
+
+/// A stage as a state knows it: its name, and the fingerprint of its parameters where it has one.
+struct stage_identity {
+  std::string name;
+  std::uint64_t parameters = 0;
+};
+
+/// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
+/// prefetch, memory, error policies and the number of ranks are not in it.
+struct pipeline_identity {
+  std::uint64_t data = 0;     ///< fingerprint of the source
+  std::uint64_t samples = 0;  ///< of the source
+  std::uint64_t seed = 0;
+  std::uint64_t batch = 0;  ///< samples of a batch over all ranks
+  bool batched =
+      true;  ///< false: the pipeline has no batch(), and `batch` is how many samples are planned at a time
+  std::vector<stage_identity> stages;
+};
+
+/// A place in the training: `batch` batches of `epoch` were handed over.
+struct loader_state {
+  static constexpr std::size_t max_bytes = 4096;
+  static constexpr std::uint32_t version = 3;  // 1: positions of another shuffle; 2: no limits
+
+  pipeline_identity of;
+  std::uint64_t epoch = 0;
+  std::uint64_t batch = 0;
+  std::uint64_t sample =
+      0;  ///< without batch(): samples of the group behind them that were handed over, on each rank
+  std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
+  // The same as error_options counts them.
+  std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
+  std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
+
+  /// From behind the last batch of an epoch.
+  void begin_next_epoch() noexcept;
+
+  /// Little-endian, with version, length and checksum. Long names are shortened, and stages beyond about 70
+  /// told as one.
+  std::vector<std::byte> to_bytes() const;
+  /// \throws wick::error when these bytes are no state, are damaged, or are of a newer format
+  static loader_state from_bytes(std::span<const std::byte> bytes);
+};
+
+inline constexpr std::string_view state_magic = "wick-st\n";
+inline constexpr std::size_t max_state_name = 40;
+
+class state_writer {
+ public:
+  template <class T>
+  void number(T value) {
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      out_.push_back(static_cast<std::byte>(std::uint64_t{value} >> (8 * i)));
+  }
+  void text(std::string_view t);
+  std::vector<std::byte>& bytes() noexcept { return out_; }
+
+ private:
+  std::vector<std::byte> out_;
+};
+
+class state_reader {
+ public:
+  explicit state_reader(std::span<const std::byte> in) noexcept : in_(in) {}
+  template <class T>
+  T number() {
+    const auto raw = take(sizeof(T));
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+      value |= std::uint64_t{std::to_integer<std::uint8_t>(raw[i])} << (8 * i);
+    return static_cast<T>(value);
+  }
+  std::string text(std::size_t size);
+
+ private:
+  std::span<const std::byte> take(std::size_t n);
+  std::span<const std::byte> in_;
+};
+
+std::uint64_t state_checksum(std::span<const std::byte> bytes) noexcept;
+
+/// So that shortened names of different stages differ, and all that did not find room counts.
+std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages);
+
+std::string hex(std::uint64_t n);
+
+/// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
+/// already.
+std::string difference(const pipeline_identity& saved, const pipeline_identity& mine);
+
+// Magic, version, length, numbers, stages with the longest names, checksum.
+static_assert(8 + 4 + 4 + 13 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+
+}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -11852,34 +7440,7 @@ struct told_failure {
 };
 
 /// Kind and text of what was thrown; a late_error names the stage, too.
-inline void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
-  const auto is = [&](error_kind kind, std::string text) {
-    to.kind = kind;
-    to.text = std::move(text);
-  };
-  try {
-    std::rethrow_exception(cause);
-  } catch (const late_error& e) {
-    is(error_kind::data, e.what());
-    to.stage = e.stage();
-  } catch (const quarantined_sample& e) {
-    is(error_kind::quarantined, e.what());
-  } catch (const misshapen& e) {
-    is(error_kind::shape, e.what());
-  } catch (const error& e) {
-    is(error_kind::data, e.what());
-  } catch (const std::system_error& e) {
-    is(error_kind::system, e.what());
-  } catch (const std::bad_alloc& e) {
-    is(error_kind::memory, e.what());
-  } catch (const std::exception& e) {
-    is(error_kind::exception, e.what());
-  } catch (...) {
-    is(error_kind::exception, "threw something that is no std::exception");
-  }
-  // A stage's own message may begin with its name: once is enough.
-  if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
-}
+void describe_cause(const std::exception_ptr& cause, ledger_entry& to);
 
 /// The key of a sample, for messages.
 template <class Source>
@@ -11943,19 +7504,13 @@ void tell_all(const Job& job, const std::vector<std::string>& names, const Sourc
   }
 }
 
-inline sample_error to_exception(const told_failure& f) {
-  return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
-}
+sample_error to_exception(const told_failure& f);
 
 class error_account {
  public:
   static constexpr std::size_t max_quarantined = 1'000'000;
 
-  error_account(const error_options& limits, const std::filesystem::path& lines, const quarantine& known)
-      : limits_(limits) {
-    if (!lines.empty()) file_ = std::make_unique<ledger_file>(lines);
-    for (const quarantine::entry& e : known.entries()) bad_.emplace(e.index, e.stage);
-  }
+  error_account(const error_options& limits, const std::string& lines, const quarantine& known);
 
   const wick::ledger& ledger() const noexcept { return ledger_; }
   std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
@@ -11964,85 +7519,22 @@ class error_account {
   /// from `first_slot`) have failed. `passed` of this rank's `of_epoch` positions have had their turn then.
   /// \throws too_many_errors when they make it more than is allowed
   void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
-           std::uint64_t of_epoch, const std::vector<told_failure>& failures) {
-    if (epoch != epoch_) epoch_failures_ = 0;
-    epoch_ = epoch;
-    std::uint64_t next = first_slot, longest = 0;
-    const told_failure* last = nullptr;
-    for (const told_failure& f : failures) {
-      if (file_) file_->add(f.entry);
-      remember(f);
-      ledger_.add(f.entry);
-      if (f.known || f.entry.action == error_action::retry) continue;
-      ++counted_;
-      last = &f;
-      if (!f.planned) continue;
-      ++epoch_failures_;
-      if (f.slot < next) continue;
-      consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
-      longest = std::max(longest, consecutive_);
-      next = f.slot + 1;
-    }
-    if (next < first_slot + count) consecutive_ = 0;
-    if (last != nullptr) check(*last, longest, passed, of_epoch);
-  }
+           std::uint64_t of_epoch, const std::vector<told_failure>& failures);
 
   /// Samples that a later run need not try, by rising index: those that the quarantine had, and those that
   /// failed since.
-  std::vector<quarantine::entry> bad() const {
-    std::vector<quarantine::entry> out;
-    for (const auto& [index, stage] : bad_) out.push_back({index, stage});
-    return out;
-  }
+  std::vector<quarantine::entry> bad() const;
 
-  void write(loader_state& to) const {
-    to.failures = ledger_.of_training();
-    to.counted_failures = counted_;
-    to.epoch_failures = epoch_failures_;
-    to.consecutive_failures = consecutive_;
-  }
-  void read(const loader_state& from) {
-    ledger_.go_on_from(from.failures);
-    counted_ = from.counted_failures;
-    epoch_ = from.epoch;
-    epoch_failures_ = from.epoch_failures;
-    consecutive_ = from.consecutive_failures;
-  }
+  void write(loader_state& to) const;
+  void read(const loader_state& from);
   /// An epoch begins at its beginning.
-  void begin(std::uint64_t epoch) noexcept {
-    epoch_ = epoch;
-    epoch_failures_ = 0;
-  }
+  void begin(std::uint64_t epoch) noexcept;
 
  private:
-  void remember(const told_failure& f) {
-    const error_kind k = f.entry.kind;
-    const bool of_the_sample = k == error_kind::data || k == error_kind::exception || k == error_kind::system;
-    if (of_the_sample && f.entry.action != error_action::retry && bad_.size() < max_quarantined) {
-      bad_.emplace(f.index, f.stage);
-    }
-  }
+  void remember(const told_failure& f);
 
   void check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
-             std::uint64_t of_epoch) const {
-    const auto beyond = [&](const std::string& what, const std::string& allowed) {
-      throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +
-                            last.entry.key + ": " + last.entry.stage + ": " + last.entry.text +
-                            "; loader.ledger() has all");
-    };
-    const auto number = [](std::uint64_t n) { return std::to_string(n); };
-    if (counted_ > limits_.count)
-      beyond(number(counted_) + " samples failed in this training", number(limits_.count));
-    if (longest > limits_.consecutive) {
-      beyond(number(longest) + " samples failed one after another", number(limits_.consecutive));
-    }
-    const std::uint64_t of = std::max(passed, std::min<std::uint64_t>(1000, of_epoch));
-    if (static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
-      beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
-                 number(epoch_) + " failed",
-             "a rate of " + std::to_string(limits_.rate));
-    }
-  }
+             std::uint64_t of_epoch) const;
 
   const error_options limits_;
   wick::ledger ledger_;
@@ -12054,15 +7546,8 @@ class error_account {
 };
 
 /// For the report: what became of failures since `before` was counted.
-inline std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
-                                                  const std::vector<error_count>& now) {
-  std::vector<outcome_report> out;
-  for (std::size_t i = 0; i < now.size(); ++i) {  // counts are only ever added at the end
-    const std::uint64_t more = now[i].count - (i < before.size() ? before[i].count : 0);
-    if (more != 0) out.push_back({now[i].stage, outcome_of(now[i].action), more});
-  }
-  return out;
-}
+std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
+                                           const std::vector<error_count>& now);
 
 /// The fingerprints of the last epochs.
 class print_book {
@@ -12070,23 +7555,10 @@ class print_book {
   static constexpr std::size_t max_kept = 64;
 
   /// An epoch begins, or goes on behind what another loader has delivered.
-  void begin(std::uint64_t epoch) {
-    std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
-    if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
-    epochs_.emplace_back(epoch, epoch_fingerprint{});
-  }
+  void begin(std::uint64_t epoch);
   void add(const epoch_fingerprint& some) noexcept { epochs_.back().second += some; }
   /// `data` tells the data set, `batch` is the size of the global batch.
-  epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept {
-    for (const auto& [number, sum] : epochs_) {
-      if (number != epoch) continue;
-      epoch_fingerprint out = sum;
-      out.value *=
-          fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
-      return out;
-    }
-    return {};
-  }
+  epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
 
  private:
   std::vector<std::pair<std::uint64_t, epoch_fingerprint>> epochs_;
@@ -12108,7 +7580,7 @@ class print_book {
 /// \file
 /// What a loader's report is made of: what the loop took, how long it waited, and the clocks of the stages.
 
-// ==== wick/loader/detail/books.hpp
+// ==== wick/observe/detail/stage_clocks.hpp
 /// \file
 /// The loader's clocks: one for each stage on each worker, and one for all that a worker ran.
 
@@ -12149,21 +7621,14 @@ namespace wick::detail {
 /// The clocks of stages that don't suspend are read for some samples only, and what the others took is
 /// inferred. How long runs of samples took is known of each: nothing that is said of a stage may be more than
 /// that.
-class books {
+class stage_clocks {
  public:
   /// Rows up to `batching` and from `stages` on are of samples, those between of batches. `suspend`: samples
   /// may, so that their clocks are always read.
-  books(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend)
-      : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend) {
-    for (std::size_t slot = 0; slot < on.slots(); ++slot) rows_.push_back(make_row(rows + 1));
-    on.tenants().enter(this,
-                       [](const void* self) { return static_cast<const books*>(self)->ticks().workers; });
-  }
-  books(const books&) = delete;
-  books& operator=(const books&) = delete;
-  ~books() {
-    if (!on_.forked()) on_.tenants().leave(this);
-  }
+  stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages, bool suspend);
+  stage_clocks(const stage_clocks&) = delete;
+  stage_clocks& operator=(const stage_clocks&) = delete;
+  ~stage_clocks();
 
   /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
   [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
@@ -12188,44 +7653,17 @@ class books {
   struct sum {
     std::uint64_t count = 0, timed = 0, timed_ticks = 0, waited = 0;
   };
-  std::vector<sum> totals() const {
-    std::vector<sum> out(stages_);
-    for (const auto& row : rows_) {
-      for (std::size_t i = 0; i < stages_; ++i) {
-        out[i].count += row[i].count();
-        out[i].timed += row[i].timed();
-        out[i].timed_ticks += row[i].timed_ticks();
-        out[i].waited += row[i].waited_ticks();
-      }
-    }
-    return out;
-  }
+  std::vector<sum> totals() const;
 
   /// All that was run so far, on workers and on threads that helped.
   struct usage {
     std::uint64_t workers = 0, helpers = 0;
   };
-  usage ticks() const noexcept {
-    usage out;
-    for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
-      std::uint64_t samples = rows_[slot][stages_].timed_ticks(), timed = 0, batches = 0;
-      for (std::size_t i = 0; i < stages_; ++i) {
-        (of_samples(i) ? timed : batches) += rows_[slot][i].timed_ticks();
-      }
-      // What is run of a sample after it was suspended is in no run.
-      if (suspend_) samples = std::max(samples, timed);
-      (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
-    }
-    return out;
-  }
+  usage ticks() const noexcept;
   bool of_samples(std::size_t row) const noexcept { return row <= batching_ || row >= batch_end_; }
   bool clocks_always_read() const noexcept { return suspend_; }
   /// Of all runs, as in sum::timed_ticks.
-  std::uint64_t run_ticks() const noexcept {
-    std::uint64_t sum = 0;
-    for (const auto& row : rows_) sum += row[stages_].timed_ticks();
-    return sum;
-  }
+  std::uint64_t run_ticks() const noexcept;
 
  private:
   // In lines of its own: each is written by one worker for each run of samples.
@@ -12234,12 +7672,7 @@ class books {
     void operator()(stage_clock* clocks) const noexcept { ::operator delete(clocks, line); }
   };
   using row = std::unique_ptr<stage_clock[], free_row>;
-  static row make_row(std::size_t clocks) {
-    const std::size_t bytes = (clocks * sizeof(stage_clock) + 63) / 64 * 64;
-    auto* const memory = static_cast<stage_clock*>(::operator new(bytes, line));
-    std::uninitialized_value_construct_n(memory, clocks);
-    return row(memory);
-  }
+  static row make_row(std::size_t clocks);
 
   executor& on_;
   const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
@@ -12277,14 +7710,7 @@ class stall_meter {
   }
   /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones
   /// don't move it.
-  double median() const noexcept {
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < bins_.size(); ++i) {
-      below += bins_[i];
-      if (2 * below >= count_ && count_ != 0) return static_cast<double>(i) / bins;
-    }
-    return 0.0;
-  }
+  double median() const noexcept;
   void reset() noexcept { *this = {}; }
 
  private:
@@ -12292,6 +7718,39 @@ class stall_meter {
   std::array<std::uint64_t, bins + 1> bins_{};
   std::uint64_t count_ = 0, waited_ = 0, total_ = 0;
 };
+
+}  // namespace wick::detail
+
+// ==== wick/system/cpus.hpp
+/// \file
+/// How many processors this process may really use: what its affinity mask and its control groups leave it.
+
+namespace wick::detail {
+
+/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
+std::size_t parse_cpu_max(const char* text) noexcept;
+
+/// What is in a small file of the system's; empty when it can't be read.
+std::string text_of(const std::string& path);
+
+/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
+/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
+std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
+
+/// The processors that the control groups of this process leave it, 0: no limit.
+/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
+/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
+/// beside v1's folders
+std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
+
+/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
+/// doesn't say.
+inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
+
+/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
+/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
+/// hardware_concurrency may say 64. Asks the system each time.
+std::size_t available_cpus();
 
 }  // namespace wick::detail
 
@@ -12334,8 +7793,8 @@ class report_book {
     since_ = now;
     report r;
     const double tick = scale_.seconds_per_tick();
-    const books& clocks = feed.path().clocks();
-    const std::vector<books::sum> totals = clocks.totals();
+    const stage_clocks& clocks = feed.path().clocks();
+    const std::vector<stage_clocks::sum> totals = clocks.totals();
     if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
     const std::vector<std::string> names = feed.path().stage_names();
     r.seconds = now.time - reported_.time;
@@ -12403,21 +7862,13 @@ class report_book {
     double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
     std::uint64_t own = 0, others = 0;
 
-    void add(const usage& until, const usage& since) noexcept {
-      time += until.time - since.time;
-      program += until.program - since.program;
-      workers += until.workers - since.workers;
-      io += until.io - since.io;
-      io_calls += until.io_calls - since.io_calls;
-      own += until.own - since.own;
-      others += until.others - since.others;
-    }
+    void add(const usage& until, const usage& since) noexcept;
   };
   template <class Feed>
   usage usage_of(Feed& feed) const {
     executor& on = feed.on();
     const io_pool::usage io = on.io().used();
-    const books& clocks = feed.path().clocks();
+    const stage_clocks& clocks = feed.path().clocks();
     return {scale_.elapsed(),
             process_seconds(),
             on.worker_seconds(),
@@ -12431,18 +7882,7 @@ class report_book {
     std::uint64_t count = 0;
     double busy = 0, blocked = 0;  // ticks
   };
-  static clocked since_reported(const books::sum& now, const books::sum& before) noexcept {
-    clocked c;
-    c.count = now.count - before.count;
-    const double timed = static_cast<double>(now.timed - before.timed);
-    if (timed > 0) {
-      c.busy =
-          static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(c.count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
-    if (waited > 0) c.blocked = static_cast<double>(waited);
-    return c;
-  }
+  static clocked since_reported(const stage_clocks::sum& now, const stage_clocks::sum& before) noexcept;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
@@ -12452,7 +7892,7 @@ class report_book {
   bool taking_ = false;
   usage since_, used_;  // when taking began or was last reported; in all since the last report
   struct snapshot {
-    std::vector<books::sum> clocks;
+    std::vector<stage_clocks::sum> clocks;
     std::uint64_t run_ticks = 0;
     double time = 0;
     std::uint64_t taken = 0, samples = 0, failures = 0;
@@ -13094,7 +8534,7 @@ class settling {
       bool stopped = false;
       try {
         if (rule.backoff.count() > 0) {
-          auto pause = sleep_for(rule.backoff * std::ldexp(1.0, static_cast<int>(f->tries) - 1), *c);
+          auto pause = sleep_for(pause_before(rule, f->tries), *c);
           co_await pause;
         }
       } catch (...) {
@@ -13578,7 +9018,7 @@ class stage_path<pipeline<Source, S...>> {
       : source_(std::move(what.origin)),
         stages_(std::move(what.stages)),
         on_(on),
-        books_(on, rows, types::batching, stages, types::samples_suspend) {
+        clocks_(on, rows, types::batching, stages, types::samples_suspend) {
     static_assert(types::batching >= types::order_end);
     const auto attach = [&](auto& s) {
       if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
@@ -13591,8 +9031,8 @@ class stage_path<pipeline<Source, S...>> {
   const auto& stage() const noexcept {
     return std::get<I>(stages_);
   }
-  books& clocks() noexcept { return books_; }
-  const books& clocks() const noexcept { return books_; }
+  stage_clocks& clocks() noexcept { return clocks_; }
+  const stage_clocks& clocks() const noexcept { return clocks_; }
 
   std::vector<std::string> stage_names() const {
     std::vector<std::string> out;
@@ -13727,8 +9167,8 @@ class stage_path<pipeline<Source, S...>> {
     auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
-    timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
-                                         static_cast<std::uint32_t>(stage), begun);
+    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
+                                                static_cast<std::uint32_t>(stage), begun);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
@@ -13764,7 +9204,7 @@ class stage_path<pipeline<Source, S...>> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto next = apply(std::get<I>(stages_), std::move(item), c);
-      books_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
       return pass_until<I + 1, End>(std::move(next), c);
     }
   }
@@ -13773,7 +9213,7 @@ class stage_path<pipeline<Source, S...>> {
     std::uint64_t ticks[rows] = {};
     std::uint64_t last = now_ticks();
     pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = books_.mine();
+    stage_clock* const clocks = clocks_.mine();
     write_down(clocks, I, 1, ticks);
     count(clocks, I, 1);
   }
@@ -13802,7 +9242,7 @@ class stage_path<pipeline<Source, S...>> {
   }
   void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    books_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
   }
 
   /// The same through stages that suspend.
@@ -13840,7 +9280,7 @@ class stage_path<pipeline<Source, S...>> {
   Source source_;
   std::tuple<S...> stages_;
   executor& on_;
-  books books_;
+  stage_clocks clocks_;
 };
 
 }  // namespace wick::detail
@@ -13877,10 +9317,10 @@ struct loader_options {
   /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
   detail::error_policy on_error = {};
   /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::filesystem::path ledger_file = {};
+  std::string ledger_file = {};
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
   /// ranks the same.
-  std::vector<std::filesystem::path> quarantine = {};
+  std::vector<std::string> quarantine = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };
@@ -15427,12 +10867,7 @@ class single_user {
     ~hold() { of_.used_.store(false, std::memory_order_release); }
 
    private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call) {
-      throw std::logic_error(
-          std::string("wick: ") + call +
-          ": two threads or coroutines use one loader at the same time; let one take the batches, or "
-          "give each a loader of its own (they may share an executor)");
-    }
+    [[noreturn, gnu::noinline]] static void refuse(const char* call);
     single_user& of_;
   };
 
@@ -15605,7 +11040,7 @@ class loader<pipeline<Source, S...>> {
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
   /// memory, of shapes and of batch stages are not in it. \throws wick::error when it can't be written
-  void write_quarantine(const std::filesystem::path& path) const {
+  void write_quarantine(const std::string& path) const {
     detail::write_quarantine(path, feed_->origin(),
                              std::span<const detail::quarantine::entry>(books_.account.bad()),
                              std::span<const std::string>(feed_->path().stage_names()));
@@ -15825,20 +11260,7 @@ class block_order {
  public:
   block_order() noexcept = default;
   block_order(std::uint64_t n, std::uint64_t block, std::uint64_t window, std::uint64_t seed,
-              std::uint64_t epoch, std::uint32_t stage) noexcept
-      : n_(n),
-        block_(block),
-        window_(window),
-        seed_(seed),
-        epoch_(epoch),
-        stage_(stage),
-        full_(n / block),
-        rest_(n % block) {
-    if (full_ != 0) blocks_ = permutation(full_, seed, epoch, stage);
-    // The short block has no like: it stands at a place drawn for it, the others are permuted around it.
-    short_at_ = full_;
-    if (rest_ != 0) short_at_ = random_stream(seed, epoch, 1, stage).below(full_ + 1);
-  }
+              std::uint64_t epoch, std::uint32_t stage) noexcept;
 
   /// Where position p comes from; p < n.
   std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
@@ -15899,9 +11321,7 @@ struct block_shuffle_stage {
   std::uint64_t block, window;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   block_order prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
-                      std::uint32_t stage) const noexcept {
-    return {n, block, window, seed, epoch, stage};
-  }
+                      std::uint32_t stage) const noexcept;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(block).add(window).value(); }
 };
 
@@ -15911,15 +11331,7 @@ struct block_shuffle_stage {
 /// samples that are neighbors in the source come in random order, and the samples of each `window` blocks
 /// are shuffled among themselves, so that only `window` blocks are read at a time. The same seed and epoch
 /// give the same order everywhere. \throws wick::error when either is 0
-inline detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window) {
-  if (block == 0 || window == 0) {
-    throw error("block_shuffle(" + std::to_string(block) + ", " + std::to_string(window) +
-                "): a block has at least one sample, and a window at least one block");
-  }
-  if (window > detail::endless / block)
-    window = detail::endless / block + 1;  // all blocks: nothing overflows
-  return {block, window};
-}
+detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window);
 
 }  // namespace wick
 
@@ -16021,6 +11433,10 @@ enum class mix_until {
 
 namespace detail {
 
+/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. \throws
+/// wick::error for a weight that is not finite and above 0
+void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares);
+
 /// Whose turn is it? A cascade of evenly spaced choices: the first source takes its share of the positions,
 /// as evenly as whole numbers can be, the second its share of what is left, … Any position is reached at
 /// once, and the number of a source's turns before it comes with it. Shares are fractions of 2^64, so that
@@ -16033,22 +11449,7 @@ class interleave {
     std::uint64_t number;  // of this source's turns, from 0
   };
 
-  explicit interleave(const std::array<double, N>& weights) {
-    double left = 0;
-    for (const double w : weights) {
-      if (!(w > 0) || !std::isfinite(w)) {
-        throw error("mix: a weight of " + std::to_string(w) + "; weights are finite and above 0");
-      }
-      left += w;
-    }
-    if (!std::isfinite(left)) throw error("mix: the sum of the weights is not finite; make them smaller");
-    for (std::size_t s = 0; s + 1 < N; ++s) {
-      left = 0;
-      for (std::size_t i = s; i < N; ++i) left += weights[i];
-      share_[s] =
-          static_cast<std::uint64_t>(std::min(std::ldexp(weights[s] / left, 64), 0x1.fffffffffffffp63));
-    }
-  }
+  explicit interleave(const std::array<double, N>& weights) { shares_of(weights, share_); }
 
   turn at(std::uint64_t p) const noexcept {
     for (std::size_t s = 0; s + 1 < N; ++s) {
@@ -16311,32 +11712,7 @@ struct weighted_options {
 class alias_table {
  public:
   /// Weights are finite, not negative, and not all 0.
-  explicit alias_table(const std::vector<double>& weights) : columns_(weights.size()) {
-    const double most = *std::max_element(weights.begin(), weights.end());
-    double sum = 0;
-    for (const double w : weights) sum += w / most;  // no sum of finite weights overflows
-    const auto count = static_cast<double>(weights.size());
-    std::vector<std::uint64_t> small, large;
-    for (std::uint64_t i = 0; i < weights.size(); ++i) {
-      columns_[i] = {weights[i] / most / sum * count, i};
-      (columns_[i].keep < 1 ? small : large).push_back(i);
-    }
-    while (!small.empty() && !large.empty()) {
-      column& under = columns_[small.back()];
-      const std::uint64_t over = large.back();
-      small.pop_back();
-      under.alias = over;
-      columns_[over].keep = columns_[over].keep + under.keep - 1;
-      if (columns_[over].keep < 1) {
-        large.pop_back();
-        small.push_back(over);
-      }
-    }
-    // What is left over is so by rounding alone. A weight of 0 never is the last: someone is above 1 for it.
-    for (const std::uint64_t i : small)
-      columns_[i] = {weights[i] > 0 ? 1.0 : 0.0, weights[i] > 0 ? i : heaviest(weights)};
-    for (const std::uint64_t i : large) columns_[i].keep = 1;
-  }
+  explicit alias_table(const std::vector<double>& weights);
   std::uint64_t operator()(random_stream& random) const noexcept {
     const std::uint64_t i = random.below(columns_.size());
     return random.uniform() < columns_[i].keep ? i : columns_[i].alias;
@@ -16347,9 +11723,7 @@ class alias_table {
     double keep;
     std::uint64_t alias;
   };
-  static std::uint64_t heaviest(const std::vector<double>& w) {
-    return static_cast<std::uint64_t>(std::max_element(w.begin(), w.end()) - w.begin());
-  }
+  static std::uint64_t heaviest(const std::vector<double>& w);
   std::vector<column> columns_;
 };
 
@@ -16359,45 +11733,14 @@ class weighted_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "weighted";
 
-  weighted_stage(std::vector<double> weights, weighted_options options) : table_(std::make_shared<table>()) {
-    table_->options = options;
-    for (std::size_t i = 0; i < weights.size(); ++i) {
-      if (!(weights[i] >= 0) || !std::isfinite(weights[i])) {
-        throw error("weighted: weight " + std::to_string(i) + " is " + std::to_string(weights[i]) +
-                    "; weights are finite and not negative");
-      }
-      table_->drawable += weights[i] > 0;
-    }
-    if (table_->drawable == 0) throw error("weighted: no weight is above 0, so no sample could be drawn");
-    if (table_->options.samples == 0) table_->options.samples = weights.size();
-    if (!options.replacement && table_->options.samples > table_->drawable) {
-      throw error("weighted: " + std::to_string(table_->options.samples) +
-                  " samples can't be drawn without replacement from " + std::to_string(table_->drawable) +
-                  " with a weight above 0; say how many with {.samples = …}");
-    }
-    if (options.replacement) table_->alias.emplace_back(weights);
-    table_->weights = std::move(weights);
-  }
+  weighted_stage(std::vector<double> weights, weighted_options options);
 
   /// \throws wick::error when there are not as many weights as samples
-  std::uint64_t size(std::uint64_t n) const {
-    if (n != table_->weights.size()) {
-      throw error("weighted: " + std::to_string(table_->weights.size()) + " weights for " +
-                  std::to_string(n) + " samples; give one to each sample before weighted()");
-    }
-    return table_->options.samples;
-  }
+  std::uint64_t size(std::uint64_t n) const;
 
   class drawn;
-  inline drawn prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const;
-  std::uint64_t fingerprint() const noexcept {
-    const auto& [samples, replacement] = table_->options;
-    return fingerprint_hash()
-        .add(samples)
-        .add(replacement)
-        .add(table_->weights.data(), table_->weights.size() * sizeof(double))
-        .value();
-  }
+  drawn prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const;
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   using list = std::shared_ptr<const std::vector<std::uint64_t>>;
@@ -16419,57 +11762,19 @@ class weighted_stage {
   /// An exponential time by comparisons of whole numbers alone, so that it is the same on every machine; the
   /// last digit of std::log is not. Von Neumann: "Various techniques used in connection with random digits",
   /// 1951.
-  static double exponential(random_stream& random) noexcept {
-    const auto draw = [&]() -> std::uint64_t {
-      const std::uint64_t high = random();
-      return (high << 32) | random();
-    };
-    for (double whole = 0;; ++whole) {
-      const std::uint64_t part = draw();
-      bool odd = true;  // the length of the run of falling numbers that `part` begins
-      for (std::uint64_t last = part, next; (next = draw()) < last; last = next) odd = !odd;
-      if (odd) return whole + static_cast<double>(part >> 11) * 0x1p-53;
-    }
-  }
+  static double exponential(random_stream& random) noexcept;
   /// time / weight, with an exponent that no two weights are too far apart for.
   struct arrival {
     int exponent;
     double mantissa;
     std::uint64_t index;
-    arrival(double time, double weight, std::uint64_t i) noexcept : index(i) {
-      int of_time = 0, of_weight = 0, of_both = 0;
-      const double t = std::frexp(time, &of_time), w = std::frexp(weight, &of_weight);
-      mantissa = std::frexp(t / w, &of_both);
-      exponent = time > 0 ? of_time - of_weight + of_both : std::numeric_limits<int>::min();
-    }
-    bool operator<(const arrival& other) const noexcept {
-      return std::tie(exponent, mantissa, index) < std::tie(other.exponent, other.mantissa, other.index);
-    }
+    arrival(double time, double weight, std::uint64_t i) noexcept;
+    bool operator<(const arrival& other) const noexcept;
   };
 
   /// Each index waits an exponential time with its weight as the rate; who comes first is drawn first.
   /// Efraimidis, Spirakis: "Weighted random sampling with a reservoir", 2006.
-  list draw_all(key k) const {
-    std::lock_guard lock(table_->mutex);
-    for (const auto& [of, made] : table_->lists) {
-      if (of == k) return made;
-    }
-    std::vector<arrival> times;
-    times.reserve(table_->drawable);
-    for (std::uint64_t i = 0; i < table_->weights.size(); ++i) {
-      if (table_->weights[i] == 0) continue;
-      random_stream random(k.seed, k.epoch, i, k.stage);
-      times.emplace_back(exponential(random), table_->weights[i], i);
-    }
-    const auto end = times.begin() + static_cast<std::ptrdiff_t>(table_->options.samples);
-    std::partial_sort(times.begin(), end, times.end());
-    auto made = std::make_shared<std::vector<std::uint64_t>>();
-    made->reserve(table_->options.samples);
-    for (auto t = times.begin(); t != end; ++t) made->push_back(t->index);
-    if (table_->lists.size() == kept_lists) table_->lists.erase(table_->lists.begin());
-    table_->lists.emplace_back(k, made);
-    return made;
-  }
+  list draw_all(key k) const;
 
   std::shared_ptr<table> table_;
 };
@@ -16495,22 +11800,11 @@ class detail::weighted_stage::drawn {
   key key_;
 };
 
-inline detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std::uint64_t seed,
-                                                                     std::uint64_t epoch,
-                                                                     std::uint32_t stage) const {
-  const key k{seed, epoch, stage};
-  return drawn(table_, table_->options.replacement ? nullptr : draw_all(k), k);
-}
-
-namespace detail {}  // namespace detail
-
 /// Draws samples, each with a probability proportional to its weight: one weight a sample before this stage.
 /// With replacement each position is a draw of its own, reachable at once. Without, the epoch's order is a
 /// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for
 /// a weight that is negative or not finite, or more draws than there are samples to draw
-inline detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options = {}) {
-  return {std::move(weights), options};
-}
+detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options = {});
 
 }  // namespace wick
 
@@ -16654,579 +11948,6 @@ auto per_worker(std::string name, Make&& make, F&& f) {
 /// \file
 /// A source of files, one sample each.
 
-// ==== wick/read/detail/glob.hpp
-/// \file
-/// Patterns for many files: "shard-{000..009}.tar", "photos/*.jpg", "logs/**/*.json".
-
-#include <fnmatch.h>
-
-// ==== wick/read/detail/folder.hpp
-/// \file
-/// Lists a folder without a stat for each file.
-
-// ==== wick/read/detail/source_file.hpp
-/// \file
-/// What sources share: the form of their messages, and opening a file that must stay as it is.
-
-// ==== wick/read/detail/file_io.hpp
-/// \file
-/// Opening and reading files, for threads that may block.
-
-namespace wick::detail {
-
-constexpr bool is_out_of_descriptors(int code) noexcept { return code == EMFILE || code == ENFILE; }
-
-[[noreturn]] inline void throw_io(const char* doing, int code) {
-  throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
-              (is_out_of_descriptors(code) ? "; raise the limit on open files (ulimit -n)" : ""));
-}
-
-/// \throws wick::error when it could not be opened or is no regular file
-inline file_handle checked_file(plain_file opened) {
-  if (opened.other != nullptr) throw error(not_a_file(opened.other));
-  if (opened.fault != 0) throw_io("open", opened.fault);
-  return std::move(opened.file);
-}
-/// \throws wick::error, also for what is no regular file
-inline file_handle open_file(const char* path) { return checked_file(open_plain(path)); }
-
-/// \throws wick::error for what is no regular file
-inline std::uint64_t regular_size(const struct stat& about) {
-  if (const char* other = other_than_file(about.st_mode)) throw error(not_a_file(other));
-  return static_cast<std::uint64_t>(about.st_size);
-}
-
-/// \throws wick::error for what is no regular file
-inline std::uint64_t size_of_file(int fd) {
-  struct stat about;
-  if (::fstat(fd, &about) != 0) throw_io("look at", errno);
-  return regular_size(about);
-}
-
-/// The same without opening it. Blocks.
-inline std::uint64_t size_of_file(const char* path) {
-  struct stat about;
-  if (::stat(path, &about) != 0) throw_io("open", errno);
-  return regular_size(about);
-}
-
-/// How many of `size` bytes were read; fewer only at the end of the file.
-inline std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint64_t offset) {
-  std::size_t done = 0;
-  while (done < size) {
-    const ssize_t n = ::pread(fd, to + done, size - done, static_cast<off_t>(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw_io("read", errno);
-    if (n == 0) break;
-    done += static_cast<std::size_t>(n);
-  }
-  return done;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/read/file_stamp.hpp
-/// \file
-/// By what read() sees that a file is no longer the one that a source has looked at.
-
-namespace wick::detail {
-
-/// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
-/// address with each location in that file.
-struct file_stamp {
-  std::uint64_t device = 0, inode = 0, size = 0;
-  std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
-  bool linked = false;                        ///< it has a name
-  bool local = false;  ///< its file system is in the hands of this machine's kernel alone
-
-  /// Of an open file. Asks the file system, so it may block. \throws wick::error for what is no regular file
-  static file_stamp of(int file) {
-    struct ::stat about {};
-    if (::fstat(file, &about) != 0) detail::throw_io("look at", errno);
-    detail::regular_size(about);
-    file_stamp out = of(about);
-    out.local = detail::is_local(file);
-    return out;
-  }
-  /// Of what fstat said; `local` stays false.
-  static file_stamp of(const struct ::stat& about) noexcept {
-#ifdef __APPLE__
-    const ::timespec& changed = about.st_mtimespec;
-#else
-    const ::timespec& changed = about.st_mtim;
-#endif
-    return {.device = static_cast<std::uint64_t>(about.st_dev),
-            .inode = static_cast<std::uint64_t>(about.st_ino),
-            .size = static_cast<std::uint64_t>(about.st_size),
-            .seconds = changed.tv_sec,
-            .nanoseconds = changed.tv_nsec,
-            .linked = about.st_nlink != 0};
-  }
-
-  /// What has happened to the file, as far as it shows; null when it is the same file, and as it was. Where
-  /// others than the kernel answer (NFS, FUSE), device and inode are numbers that may be given anew, and
-  /// don't count.
-  const char* change(const file_stamp& now) const noexcept {
-    if (local && (now.device != device || now.inode != inode)) return "was replaced";
-    if (now.size != size || now.seconds != seconds || now.nanoseconds != nanoseconds) return "was changed";
-    if (linked && !now.linked) return "was deleted or replaced";
-    return nullptr;
-  }
-};
-
-/// \throws wick::error "was changed since it was indexed (it had 100 bytes, and has 200); …" when it was
-inline void require_same(const file_stamp& then, const file_stamp& now, const char* since,
-                         const char* advice) {
-  const char* const what = then.change(now);
-  if (what == nullptr) return;
-  std::string sizes;
-  if (then.size != now.size)
-    sizes = " (it had " + std::to_string(then.size) + " bytes, and has " + std::to_string(now.size) + ")";
-  throw error(std::string("the file ") + what + " since it was " + since + sizes + "; " + advice);
-}
-
-/// A file that is being read: what it was when that began.
-struct file_watch {
-  file_stamp before;
-
-  /// `indexed` may be null. \throws wick::error when it is not the file that was indexed, or not a file
-  static file_watch begin(int file, const file_stamp* indexed) {
-    struct ::stat about {};
-    if (::fstat(file, &about) != 0) throw_io("look at", errno);
-    regular_size(about);
-    const file_watch out{file_stamp::of(about)};
-    if (indexed != nullptr) {
-      require_same(*indexed, out.before, "indexed",
-                   "make the source and the loader anew, and give a changed file a new name while the old "
-                   "one is read");
-    }
-    return out;
-  }
-  /// To be called when the bytes are there: whoever has changed them before is seen now. \throws wick::error
-  void end(int file, const file_stamp* indexed) {
-    const file_watch after = begin(file, indexed);
-    before.linked = false;  // whoever has it open may read it, though it has lost its name
-    require_same(before, after.before, "opened",
-                 "let its writer end before it is read, or write under another name and rename it");
-  }
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// "No such file or directory".
-inline std::string system_text(int code) { return std::generic_category().message(code); }
-
-/// "PATH: WHO: WHAT", as every message of a source begins.
-inline error source_error(std::string_view path, std::string_view who, const std::string& what) {
-  return error(printable(path) + ": " + std::string(who) + ": " + what);
-}
-
-struct opened_file {
-  file_handle file;
-  file_stamp stamp;
-};
-
-/// \throws wick::error naming the path, also for what is no regular file
-inline opened_file open_regular(const std::string& path, std::string_view who) {
-  try {
-    opened_file out{open_file(path.c_str()), {}};
-    out.stamp = file_stamp::of(out.file.get());
-    return out;
-  } catch (const error& e) {
-    throw source_error(path, who, e.what());
-  }
-}
-
-/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
-inline void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who) {
-  const char* const what = opened.stamp.change(file_stamp::of(opened.file.get()));
-  if (what != nullptr)
-    throw source_error(path, who, std::string("it ") + what + " while it was read; let its writer end first");
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-enum class entry_kind : unsigned char {
-  file,  ///< a regular file, or a link that leads nowhere: reading it will say so
-  folder,
-  link,   ///< a link to a folder
-  other,  ///< a device, a socket, …
-};
-
-inline entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
-  switch (entry.d_type) {
-    case DT_REG:
-      return entry_kind::file;
-    case DT_DIR:
-      return entry_kind::folder;
-    case DT_LNK:
-    case DT_UNKNOWN:
-      break;
-    default:
-      return entry_kind::other;
-  }
-  struct ::stat status {};
-  if (::fstatat(folder, entry.d_name, &status, 0) != 0 || S_ISREG(status.st_mode)) return entry_kind::file;
-  if (!S_ISDIR(status.st_mode)) return entry_kind::other;
-  if (entry.d_type == DT_LNK) return entry_kind::link;
-  // Some file systems don't say what an entry is.
-  struct ::stat own {};
-  const bool link = ::fstatat(folder, entry.d_name, &own, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(own.st_mode);
-  return link ? entry_kind::link : entry_kind::folder;
-}
-
-inline bool is_folder(entry_kind kind) noexcept {
-  return kind == entry_kind::folder || kind == entry_kind::link;
-}
-
-/// Which folder this is, whatever path led to it.
-struct folder_id {
-  ::dev_t device = 0;
-  ::ino_t inode = 0;
-  friend auto operator<=>(const folder_id&, const folder_id&) = default;
-};
-
-/// Calls `each(std::string_view name, entry_kind)` for all but hidden entries, in the file system's order.
-/// Returns the folder's identity. \throws wick::error when it can't be listed
-template <class Each>
-folder_id list_folder(const std::string& path, std::string_view who, Each&& each) {
-  struct closer {
-    void operator()(::DIR* d) const noexcept { ::closedir(d); }
-  };
-  const std::unique_ptr<::DIR, closer> folder(::opendir(path.c_str()));
-  struct ::stat status {};
-  if (folder == nullptr || ::fstat(::dirfd(folder.get()), &status) != 0) {
-    const int code = errno;
-    if (code == ENOENT) throw source_error(path, who, "no such folder; check the path");
-    if (code == ENOTDIR) throw source_error(path, who, "is not a folder");
-    throw source_error(path, who, "the folder cannot be listed: " + system_text(code));
-  }
-  for (;;) {
-    errno = 0;
-    const ::dirent* entry = ::readdir(folder.get());
-    if (entry == nullptr) break;
-    if (entry->d_name[0] != '.')
-      each(std::string_view(entry->d_name), kind_of(::dirfd(folder.get()), *entry));
-  }
-  if (errno != 0) throw source_error(path, who, "the folder cannot be listed: " + system_text(errno));
-  return {status.st_dev, status.st_ino};
-}
-
-/// "a" + "b" → "a/b"; "a/" + "b" → "a/b"; "" + "b" → "b".
-inline std::string join_path(std::string_view folder, std::string_view name) {
-  std::string out;
-  out.reserve(folder.size() + 1 + name.size());
-  out += folder;
-  if (!folder.empty() && folder.back() != '/') out += '/';
-  out += name;
-  return out;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/read/detail/walk.hpp
-/// \file
-/// All folders below a folder, and all wanted files in the order in which torchvision lists them.
-
-#include <set>
-
-namespace wick::detail {
-
-struct folder_files {
-  std::string folder;
-  std::vector<std::string> names;
-};
-
-/// Whether `name` ends with one of `extensions` (lower case), in any case; always when there are none.
-inline bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept {
-  const auto same = [](char a, char lower) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == lower; };
-  return extensions.empty() || std::any_of(extensions.begin(), extensions.end(), [&](std::string_view e) {
-           return name.size() >= e.size() &&
-                  std::equal(e.begin(), e.end(), name.end() - static_cast<std::ptrdiff_t>(e.size()),
-                             [&](char lower, char a) { return same(a, lower); });
-         });
-}
-
-/// Goes through the folders below one, links included.
-///
-/// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
-/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two
-/// kinds of link are not followed: one back to a folder above it (a circle), and, inside of what a link led
-/// to, one to a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
-class folder_walk {
- public:
-  folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
-      : who_(who), wanted_(wanted), of_(of) {}
-
-  /// The folders, with those of their files that are wanted, in no order that means anything.
-  std::vector<folder_files> run(const std::string& start) {
-    found_.clear();
-    listed_.clear();
-    above_.clear();
-    visit(start, false);
-    // Those that fewer links lead to come first, each row by name: which of several links is the one that is
-    // followed does not depend on the order in which the file system lists them.
-    while (!links_.empty()) {
-      std::vector<link> row = std::move(links_);
-      links_.clear();
-      std::sort(row.begin(), row.end(), [](const link& a, const link& b) { return a.path < b.path; });
-      for (link& l : row) {
-        above_ = std::move(l.above);
-        struct ::stat status {};
-        const bool there = ::stat(l.path.c_str(), &status) == 0;
-        if (there && l.inside_a_link && listed_.count({status.st_dev, status.st_ino}) != 0) continue;
-        visit(l.path, true);
-      }
-    }
-    return std::move(found_);
-  }
-
- private:
-  struct link {
-    std::string path;
-    std::vector<folder_id> above;
-    bool inside_a_link;
-  };
-
-  void visit(const std::string& folder, bool inside_a_link) {
-    folder_files here{folder, {}};
-    std::vector<std::string> below, links;
-    const folder_id self =
-        list_folder(folder.empty() ? "." : folder, who_, [&](std::string_view name, entry_kind kind) {
-          if (kind == entry_kind::folder) below.emplace_back(name);
-          if (kind == entry_kind::link) links.emplace_back(name);
-          if (kind == entry_kind::file && wanted_(name, of_)) here.names.emplace_back(name);
-        });
-    if (std::find(above_.begin(), above_.end(), self) != above_.end()) return;
-    listed_.insert(self);
-    found_.push_back(std::move(here));
-    above_.push_back(self);
-    for (const std::string& name : links) links_.push_back({join_path(folder, name), above_, inside_a_link});
-    for (const std::string& name : below) visit(join_path(folder, name), inside_a_link);
-    above_.pop_back();
-  }
-
-  std::string who_;
-  bool (*wanted_)(std::string_view, const void*);
-  const void* of_;
-  std::vector<folder_id> above_;
-  std::vector<link> links_;
-  std::set<folder_id> listed_;
-  std::vector<folder_files> found_;
-};
-
-/// All files below `folder` with one of these extensions, sorted by folder, then by name, as strings: the
-/// order of sorted(os.walk(folder)). \throws wick::error when a folder can't be listed
-inline std::vector<folder_files> walk_files(const std::string& folder, std::string_view who,
-                                            const std::vector<std::string>& extensions) {
-  folder_walk walk(
-      who,
-      [](std::string_view name, const void* of) {
-        return has_extension(name, *static_cast<const std::vector<std::string>*>(of));
-      },
-      &extensions);
-  std::vector<folder_files> found = walk.run(folder);
-  std::erase_if(found, [](const folder_files& f) { return f.names.empty(); });
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.folder < b.folder; });
-  for (folder_files& f : found) std::sort(f.names.begin(), f.names.end());
-  return found;
-}
-
-/// `folder` and all folders below it.
-inline std::vector<std::string> walk_folders(const std::string& folder, std::string_view who) {
-  folder_walk walk(
-      who, [](std::string_view, const void*) { return false; }, nullptr);
-  std::vector<std::string> out;
-  for (folder_files& f : walk.run(folder)) out.push_back(std::move(f.folder));
-  return out;
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// Numbers within names compare as numbers: "f2" before "f10". A total order.
-inline bool natural_less(std::string_view a, std::string_view b) noexcept {
-  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (digit(a[i]) && digit(b[j])) {
-      while (i < a.size() && a[i] == '0') ++i;
-      while (j < b.size() && b[j] == '0') ++j;
-      const std::size_t first_a = i, first_b = j;
-      while (i < a.size() && digit(a[i])) ++i;
-      while (j < b.size() && digit(b[j])) ++j;
-      if (i - first_a != j - first_b) return i - first_a < j - first_b;
-      const int order = a.compare(first_a, i - first_a, b, first_b, j - first_b);
-      if (order != 0) return order < 0;
-    } else if (a[i] != b[j]) {
-      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
-    } else {
-      ++i, ++j;
-    }
-  }
-  const std::size_t left_a = a.size() - i, left_b = b.size() - j;
-  return left_a != left_b ? left_a < left_b : a < b;
-}
-
-inline bool has_wildcard(std::string_view text) noexcept {
-  return text.find_first_of("*?[") != std::string_view::npos;
-}
-
-/// The bounds of "007..123".
-struct brace_range {
-  std::uint64_t first = 0, last = 0;
-  std::size_t width = 0;  ///< digits to pad to; 0 for none
-
-  static bool parse(std::string_view text, brace_range& out) noexcept {
-    const std::size_t dots = text.find("..");
-    if (dots == std::string_view::npos) return false;
-    const std::string_view a = text.substr(0, dots), b = text.substr(dots + 2);
-    const auto number = [](std::string_view digits, std::uint64_t& to) {
-      const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
-      return code == std::errc() && end == digits.data() + digits.size();
-    };
-    if (!number(a, out.first) || !number(b, out.last)) return false;
-    const bool padded = (a.size() > 1 && a[0] == '0') || (b.size() > 1 && b[0] == '0');
-    out.width = padded ? std::max(a.size(), b.size()) : 0;
-    return true;
-  }
-};
-
-/// As in a shell: "a{1..3}" → a1 a2 a3, "{01..10}" keeps its zeros, "{x,y}" → x y; braces may be nested.
-/// \throws wick::error past a million names
-inline std::vector<std::string> expand_braces(std::string_view pattern) {
-  constexpr std::size_t limit = 1'000'000;
-  std::vector<std::string> done,
-      open{std::string(pattern)};  // `open` is a stack: what comes first lies on top
-  while (!open.empty()) {
-    const std::string text = std::move(open.back());
-    open.pop_back();
-    std::size_t first = std::string::npos, last = 0;
-    std::vector<std::string> choices;
-    for (std::size_t at = text.find('{'); at != std::string::npos && first == std::string::npos;
-         at = text.find('{', at + 1)) {
-      std::vector<std::size_t> cuts{at};
-      std::size_t depth = 0;
-      for (last = at; last < text.size(); ++last) {
-        if (text[last] == '{') ++depth;
-        if (text[last] == ',' && depth == 1) cuts.push_back(last);
-        if (text[last] == '}' && --depth == 0) break;
-      }
-      if (last == text.size()) continue;  // never closed: an ordinary character
-      cuts.push_back(last);
-      brace_range range;
-      if (cuts.size() > 2) {
-        for (std::size_t c = 1; c < cuts.size(); ++c)
-          choices.push_back(text.substr(cuts[c - 1] + 1, cuts[c] - cuts[c - 1] - 1));
-        first = at;
-      } else if (brace_range::parse(std::string_view(text).substr(at + 1, last - at - 1), range)) {
-        const bool up = range.first <= range.last;
-        const std::uint64_t steps = up ? range.last - range.first : range.first - range.last;
-        if (steps >= limit) throw error(printable(pattern) + ": stands for more than a million names");
-        for (std::uint64_t k = 0; k <= steps; ++k) {
-          std::string number = std::to_string(up ? range.first + k : range.first - k);
-          if (number.size() < range.width) number.insert(0, range.width - number.size(), '0');
-          choices.push_back(std::move(number));
-        }
-        first = at;
-      }
-    }
-    if (first == std::string::npos) {
-      done.push_back(text);
-    } else {
-      for (std::size_t c = choices.size(); c-- > 0;) {
-        open.push_back(text.substr(0, first) + choices[c] + text.substr(last + 1));
-      }
-    }
-    if (done.size() + open.size() > limit)
-      throw error(printable(pattern) + ": stands for more than a million names");
-  }
-  return done;
-}
-
-/// Collects the files that match `pattern` below `folder`.
-inline void glob_into(const std::string& folder, std::string_view pattern, std::string_view who,
-                      std::vector<std::string>& out) {
-  std::string base = folder;
-  std::string_view part;
-  for (;;) {  // components without a wildcard need no listing
-    const std::size_t slash = pattern.find('/');
-    part = pattern.substr(0, slash);
-    if (slash == std::string_view::npos || has_wildcard(part)) break;
-    base = slash == 0 && base.empty() ? "/" : part.empty() ? base : join_path(base, part);
-    pattern.remove_prefix(slash + 1);
-  }
-  const bool last = part.size() == pattern.size();
-  std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
-  if (last && !has_wildcard(part)) {
-    struct ::stat status {};
-    std::string path = join_path(base, part);
-    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) out.push_back(std::move(path));
-    return;
-  }
-  struct ::stat status {};
-  if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
-    return;  // matches nothing
-  if (part == "**" && !last) {
-    while (rest.starts_with("**/")) rest.remove_prefix(3);  // as deep as one of them
-    for (const std::string& f : walk_folders(base, who)) glob_into(f, rest, who, out);
-    return;
-  }
-  const std::string glob(part);
-  std::vector<std::string> folders;
-  list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
-    if (::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
-    if (is_folder(kind) && !last) folders.push_back(join_path(base, name));
-    if (kind == entry_kind::file && last) out.push_back(join_path(base, name));
-  });
-  for (const std::string& f : folders) glob_into(f, rest, who, out);
-}
-
-/// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
-/// of folders; hidden files match only what names them in full. \throws wick::error when a folder can't be
-/// listed
-inline std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
-  std::vector<std::string> out;
-  glob_into("", pattern, who, out);
-  std::sort(out.begin(), out.end(),
-            [](const std::string& a, const std::string& b) { return natural_less(a, b); });
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
-}
-
-/// The files that `pattern` stands for: itself when such a file exists, else braces, then wildcards, are
-/// expanded. A name without wildcards is kept whether it exists or not. \throws wick::error when a wildcard
-/// matches nothing
-inline std::vector<std::string> expand_pattern(const std::string& pattern, std::string_view who) {
-  struct ::stat status {};
-  if (pattern.empty()) throw error(std::string(who) + ": the path is empty");
-  if (pattern.find("://") != std::string::npos) {
-    throw source_error(pattern, who,
-                       "is a URL, and only local files are read here; download it, or mount it");
-  }
-  if (::stat(pattern.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) return {pattern};
-  std::vector<std::string> out;
-  for (std::string& name : expand_braces(pattern)) {
-    if (!has_wildcard(name)) {
-      out.push_back(std::move(name));
-      continue;
-    }
-    std::vector<std::string> found = glob_files(name, who);
-    if (found.empty())
-      throw source_error(name, who,
-                         "matches no file; check the path, and that the pattern is not one for folders");
-    out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
-  }
-  return out;
-}
-
-}  // namespace wick::detail
-
 // ==== wick/read/location.hpp
 /// \file
 /// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
@@ -17273,8 +11994,13 @@ namespace wick {
 class files {
  public:
   /// These files, in this order. \throws wick::error for an empty list
-  explicit files(const std::vector<std::filesystem::path>& paths) { keep(paths); }
-  explicit files(std::initializer_list<std::filesystem::path> paths) { keep(paths); }
+  explicit files(const std::vector<std::string>& paths) { keep(paths); }
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit files(const std::vector<Path>& paths) {
+    keep(std::vector<std::string>(paths.begin(), paths.end()));
+  }
+  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
 
   /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
   /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
@@ -17282,27 +12008,15 @@ class files {
   template <class Pattern>
     requires std::convertible_to<const Pattern&, std::string>
   explicit files(const Pattern& pattern) {
-    const std::string text(pattern);
-    const std::vector<std::string> found = detail::expand_pattern(text, "files");
-    struct ::stat status {};
-    if (found.size() == 1 && ::stat(found[0].c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
-      throw detail::source_error(text, "files",
-                                 "is a folder; write \"" + detail::join_path(detail::printable(text), "*") +
-                                     "\", or use wick::image_folder");
-    }
-    keep(found);
+    find(pattern);
   }
 
   std::uint64_t size() const noexcept { return data_->offsets.size(); }
   location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
   const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
-  std::string key(std::uint64_t i) const { return detail::printable(path(i)); }
+  std::string key(std::uint64_t i) const;
   /// Of the paths below the folder that all share, so that the data may move.
-  std::uint64_t fingerprint() const noexcept {
-    fingerprint_hash h;
-    for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(path(i)).substr(data_->shared_prefix));
-    return h.add(size()).value();
-  }
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   struct table {
@@ -17311,266 +12025,18 @@ class files {
     std::size_t shared_prefix = 0;
   };
 
-  template <class Paths>
-  void keep(const Paths& paths) {
-    if (std::size(paths) == 0) throw error("files: the list is empty; give it at least one path");
-    auto data = std::make_shared<table>();
-    std::size_t total = 0;
-    for (const auto& p : paths) total += native(p).size() + 1;
-    data->arena.reserve(total);
-    data->offsets.reserve(std::size(paths));
-    for (const auto& p : paths) {
-      const std::string_view text = native(p);
-      if (text.empty())
-        throw error("files: path " + std::to_string(data->offsets.size()) + " of the list is empty");
-      data->offsets.push_back(data->arena.size());
-      data->arena.append(text).push_back('\0');
-    }
-    data->shared_prefix = shared_prefix(*data);
-    data_ = std::move(data);
-  }
-
-  static std::string_view native(const std::filesystem::path& p) noexcept { return p.native(); }
-  static std::string_view native(const std::string& p) noexcept { return p; }
-
-  static std::size_t shared_prefix(const table& data) noexcept {
-    const std::string_view first(data.arena.data());
-    std::size_t shared = first.rfind('/') + 1;
-    for (const std::uint64_t offset : data.offsets) {
-      const std::string_view path(data.arena.data() + offset);
-      while (shared > 0 && path.substr(0, shared) != first.substr(0, shared)) {
-        shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
-      }
-    }
-    return shared;
-  }
+  void keep(std::span<const std::string> paths);
+  void find(const std::string& pattern);
+  static std::size_t shared_prefix(const table& data) noexcept;
 
   std::shared_ptr<const table> data_;
 };
-
-namespace detail {}  // namespace detail
 
 }  // namespace wick
 
 // ==== wick/read/idx.hpp
 /// \file
 /// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
-
-// ==== wick/read/detail/idx_file.hpp
-/// \file
-/// Reads an idx file (the format of MNIST), plain or gzip-compressed, whole and checked.
-
-#include <zlib.h>
-
-// ==== wick/read/detail/endian.hpp
-/// \file
-/// Big-endian numbers, as idx files have them.
-
-namespace wick::detail {
-
-inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
-  return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
-}
-
-inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
-inline std::uint32_t reverse_bytes(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
-inline std::uint64_t reverse_bytes(std::uint64_t v) noexcept { return __builtin_bswap64(v); }
-
-template <std::unsigned_integral Word>
-void reverse_each(std::byte* data, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i, data += sizeof(Word)) {
-    Word word;
-    std::memcpy(&word, data, sizeof(Word));
-    word = reverse_bytes(word);
-    std::memcpy(data, &word, sizeof(Word));
-  }
-}
-
-/// In place, from the order of idx files to the machine's.
-inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t element_size) noexcept {
-  if constexpr (std::endian::native == std::endian::little) {
-    switch (element_size) {
-      case 2:
-        reverse_each<std::uint16_t>(data, count);
-        break;
-      case 4:
-        reverse_each<std::uint32_t>(data, count);
-        break;
-      case 8:
-        reverse_each<std::uint64_t>(data, count);
-        break;
-      default:
-        break;
-    }
-  }
-}
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// An array [count, …] in memory, elements in the machine's byte order.
-struct idx_array {
-  std::uint64_t count = 0;
-  shape row;
-  dtype type = dtype::uint8;
-  std::unique_ptr<std::byte[]> data;
-};
-
-class idx_file {
- public:
-  explicit idx_file(const std::string& path) : path_(path) {
-    opened_ = open_regular(path, "idx");
-    unsigned char start[2] = {};
-    file_size_ = opened_.stamp.size;
-    packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
-    file_handle second(::fcntl(opened_.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
-    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
-    if (gz_ != nullptr) static_cast<void>(second.release());
-    if (gz_ == nullptr) throw source_error(path_, "idx", "zlib can't open it: " + system_text(errno));
-    ::gzbuffer(gz_.get(), 1 << 17);
-  }
-
-  /// Once. \throws wick::error naming the path, what was expected and what was found
-  idx_array read() {
-    try {
-      idx_array out = read_all();
-      require_unchanged(opened_, path_, "idx");
-      return out;
-    } catch (const error&) {
-      require_unchanged(opened_, path_, "idx");  // that is the reason then
-      throw;
-    }
-  }
-
- private:
-  idx_array read_all() {
-    idx_array out;
-    const std::uint64_t bytes = read_header(out);
-    out.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
-    const std::uint64_t got = fill(out.data.get(), bytes);
-    if (got < bytes) {
-      throw source_error(path_, "idx",
-                         "cut off: its header announces " + std::to_string(bytes) +
-                             " bytes of data, and there are " + std::to_string(got) +
-                             "; copy or download it again");
-    }
-    std::byte more;
-    if (fill(&more, 1) != 0) {
-      throw source_error(path_, "idx",
-                         "is longer than the " + std::to_string(bytes) +
-                             " bytes of data that its header announces; copy or download it again");
-    }
-    const std::size_t element = size_of(out.type);
-    big_endian_to_native(out.data.get(), static_cast<std::size_t>(bytes) / element, element);
-    return out;
-  }
-
-  struct closer {
-    void operator()(::gzFile f) const noexcept { ::gzclose(f); }
-  };
-
-  /// 0, 0, type, rank, then each extent as 4 bytes. Returns the bytes of data that must follow.
-  std::uint64_t read_header(idx_array& out) {
-    unsigned char magic[4] = {};
-    const std::uint64_t got = fill(magic, 4);
-    const std::optional<dtype> type = type_of(magic[2]);
-    if (got < 4 || magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0) {
-      static constexpr char digits[] = "0123456789abcdef";
-      std::string found;
-      for (std::uint64_t i = 0; i < got; ++i) found += {' ', digits[magic[i] >> 4], digits[magic[i] & 15]};
-      throw source_error(path_, "idx",
-                         "is not an idx file: it starts with" + (got == 0 ? " nothing" : found) +
-                             ", and 00 00, a type (08 to 0e) and a rank were expected, such as 00 00 08 03");
-    }
-    if (magic[3] > shape::max_rank + 1) {
-      throw source_error(path_, "idx",
-                         "has " + std::to_string(magic[3]) + " dimensions, and at most 7 can be read");
-    }
-    out.type = *type;
-    // What the file can hold at most: deflate packs no better than 1032 to 1. Nothing is allocated beyond
-    // that.
-    const std::uint64_t header = 4 + 4 * std::uint64_t{magic[3]};
-    const std::uint64_t most = packed_ ? file_size_ * 1032 : file_size_ - std::min(file_size_, header);
-    std::uint64_t bytes = size_of(out.type);
-    bool too_many = false, none = false;
-    for (int d = 0; d < magic[3]; ++d) {
-      unsigned char extent[4];
-      if (fill(extent, 4) < 4)
-        throw source_error(path_, "idx", "cut off within its header; copy or download it again");
-      const std::uint64_t n = load_big_endian(extent);
-      if (d == 0)
-        out.count = n;
-      else
-        out.row.push_back(static_cast<std::int64_t>(n));
-      none |= n == 0;
-      too_many |= n != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / n;
-      if (!too_many) bytes *= n;
-    }
-    if (none) {
-      throw source_error(
-          path_, "idx",
-          "is an array of no elements: " + std::to_string(out.count) + " × " + to_string(out.row));
-    }
-    if (too_many || bytes > most) {
-      throw source_error(path_, "idx",
-                         "cut off: its header announces " + std::to_string(out.count) + " × " +
-                             to_string(out.row) + " " + std::string(to_string(out.type)) +
-                             ", which a file of " + std::to_string(file_size_) +
-                             " bytes cannot hold; copy or download it again");
-    }
-    return bytes;
-  }
-
-  static std::optional<dtype> type_of(unsigned char code) noexcept {
-    switch (code) {
-      case 0x08:
-        return dtype::uint8;
-      case 0x09:
-        return dtype::int8;
-      case 0x0B:
-        return dtype::int16;
-      case 0x0C:
-        return dtype::int32;
-      case 0x0D:
-        return dtype::float32;
-      case 0x0E:
-        return dtype::float64;
-      default:
-        return std::nullopt;
-    }
-  }
-
-  /// Reads up to `size` bytes, fewer only at the end.
-  std::uint64_t fill(void* to, std::uint64_t size) {
-    std::uint64_t done = 0;
-    while (done < size) {
-      const auto piece = static_cast<unsigned>(std::min<std::uint64_t>(size - done, 1 << 30));
-      const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
-      if (n > 0) done += static_cast<std::uint64_t>(n);
-      if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
-      int code = Z_OK;
-      const char* text = ::gzerror(gz_.get(), &code);
-      if (code == Z_BUF_ERROR)
-        throw source_error(path_, "idx", "cut off within its gzip data; copy or download it again");
-      if (code == Z_ERRNO) throw source_error(path_, "idx", "can't read it: " + system_text(errno));
-      if (code != Z_OK) {
-        throw source_error(
-            path_, "idx", std::string("its gzip data are damaged (") + text + "); copy or download it again");
-      }
-      break;
-    }
-    return done;
-  }
-
-  const std::string& path_;
-  opened_file opened_;
-  std::unique_ptr<::gzFile_s, closer> gz_;
-  std::uint64_t file_size_ = 0;
-  bool packed_ = false;
-};
-
-}  // namespace wick::detail
 
 // ==== wick/read/memory.hpp
 /// \file
@@ -17591,56 +12057,13 @@ class strided_walk {
  public:
   strided_walk() noexcept = default;
   /// `strides` in elements.
-  strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept : run_(element) {
-    span_ = element;
-    for (std::size_t d = extents.rank(); d-- > 0;) {
-      const std::int64_t extent = extents[d], step = strides[d] * static_cast<std::int64_t>(element);
-      if (extent == 1) continue;
-      span_ += static_cast<std::size_t>((extent - 1) * step);
-      if (loops_ == 0 && step == static_cast<std::int64_t>(run_)) {
-        run_ *= static_cast<std::size_t>(extent);
-      } else if (loops_ != 0 && step == loop_[loops_ - 1].extent * loop_[loops_ - 1].step) {
-        loop_[loops_ - 1].extent *= extent;
-      } else {
-        loop_[loops_++] = {extent, step};
-      }
-    }
-  }
+  strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept;
   /// All elements lie side by side.
   bool packed() const noexcept { return loops_ == 0; }
   /// From the first byte of a row to behind its last.
   std::size_t span() const noexcept { return span_; }
 
-  void copy(const std::byte* from, std::byte* to) const noexcept {
-    switch (loops_ == 0 ? 0 : run_) {
-      case 0:
-        std::memcpy(to, from, run_);
-        break;
-      case 1:
-        walk<1>(from, to);
-        break;
-      case 2:
-        walk<2>(from, to);
-        break;
-      case 3:
-        walk<3>(from, to);
-        break;
-      case 4:
-        walk<4>(from, to);
-        break;
-      case 8:
-        walk<8>(from, to);
-        break;
-      case 12:
-        walk<12>(from, to);
-        break;
-      case 16:
-        walk<16>(from, to);
-        break;
-      default:
-        walk<0>(from, to);
-    }
-  }
+  void copy(const std::byte* from, std::byte* to) const noexcept;
 
  private:
   struct loop {
@@ -17675,18 +12098,9 @@ class strided_walk {
 /// What all rows of an array in memory have in common.
 struct row_format {
   /// \throws wick::error for an extent below 1
-  row_format(const shape& of, dtype element)
-      : extents(of), type(element), bytes(static_cast<std::size_t>(of.count()) * size_of(element)) {
-    for (const std::int64_t e : of) {
-      if (e < 1)
-        throw error("wick: a row of shape " + to_string(of) + " has no elements; extents are at least 1");
-    }
-  }
+  row_format(const shape& of, dtype element);
   /// Of rows whose elements lie `strides` elements apart, one stride for each extent, none negative.
-  row_format(const shape& of, dtype element, const shape& strides) : row_format(of, element) {
-    walk = detail::strided_walk(of, strides, size_of(element));
-    packed = walk.packed();
-  }
+  row_format(const shape& of, dtype element, const shape& strides);
   /// From the first byte of a row in the array to behind its last.
   std::size_t span() const noexcept { return packed ? bytes : walk.span(); }
 
@@ -17735,12 +12149,7 @@ class memory_view {
   }
 
  private:
-  [[noreturn, gnu::noinline]] void refuse() const {
-    throw error(
-        "wick::memory_view: the elements of a row " + to_string(extents()) +
-        " don't lie side by side; make the array contiguous before it becomes a source, or copy the row "
-        "by write_to(), into size() bytes");
-  }
+  [[noreturn, gnu::noinline]] void refuse() const;
 
   const std::byte* data_ = nullptr;
   const detail::row_format* format_ = nullptr;
@@ -17799,14 +12208,7 @@ class memory_rows {
  public:
   /// `owner` keeps what `data` points to alive; it holds targets.size() rows of that format.
   memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
-              std::vector<std::int64_t> targets)
-      : kept_(std::make_shared<const kept>(kept{std::move(owner), format, std::move(targets)})),
-        data_(data),
-        stride_(format.bytes),
-        format_(&kept_->format),
-        targets_(kept_->targets.data()) {
-    if (kept_->targets.empty()) throw error("in_memory: there are no targets, so no samples; give one a row");
-  }
+              std::vector<std::int64_t> targets);
 
   std::uint64_t size() const noexcept { return kept_->targets.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
@@ -17819,16 +12221,7 @@ class memory_rows {
   const row_format& format() const noexcept { return *format_; }
   const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
   /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.
-  std::uint64_t fingerprint() const noexcept {
-    fingerprint_hash h;
-    h.add(to_string(format_->type));
-    for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
-    for (const std::int64_t t : targets()) h.add(static_cast<std::uint64_t>(t));
-    const std::uint64_t rows =
-        std::min(size(), (std::uint64_t{16} << 20) / std::max<std::size_t>(stride_, 1) + 1);
-    for (std::uint64_t r = 0; r < rows; ++r) h.add(data_ + r * size() / rows * stride_, stride_);
-    return h.add(size()).value();
-  }
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   struct kept {
@@ -17925,16 +12318,12 @@ class idx {
  public:
   /// \throws wick::error when a file is missing, no idx file, cut off or damaged, when the numbers of rows
   /// differ, or a label is out of range
-  idx(const std::filesystem::path& data, const std::filesystem::path& labels,
-      detail::idx_options options = {})
-      : data_path_(data.native()), rows_(load(data.native(), labels.native(), options)) {}
+  idx(const std::string& data, const std::string& labels, detail::idx_options options = {});
 
   std::uint64_t size() const noexcept { return rows_.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept { return rows_.at(i); }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept { rows_.prefetch(i, most); }
-  std::string key(std::uint64_t i) const {
-    return detail::printable(data_path_) + "[" + std::to_string(i) + "]";
-  }
+  std::string key(std::uint64_t i) const;
   std::uint64_t fingerprint() const noexcept { return rows_.fingerprint(); }
   /// Shape and type of one row.
   const detail::row_format& format() const noexcept { return rows_.format(); }
@@ -17942,75 +12331,279 @@ class idx {
 
  private:
   static detail::memory_rows load(const std::string& data_path, const std::string& labels_path,
-                                  const detail::idx_options& options) {
-    std::vector<std::int64_t> targets = read_labels(labels_path, options);
-    detail::idx_array array = detail::idx_file(data_path).read();
-    if (array.count != targets.size()) {
-      throw error(detail::printable(data_path) + ": idx: " + std::to_string(array.count) + " rows, but " +
-                  std::to_string(targets.size()) + " labels in " + detail::printable(labels_path) +
-                  "; are these two of one set (train or t10k)?");
-    }
-    std::shared_ptr<const std::byte[]> owner(std::move(array.data));
-    const std::byte* first = owner.get();
-    return detail::memory_rows(std::move(owner), first, detail::row_format(array.row, array.type),
-                               std::move(targets));
-  }
+                                  const detail::idx_options& options);
 
-  static std::vector<std::int64_t> read_labels(const std::string& path, const detail::idx_options& options) {
-    const detail::idx_array array = detail::idx_file(path).read();
-    if (array.row.rank() != 0) {
-      throw error(detail::printable(path) + ": idx: labels are an array [N], found [" +
-                  std::to_string(array.count) + "] × " + to_string(array.row) +
-                  "; the order is idx(images, labels)");
-    }
-    std::vector<std::int64_t> out(static_cast<std::size_t>(array.count));
-    const auto copy = [&]<class T>(T) {
-      const std::byte* from = array.data.get();
-      for (std::int64_t& label : out) {
-        T value;
-        std::memcpy(&value, from, sizeof(T));
-        label = value;  // NOLINT(bugprone-signed-char-misuse): int8 has a sign
-        from += sizeof(T);
-      }
-    };
-    switch (array.type) {
-      case dtype::uint8:
-        copy(std::uint8_t{});
-        break;
-      case dtype::int8:
-        copy(std::int8_t{});
-        break;
-      case dtype::int16:
-        copy(std::int16_t{});
-        break;
-      case dtype::int32:
-        copy(std::int32_t{});
-        break;
-      default:
-        throw error(detail::printable(path) + ": idx: labels are integers, found " +
-                    std::string(to_string(array.type)));
-    }
-    for (std::size_t i = 0; options.classes != 0 && i < out.size(); ++i) {
-      if (out[i] < 0 || out[i] >= options.classes) {
-        throw error(detail::printable(path) + ": idx: label " + std::to_string(i) + " is " +
-                    std::to_string(out[i]) + ", out of range for " + std::to_string(options.classes) +
-                    " classes; check the file, or set .classes");
-      }
-    }
-    return out;
-  }
+  static std::vector<std::int64_t> read_labels(const std::string& path, const detail::idx_options& options);
 
   std::string data_path_;
   detail::memory_rows rows_;
 };
-
-namespace detail {}  // namespace detail
 
 }  // namespace wick
 
 // ==== wick/read/image_folder.hpp
 /// \file
 /// A source of pictures that lie in one sub-folder per class, as for torchvision's ImageFolder.
+
+// ==== wick/read/detail/folder.hpp
+/// \file
+/// Lists a folder without a stat for each file.
+
+#include <dirent.h>
+
+// ==== wick/read/detail/source_file.hpp
+/// \file
+/// What sources share: the form of their messages, and opening a file that must stay as it is.
+
+// ==== wick/read/file_stamp.hpp
+/// \file
+/// By what read() sees that a file is no longer the one that a source has looked at.
+
+// ==== wick/read/detail/file_io.hpp
+/// \file
+/// Opening and reading files, for threads that may block.
+
+namespace wick::detail {
+
+constexpr bool is_out_of_descriptors(int code) noexcept { return code == EMFILE || code == ENFILE; }
+
+[[noreturn]] void throw_io(const char* doing, int code);
+
+/// \throws wick::error when it could not be opened or is no regular file
+file_handle checked_file(plain_file opened);
+/// \throws wick::error, also for what is no regular file
+inline file_handle open_file(const char* path) { return checked_file(open_plain(path)); }
+
+/// \throws wick::error for what is no regular file
+std::uint64_t regular_size(const struct stat& about);
+
+/// \throws wick::error for what is no regular file
+std::uint64_t size_of_file(int fd);
+
+/// The same without opening it. Blocks.
+std::uint64_t size_of_file(const char* path);
+
+/// How many of `size` bytes were read; fewer only at the end of the file.
+std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint64_t offset);
+
+}  // namespace wick::detail
+
+// ==== wick/system/detail/file_system.hpp
+/// \file
+/// Which kind of file system a file lies on: one of this machine's own, or one that others answer for.
+
+#ifdef __linux__
+#include <sys/vfs.h>
+#endif
+
+namespace wick::detail {
+
+/// Whether a file system of this type is in the hands of this machine's kernel alone. Any other (NFS, SMB,
+/// 9P, Ceph, Lustre, FUSE with all that is behind it) asks a server or a program, which may take as long as
+/// it likes, also to open a file whose bytes are in the page cache. What is not known here counts as one of
+/// those. overlayfs is local, since a container's own files lie on it; where its lower layers are not (images
+/// that are pulled as they are read), opening a file may keep a worker for a moment.
+constexpr bool is_local_type(std::uint64_t type) noexcept {
+  constexpr std::uint64_t local[] = {
+      0xEF53,      // ext2, ext3, ext4
+      0x58465342,  // XFS
+      0x9123683E,  // Btrfs
+      0xF2F52010,  // F2FS
+      0xCA451A4E,  // bcachefs
+      0x2FC12FC1,  // ZFS
+      0x794C7630,  // overlayfs
+      0x01021994,  // tmpfs
+      0x858458F6,  // ramfs
+      0x958458F6,  // hugetlbfs
+      0x73717368,  // SquashFS
+      0xE0F5E1E2,  // EROFS
+      0x9660,      // ISO 9660
+      0x15013346,  // UDF
+      0x4D44,      // FAT
+      0x2011BAB0,  // exFAT
+      0x7366746E,  // NTFS (ntfs3)
+      0x3153464A,  // JFS
+      0x52654973,  // ReiserFS
+      0x3434,      // NILFS2
+      0x5A4F4653,  // zonefs
+      0x28CD3D45,  // cramfs
+  };
+  for (const std::uint64_t t : local) {
+    if (t == type) return true;
+  }
+  return false;
+}
+
+/// Asks the file system itself, so it may block. False when it can't tell.
+bool is_local(int file) noexcept;
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Which file it is, and in which state. A source that has looked into a file keeps one, and gives its
+/// address with each location in that file.
+struct file_stamp {
+  std::uint64_t device = 0, inode = 0, size = 0;
+  std::int64_t seconds = 0, nanoseconds = 0;  ///< of its last change
+  bool linked = false;                        ///< it has a name
+  bool local = false;  ///< its file system is in the hands of this machine's kernel alone
+
+  /// Of an open file. Asks the file system, so it may block. \throws wick::error for what is no regular file
+  static file_stamp of(int file);
+  /// Of what fstat said; `local` stays false.
+  static file_stamp of(const struct ::stat& about) noexcept;
+
+  /// What has happened to the file, as far as it shows; null when it is the same file, and as it was. Where
+  /// others than the kernel answer (NFS, FUSE), device and inode are numbers that may be given anew, and
+  /// don't count.
+  const char* change(const file_stamp& now) const noexcept;
+};
+
+/// \throws wick::error "was changed since it was indexed (it had 100 bytes, and has 200); …" when it was
+void require_same(const file_stamp& then, const file_stamp& now, const char* since, const char* advice);
+
+/// A file that is being read: what it was when that began.
+struct file_watch {
+  file_stamp before;
+
+  /// `indexed` may be null. \throws wick::error when it is not the file that was indexed, or not a file
+  static file_watch begin(int file, const file_stamp* indexed);
+  /// To be called when the bytes are there: whoever has changed them before is seen now. \throws wick::error
+  void end(int file, const file_stamp* indexed);
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// "No such file or directory".
+inline std::string system_text(int code) { return std::generic_category().message(code); }
+
+/// "PATH: WHO: WHAT", as every message of a source begins.
+error source_error(std::string_view path, std::string_view who, const std::string& what);
+
+struct opened_file {
+  file_handle file;
+  file_stamp stamp;
+};
+
+/// \throws wick::error naming the path, also for what is no regular file
+opened_file open_regular(const std::string& path, std::string_view who);
+
+/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
+void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+enum class entry_kind : unsigned char {
+  file,  ///< a regular file, or a link that leads nowhere: reading it will say so
+  folder,
+  link,   ///< a link to a folder
+  other,  ///< a device, a socket, …
+};
+
+entry_kind kind_of(int folder, const ::dirent& entry) noexcept;
+
+bool is_folder(entry_kind kind) noexcept;
+
+/// Which folder this is, whatever path led to it.
+struct folder_id {
+  ::dev_t device = 0;
+  ::ino_t inode = 0;
+  friend auto operator<=>(const folder_id&, const folder_id&) = default;
+};
+
+/// Calls `each(std::string_view name, entry_kind)` for all but hidden entries, in the file system's order.
+/// Returns the folder's identity. \throws wick::error when it can't be listed
+template <class Each>
+folder_id list_folder(const std::string& path, std::string_view who, Each&& each) {
+  struct closer {
+    void operator()(::DIR* d) const noexcept { ::closedir(d); }
+  };
+  const std::unique_ptr<::DIR, closer> folder(::opendir(path.c_str()));
+  struct ::stat status {};
+  if (folder == nullptr || ::fstat(::dirfd(folder.get()), &status) != 0) {
+    const int code = errno;
+    if (code == ENOENT) throw source_error(path, who, "no such folder; check the path");
+    if (code == ENOTDIR) throw source_error(path, who, "is not a folder");
+    throw source_error(path, who, "the folder cannot be listed: " + system_text(code));
+  }
+  for (;;) {
+    errno = 0;
+    const ::dirent* entry = ::readdir(folder.get());
+    if (entry == nullptr) break;
+    if (entry->d_name[0] != '.')
+      each(std::string_view(entry->d_name), kind_of(::dirfd(folder.get()), *entry));
+  }
+  if (errno != 0) throw source_error(path, who, "the folder cannot be listed: " + system_text(errno));
+  return {status.st_dev, status.st_ino};
+}
+
+/// "a" + "b" → "a/b"; "a/" + "b" → "a/b"; "" + "b" → "b".
+std::string join_path(std::string_view folder, std::string_view name);
+
+}  // namespace wick::detail
+
+// ==== wick/read/detail/walk.hpp
+/// \file
+/// All folders below a folder, and all wanted files in the order in which torchvision lists them.
+
+#include <set>
+
+namespace wick::detail {
+
+struct folder_files {
+  std::string folder;
+  std::vector<std::string> names;
+};
+
+/// Whether `name` ends with one of `extensions` (lower case), in any case; always when there are none.
+bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept;
+
+/// Goes through the folders below one, links included.
+///
+/// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
+/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two
+/// kinds of link are not followed: one back to a folder above it (a circle), and, inside of what a link led
+/// to, one to a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
+class folder_walk {
+ public:
+  folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
+      : who_(who), wanted_(wanted), of_(of) {}
+
+  /// The folders, with those of their files that are wanted, in no order that means anything.
+  std::vector<folder_files> run(const std::string& start);
+
+ private:
+  struct link {
+    std::string path;
+    std::vector<folder_id> above;
+    bool inside_a_link;
+  };
+
+  void visit(const std::string& folder, bool inside_a_link);
+
+  std::string who_;
+  bool (*wanted_)(std::string_view, const void*);
+  const void* of_;
+  std::vector<folder_id> above_;
+  std::vector<link> links_;
+  std::set<folder_id> listed_;
+  std::vector<folder_files> found_;
+};
+
+/// All files below `folder` with one of these extensions, sorted by folder, then by name, as strings: the
+/// order of sorted(os.walk(folder)). \throws wick::error when a folder can't be listed
+std::vector<folder_files> walk_files(const std::string& folder, std::string_view who,
+                                     const std::vector<std::string>& extensions);
+
+/// `folder` and all folders below it.
+std::vector<std::string> walk_folders(const std::string& folder, std::string_view who);
+
+}  // namespace wick::detail
 
 namespace wick {
 
@@ -18037,41 +12630,15 @@ class image_folder {
  public:
   /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
   /// class has none
-  explicit image_folder(const std::filesystem::path& root, detail::image_folder_options options = {}) {
-    std::string folder = root.native();
-    while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-    for (std::string& e : options.extensions) {
-      for (char& c : e) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-    auto data = std::make_shared<table>();
-    data->root_size = folder.size();
-    data->classes = list_classes(folder, options);
-    for (const std::string& name : data->classes) {
-      const std::string path = detail::join_path(folder, name);
-      const std::vector<detail::folder_files> found =
-          detail::walk_files(path, "image_folder", options.extensions);
-      if (!keep(*data, found) && !options.allow_empty) throw no_pictures(path, options);
-    }
-    if (data->samples.empty()) throw no_pictures(folder, options);
-    data->samples.shrink_to_fit();
-    data_ = std::move(data);
-  }
+  explicit image_folder(const std::string& root, detail::image_folder_options options = {});
 
   std::uint64_t size() const noexcept { return data_->samples.size(); }
-  sample<location, std::int64_t> at(std::uint64_t i) const noexcept {
-    const entry e = data_->samples[i];
-    return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
-  }
+  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
   /// The names of the sub-folders; a target is an index into them.
   const std::vector<std::string>& classes() const noexcept { return data_->classes; }
   /// Of class names and of paths below the root, so that the data may move.
-  std::uint64_t fingerprint() const noexcept {
-    fingerprint_hash h;
-    for (const std::string& c : classes()) h.add(c);
-    for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(at(i).data.path + data_->root_size));
-    return h.add(size()).value();
-  }
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   struct entry {
@@ -18086,71 +12653,15 @@ class image_folder {
   };
 
   static std::vector<std::string> list_classes(const std::string& root,
-                                               const detail::image_folder_options& options) {
-    std::vector<std::string> classes;
-    std::uint64_t pictures = 0;
-    detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
-      if (detail::is_folder(kind)) classes.emplace_back(name);
-      if (kind == detail::entry_kind::file && detail::has_extension(name, options.extensions)) ++pictures;
-    });
-    if (classes.empty() && pictures == 0) {
-      throw detail::source_error(root, "image_folder",
-                                 "has no class sub-folders and no pictures; check the path");
-    }
-    if (classes.empty()) {
-      throw detail::source_error(
-          root, "image_folder",
-          "has no class sub-folders (" + std::to_string(pictures) +
-              " pictures lie directly in it); put them in one sub-folder per class, or use "
-              "wick::files");
-    }
-    std::sort(classes.begin(), classes.end());
-    return classes;
-  }
+                                               const detail::image_folder_options& options);
 
-  static error no_pictures(const std::string& folder, const detail::image_folder_options& options) {
-    std::string wanted;
-    for (const std::string& e : options.extensions) wanted += " " + e;
-    return detail::source_error(
-        folder, "image_folder",
-        "has no pictures" + (wanted.empty() ? wanted : " (wanted:" + detail::printable(wanted) + ")") +
-            "; remove the folder, name other extensions, or set .allow_empty = true");
-  }
+  static error no_pictures(const std::string& folder, const detail::image_folder_options& options);
 
   /// Adds one class. Returns whether there was a picture.
-  static bool keep(table& data, const std::vector<detail::folder_files>& found) {
-    std::uint64_t bytes = 0, count = 0;
-    for (const detail::folder_files& f : found) {
-      count += f.names.size();
-      for (const std::string& name : f.names) bytes += f.folder.size() + 1 + name.size() + 1;
-    }
-    if (bytes > std::numeric_limits<std::uint32_t>::max()) {
-      throw error("image_folder: the paths of one class take more than 4 GiB");
-    }
-    const auto target = static_cast<std::uint32_t>(data.paths.size());
-    data.paths.push_back(std::make_unique_for_overwrite<char[]>(bytes));
-    char* const block = data.paths.back().get();
-    char* to = block;
-    const auto append = [&to](std::string_view text) {
-      std::memcpy(to, text.data(), text.size());
-      to += text.size();
-    };
-    for (const detail::folder_files& f : found) {
-      for (const std::string& name : f.names) {
-        data.samples.push_back({target, static_cast<std::uint32_t>(to - block)});
-        append(f.folder);
-        append("/");
-        append(name);
-        *to++ = '\0';
-      }
-    }
-    return count != 0;
-  }
+  static bool keep(table& data, const std::vector<detail::folder_files>& found);
 
   std::shared_ptr<const table> data_;
 };
-
-namespace detail {}  // namespace detail
 
 }  // namespace wick
 
@@ -18162,174 +12673,10 @@ namespace detail {}  // namespace detail
 /// \file
 /// Reading what lies in the page cache, for workers: nothing here ever waits.
 
-#include <sys/uio.h>
-#ifdef __linux__
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#endif
-
-// ==== wick/read/detail/known_places.hpp
-/// \file
-/// What this process has found out about folders and devices, for workers that may not ask.
-
 namespace wick::detail {
-
-/// A map of 64 bits to 64 bits that only grows. Any thread, at any time: it neither locks nor moves an entry,
-/// so a forked child may go on with it, and it never gives memory back, so the last thread of a process may
-/// still ask. What finds no room any more, or no memory, is forgotten.
-class growing_map {
- public:
-  /// 0 when nothing was noted.
-  std::uint64_t find(std::uint64_t key) const noexcept {
-    for (std::size_t l = 0; l < levels; ++l) {
-      const entry* const table = tables_[l].load(std::memory_order_acquire);
-      if (table == nullptr) return 0;
-      for (std::size_t p = 0; p < probes; ++p) {
-        const entry& e = table[place(key, l, p)];
-        const std::uint64_t there = e.key.load(std::memory_order_acquire);
-        if (there == key) return e.value.load(std::memory_order_relaxed);
-        if (there == 0) return 0;
-      }
-    }
-    return 0;
-  }
-  /// `key` is not 0.
-  void note(std::uint64_t key, std::uint64_t value) noexcept {
-    for (std::size_t l = 0; l < levels; ++l) {
-      entry* table = tables_[l].load(std::memory_order_acquire);
-      if (table == nullptr) {
-        entry* const mine = new (std::nothrow) entry[slots(l)];
-        if (mine == nullptr) return;
-        if (tables_[l].compare_exchange_strong(table, mine, std::memory_order_acq_rel))
-          table = mine;
-        else
-          delete[] mine;
-      }
-      for (std::size_t p = 0; p < probes; ++p) {
-        entry& e = table[place(key, l, p)];
-        std::uint64_t there = e.key.load(std::memory_order_acquire);
-        if (there == 0 && e.key.compare_exchange_strong(there, key, std::memory_order_acq_rel)) there = key;
-        if (there != key) continue;
-        e.value.store(value, std::memory_order_relaxed);
-        return;
-      }
-    }
-  }
-
-  /// Blocks of memory that it has taken.
-  std::size_t blocks() const noexcept {
-    std::size_t n = 0;
-    for (const auto& t : tables_) n += t.load(std::memory_order_relaxed) != nullptr;
-    return n;
-  }
-
- private:
-  struct entry {
-    std::atomic<std::uint64_t> key{0}, value{0};
-  };
-  static constexpr std::size_t levels = 7, probes = 4;  // 256 entries, and four times as many a level
-  static constexpr std::size_t slots(std::size_t level) noexcept { return std::size_t{256} << (2 * level); }
-  static std::size_t place(std::uint64_t key, std::size_t level, std::size_t probe) noexcept {
-    return (static_cast<std::size_t>(key >> 8) + probe) & (slots(level) - 1);
-  }
-
-  std::atomic<entry*> tables_[levels] = {};
-};
-
-/// Which folders lie on a local file system, by the way they are written, and which devices can't say what is
-/// in the page cache. Found out by the threads that may block, at the first file of a folder.
-class known_places {
- public:
-  static known_places& all() noexcept {
-    static constinit known_places places;
-    return places;
-  }
-
-  static std::uint64_t folder_of(std::string_view path) noexcept {
-    const std::size_t slash = path.rfind('/');
-    fingerprint_hash h;
-    return h.add(slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1)).value() |
-           1;
-  }
-
-  enum kind : unsigned char { unknown, remote, local };
-  struct place {
-    kind what = unknown;
-    std::uint64_t device = 0;  ///< of a local one's files
-  };
-  place find(std::uint64_t folder) const noexcept {
-    const std::uint64_t value = folders_.find(folder);
-    return value < 2 ? place{static_cast<kind>(value), 0} : place{local, value - 2};
-  }
-  void note_local(std::uint64_t folder, std::uint64_t device) noexcept { folders_.note(folder, device + 2); }
-  void note_remote(std::uint64_t folder) noexcept { folders_.note(folder, remote); }
-  void forget(std::uint64_t folder) noexcept { folders_.note(folder, unknown); }
-
-  bool tells_what_is_cached(std::uint64_t device) const noexcept { return silent_.find(device + 1) == 0; }
-  void note_silent(std::uint64_t device) noexcept { silent_.note(device + 1, 1); }
-
-  /// Blocks of memory, which stay until the process ends.
-  std::size_t blocks() const noexcept { return folders_.blocks() + silent_.blocks(); }
-
- private:
-  growing_map folders_, silent_;
-};
-
-}  // namespace wick::detail
-
-#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
-#define WICK_DETAIL_CACHED_READS 1
-#endif
-
-namespace wick::detail {
-
-#ifdef WICK_DETAIL_CACHED_READS
-
-/// Whether an attempt that failed so says that the kernel, or a sandbox, does not have the call at all. Any
-/// other failure is that of one file, or of one moment.
-constexpr bool is_call_missing(int fault) noexcept {
-  return fault == ENOSYS || fault == EPERM || fault == EINVAL || fault == E2BIG || fault == EACCES;
-}
-
-inline int open_from_caches(const char* path, std::uint64_t flags) noexcept {
-  struct open_how how = {};
-  how.flags = flags | O_CLOEXEC;
-  how.resolve = RESOLVE_CACHED;
-  return static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
-}
-
-/// Tried once, with a path that there is no other reason to refuse.
-inline bool can_open_from_caches() noexcept {
-  static const bool can = [] {
-    const file_handle root(open_from_caches("/", O_PATH));
-    return root || !is_call_missing(errno);
-  }();
-  return can;
-}
-
-#endif
 
 /// Tells the workers where a file lies that an I/O thread has opened by this path. May block.
-inline void note_place(const char* path, int file) noexcept {
-#ifdef WICK_DETAIL_CACHED_READS
-  known_places& known = known_places::all();
-  const std::uint64_t folder = known_places::folder_of(path);
-  const known_places::place there = known.find(folder);
-  struct ::stat about {};
-  if (there.what == known_places::remote || ::fstat(file, &about) != 0) return;
-  const auto device = static_cast<std::uint64_t>(about.st_dev);
-  if (there.what == known_places::local && there.device == device) return;
-  // What a link leads to says nothing of the folder that it lies in.
-  struct ::stat name {};
-  if (::lstat(path, &name) != 0 || S_ISLNK(name.st_mode)) return;
-  if (is_local(file))
-    known.note_local(folder, device);
-  else
-    known.note_remote(folder);
-#else
-  (void)path, (void)file;
-#endif
-}
+void note_place(const char* path, int file) noexcept;
 
 /// Reads the parts of one sample, as far as that needs no waiting.
 ///
@@ -18340,90 +12687,17 @@ inline void note_place(const char* path, int file) noexcept {
 class cached_reader {
  public:
   /// How many bytes lie there; false when that can't be told now. Opens the file, one a reader.
-  bool measure(const location& where, std::uint64_t& length) noexcept {
-#ifdef WICK_DETAIL_CACHED_READS
-    length = where.length;
-    if (where.indexed != nullptr && !may_read(where.indexed->local, where.indexed->device)) return false;
-    if (where.file >= 0) {
-      if (where.indexed == nullptr) return false;
-      if (length == location::whole) length = up_to(where.indexed->size, where.offset);
-      return true;
-    }
-    if (!open(where)) return false;
-    if (length == location::whole) length = up_to(opened_.size, where.offset);
-    return true;
-#else
-    (void)where, (void)length;
-    return false;
-#endif
-  }
+  bool measure(const location& where, std::uint64_t& length) noexcept;
 
   /// After measure(). All `size` bytes, or false.
-  bool read(const location& where, std::byte* to, std::size_t size) noexcept {
-#ifdef WICK_DETAIL_CACHED_READS
-    const int file = where.file >= 0 ? where.file : own_.get();
-    if (file != last_ && !unchanged()) return false;
-    last_ = file;
-    before_ = where.file >= 0 ? *where.indexed : opened_;
-    for (std::size_t done = 0; done < size;) {
-      const struct ::iovec part = {to + done, size - done};
-      const ::ssize_t n = ::preadv2(file, &part, 1, static_cast<::off_t>(where.offset + done), RWF_NOWAIT);
-      if (n > 0) {
-        done += static_cast<std::size_t>(n);
-        continue;
-      }
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM))
-        known_places::all().note_silent(before_.device);
-      return false;
-    }
-    return true;
-#else
-    (void)where, (void)to, (void)size;
-    return false;
-#endif
-  }
+  bool read(const location& where, std::byte* to, std::size_t size) noexcept;
 
   /// After the last read(): whether what was read is what had been measured or indexed. Else the slow way
   /// says what happened.
-  bool unchanged() const noexcept {
-    struct ::stat about {};
-    return last_ < 0 || (::fstat(last_, &about) == 0 && before_.change(file_stamp::of(about)) == nullptr);
-  }
+  bool unchanged() const noexcept;
 
  private:
-#ifdef WICK_DETAIL_CACHED_READS
-  static std::uint64_t up_to(std::uint64_t size, std::uint64_t offset) noexcept {
-    return size > offset ? size - offset : 0;
-  }
-  static bool may_read(bool local, std::uint64_t device) noexcept {
-    return local && known_places::all().tells_what_is_cached(device);
-  }
-
-  bool open(const location& where) noexcept {
-    if (!can_open_from_caches()) return false;
-    known_places& known = known_places::all();
-    std::uint64_t folder = 0;
-    if (where.indexed == nullptr) {
-      folder = known_places::folder_of(where.path);
-      const known_places::place there = known.find(folder);
-      if (!may_read(there.what == known_places::local, there.device)) return false;
-      opened_.device = there.device;
-    } else {
-      opened_.device = where.indexed->device;
-    }
-    own_ = file_handle(open_from_caches(where.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
-    struct ::stat about {};
-    if (!own_ || ::fstat(own_.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
-    const std::uint64_t device = opened_.device;
-    opened_ = file_stamp::of(about);
-    opened_.local = true;
-    if (opened_.device == device)
-      return where.indexed == nullptr || where.indexed->change(opened_) == nullptr;
-    if (folder != 0) known.forget(folder);  // something else was mounted there
-    return false;
-  }
-#endif
+  bool open(const location& where) noexcept;
 
   file_handle own_;
   file_stamp opened_;
@@ -18432,8 +12706,6 @@ class cached_reader {
 };
 
 }  // namespace wick::detail
-
-#undef WICK_DETAIL_CACHED_READS
 
 // ==== wick/read/record.hpp
 /// \file
@@ -18451,53 +12723,19 @@ class record_fields {
   static constexpr std::size_t max_fields = 8;
 
   /// \throws wick::error for no or more than 8 fields, an empty one, or an extension named twice
-  explicit record_fields(const std::vector<std::string>& wanted) {
-    if (wanted.empty() || wanted.size() > max_fields) {
-      throw error("wick: a record has 1 to 8 members, found " + std::to_string(wanted.size()));
-    }
-    for (const std::string& field : wanted) add(field);
-  }
+  explicit record_fields(const std::vector<std::string>& wanted);
 
   std::size_t size() const noexcept { return alternatives_.size(); }
   /// "jpg;jpeg;png", as it was asked for.
   const std::string& name(std::size_t field) const noexcept { return names_[field]; }
-  const std::vector<std::string>& alternatives(std::size_t field) const noexcept {
-    return alternatives_[field];
-  }
+  const std::vector<std::string>& alternatives(std::size_t field) const noexcept;
   std::size_t find(std::string_view extension) const noexcept { return find_alternative(extension).first; }
 
   /// The field and the place among its alternatives; {size(), 0} when nobody asked for `extension`.
-  std::pair<std::size_t, std::size_t> find_alternative(std::string_view extension) const noexcept {
-    for (std::size_t f = 0; f < size(); ++f) {
-      for (std::size_t a = 0; a < alternatives_[f].size(); ++a) {
-        if (alternatives_[f][a] == extension) return {f, a};
-      }
-    }
-    return {size(), 0};
-  }
+  std::pair<std::size_t, std::size_t> find_alternative(std::string_view extension) const noexcept;
 
  private:
-  void add(std::string_view field) {
-    std::vector<std::string>& list = alternatives_.emplace_back();
-    names_.emplace_back(field);
-    for (;;) {
-      const std::size_t end = field.find(';');
-      std::string extension;
-      for (const char c : field.substr(0, end)) {
-        if (c != ' ') extension += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      }
-      if (extension.starts_with('.')) extension.erase(0, 1);
-      if (extension.empty()) {
-        throw error("wick: \"" + printable(names_.back()) +
-                    "\" names an empty extension; write \"jpg\" or \"jpg;png\"");
-      }
-      if (find(extension) != size())
-        throw error("wick: the member \"" + printable(extension) + "\" is asked for twice");
-      list.push_back(std::move(extension));
-      if (end == std::string_view::npos) return;
-      field.remove_prefix(end + 1);
-    }
-  }
+  void add(std::string_view field);
 
   std::vector<std::string> names_;
   std::vector<std::vector<std::string>> alternatives_;
@@ -18580,11 +12818,7 @@ struct read_options {
 
 /// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
 /// no file open. \throws wick::error
-inline std::uint64_t length_of(const location& where) {
-  if (where.length != location::whole) return where.length;
-  const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
-  return size > where.offset ? size - where.offset : 0;
-}
+std::uint64_t length_of(const location& where);
 
 /// Reads locations one after another; neighbors in one file open it once. Blocks. For I/O threads.
 class location_reader {
@@ -18596,61 +12830,16 @@ class location_reader {
 
   /// `length`: what length_of() said. \throws wick::error when the file can't be opened, or isn't as long any
   /// more
-  bytes read(const location& where, std::uint64_t length) {
-    const int file = where.file >= 0 ? where.file : open(where.path);
-    file_watch watch = file_watch::begin(file, where.indexed);
-    if (where.length == location::whole) {
-      const std::uint64_t size = watch.before.size;
-      if (size != where.offset + length) {
-        throw error("has " + std::to_string(size) + " bytes, and had " +
-                    std::to_string(where.offset + length) +
-                    " a moment ago; it is being written. Read it when that is done");
-      }
-    }
-    bytes out(static_cast<std::size_t>(length));
-    const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
-    watch.end(file, where.indexed);
-    if (n != out.size()) {
-      throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
-                  std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
-    }
-    return out;
-  }
+  bytes read(const location& where, std::uint64_t length);
 
  private:
-  int open(const char* path) {
-    if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
-      close();  // never two at a time
-      own_ = open_when_possible(path);
-      opened_ = path;
-      note_place(path, own_.get());
-    }
-    return own_.get();
-  }
-  void close() noexcept {
-    if (own_) open_now().fetch_sub(1, std::memory_order_relaxed);
-    own_.close();
-    opened_ = nullptr;
-  }
+  int open(const char* path);
+  void close() noexcept;
   /// Files that reads have open in this process.
-  static std::atomic<int>& open_now() noexcept {
-    static constinit std::atomic<int> count{0};
-    return count;
-  }
+  static std::atomic<int>& open_now() noexcept;
   /// Where the process has no descriptor left, the other reads will give theirs back. When there are none for
   /// half a second the program has them all.
-  static file_handle open_when_possible(const char* path) {
-    constexpr auto pause = std::chrono::milliseconds(2);
-    plain_file opened = open_plain(path);
-    for (int alone = 0; is_out_of_descriptors(opened.fault) && alone < 250;) {
-      std::this_thread::sleep_for(pause);
-      alone = open_now().load(std::memory_order_relaxed) != 0 ? 0 : alone + 1;
-      opened = open_plain(path);
-    }
-    file_handle out = checked_file(std::move(opened));
-    open_now().fetch_add(1, std::memory_order_relaxed);
-    return out;
-  }
+  static file_handle open_when_possible(const char* path);
 
   file_handle own_;
   const char* opened_ = nullptr;
@@ -18695,12 +12884,7 @@ struct read_shape<record<location>> {
 };
 
 /// \throws wick::error
-inline void check_size(std::uint64_t found, const read_options& options) {
-  if (found <= options.max_bytes) return;
-  throw error("has " + std::to_string(found) + " bytes, more than the " + std::to_string(options.max_bytes) +
-              " that read() takes for a sample; write read({.max_bytes = " + std::to_string(found) +
-              "}) if that is right");
-}
+void check_size(std::uint64_t found, const read_options& options);
 
 /// Blocks. \throws wick::error
 template <class From>
@@ -18811,9 +12995,7 @@ class read_stage {
   static constexpr std::string_view name = "read";
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
-  read_operation<record<location>> operator()(record<location> where, context& c) const {
-    return {std::move(where), c, options_};
-  }
+  read_operation<record<location>> operator()(record<location> where, context& c) const;
 
  private:
   read_options options_;
@@ -18826,809 +13008,29 @@ class read_stage {
 /// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
 /// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
 /// larger than `max_bytes`
-inline detail::read_stage read(detail::read_options options = {}) noexcept {
-  return detail::read_stage(options);
-}
+detail::read_stage read(detail::read_options options = {}) noexcept;
 
 }  // namespace wick
 
-// ==== wick/read/tar.hpp
+// ==== wick/resume/state_file.hpp
 /// \file
-/// A source of samples in tar shards, named as WebDataset names them: KEY.jpg, KEY.cls, KEY.json, …
-
-// ==== wick/read/detail/tar_index.hpp
-/// \file
-/// Which samples a set of tar shards holds, and where the wanted members of each lie. Built once, from
-/// headers alone.
-
-// ==== wick/read/detail/open_shards.hpp
-/// \file
-/// Keeps shards open as long as the process can afford the descriptors.
-
-#include <sys/resource.h>
-
-namespace wick::detail {
-
-/// A share of the descriptors that this process may have. All sources together keep a quarter of
-/// RLIMIT_NOFILE: the rest is the program's, and the reads' that open by path.
-class descriptor_share {
- public:
-  explicit descriptor_share(std::size_t wanted) noexcept {
-    ::rlimit limit{};
-    const std::size_t most =
-        ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur / 4) : 64;
-    std::size_t used = in_use().load(std::memory_order_relaxed);
-    while (wanted <= most && used <= most - wanted) {
-      if (in_use().compare_exchange_weak(used, used + wanted, std::memory_order_relaxed)) {
-        held_ = wanted;
-        return;
-      }
-    }
-  }
-  descriptor_share(descriptor_share&& other) noexcept : held_(std::exchange(other.held_, 0)) {}
-  descriptor_share& operator=(descriptor_share&& other) noexcept {
-    std::swap(held_, other.held_);
-    return *this;
-  }
-  ~descriptor_share() { in_use().fetch_sub(held_, std::memory_order_relaxed); }
-  bool granted() const noexcept { return held_ != 0; }
-
- private:
-  static std::atomic<std::size_t>& in_use() noexcept {
-    static std::atomic<std::size_t> count{0};
-    return count;
-  }
-  std::size_t held_ = 0;
-};
-
-/// The descriptors of a set of shards: all of them, or none.
-class open_shards {
- public:
-  explicit open_shards(std::size_t count) noexcept : share_(count) {}
-  void keep(file_handle file) {
-    if (share_.granted()) files_.push_back(std::move(file));
-  }
-  /// -1: open it by its path.
-  int operator[](std::size_t shard) const noexcept {
-    return shard < files_.size() ? files_[shard].get() : -1;
-  }
-
- private:
-  descriptor_share share_;
-  std::vector<file_handle> files_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/read/detail/tar_scan.hpp
-/// \file
-/// Walks the headers of a tar archive from member to member without reading what lies between.
-
-// ==== wick/read/detail/tar_header.hpp
-/// \file
-/// One header block of a tar archive: the fields of v7, ustar, GNU and star, decoded and checked.
-
-namespace wick::detail {
-
-inline constexpr std::size_t tar_block = 512;
-
-constexpr std::uint64_t round_up_to_block(std::uint64_t size) noexcept {
-  return (size + (tar_block - 1)) & ~std::uint64_t{tar_block - 1};
-}
-
-/// A view on the 512 bytes. Field offsets are those of POSIX.1-1988 (ustar).
-class tar_header {
- public:
-  explicit tar_header(const unsigned char* block) noexcept : block_(block) {}
-
-  bool all_zero() const noexcept {
-    return block_[0] == 0 && std::memcmp(block_, block_ + 1, tar_block - 1) == 0;
-  }
-
-  /// What the header says of itself, nothing when that is no number.
-  std::optional<std::uint64_t> checksum() const noexcept { return number(148, 8); }
-  /// What it should say: the sum of all bytes, its own field counted as blanks.
-  std::uint64_t sum() const noexcept {
-    std::uint64_t s = 8 * ' ';
-    for (std::size_t i = 0; i < tar_block; ++i) s += i < 148 || i >= 156 ? block_[i] : 0;
-    return s;
-  }
-  bool checksum_holds() const noexcept {
-    const std::optional<std::uint64_t> said = checksum();
-    if (!said || *said == sum()) return said.has_value();
-    std::int64_t with_sign = 8 * ' ';  // some old writers added signed chars
-    for (std::size_t i = 0; i < tar_block; ++i)
-      with_sign += i < 148 || i >= 156 ? static_cast<signed char>(block_[i]) : 0;
-    return with_sign >= 0 && *said == static_cast<std::uint64_t>(with_sign);
-  }
-
-  std::optional<std::uint64_t> size() const noexcept { return number(124, 12); }
-  char type() const noexcept { return static_cast<char>(block_[156]); }
-  /// With ustar's prefix. GNU's headers have other things in its place.
-  std::string name() const {
-    std::string out;
-    if (std::memcmp(block_ + 257, "ustar\0", 6) == 0) {
-      const bool star = std::memcmp(block_ + 508, "tar\0", 4) == 0;
-      out = text(345, star ? 131 : 155);
-      if (!out.empty()) out += '/';
-    }
-    return out += text(0, 100);
-  }
-  /// GNU's old sparse format: another block of its map follows this header, or this block of the map.
-  bool sparse_map_goes_on() const noexcept { return block_[482] != 0; }
-  static bool sparse_map_goes_on(const unsigned char* block) noexcept { return block[504] != 0; }
-
- private:
-  std::string_view text(std::size_t at, std::size_t width) const noexcept {
-    const auto* first = reinterpret_cast<const char*>(block_ + at);
-    return {first, ::strnlen(first, width)};
-  }
-
-  /// Octal digits between blanks and NULs, or, when the first bit is set, a big-endian binary number (GNU).
-  std::optional<std::uint64_t> number(std::size_t at, std::size_t width) const noexcept {
-    const unsigned char* p = block_ + at;
-    const unsigned char* const end = p + width;
-    std::uint64_t value = 0;
-    if (*p & 0x80) {
-      if (*p != 0x80) return std::nullopt;  // negative, or beyond 64 bits
-      for (++p; p != end; ++p) {
-        if (value >> 56) return std::nullopt;
-        value = value << 8 | *p;
-      }
-      return value;
-    }
-    while (p != end && *p == ' ') ++p;
-    for (; p != end && *p >= '0' && *p <= '7'; ++p) value = value << 3 | static_cast<std::uint64_t>(*p - '0');
-    for (; p != end; ++p) {
-      if (*p != ' ' && *p != 0) return std::nullopt;
-    }
-    return value;
-  }
-
-  const unsigned char* block_;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-/// Reads parts of a file that lie further and further on. Fetches 4 KiB where it must leap, and up to 64 KiB
-/// at a time where what is asked for lies close together.
-class forward_window {
- public:
-  forward_window(int fd, std::uint64_t file_size) noexcept : fd_(fd), file_size_(file_size) {}
-
-  /// `size` bytes at `offset`, valid until the next call; null when the file ends before. \throws wick::error
-  const unsigned char* get(std::uint64_t offset, std::size_t size) {
-    if (offset < first_ || offset + size > first_ + filled_) {
-      const bool close = offset >= first_ && offset <= first_ + filled_ + least;
-      ahead_ = close ? std::min(2 * ahead_, most) : least;
-      const std::size_t wanted = static_cast<std::size_t>(
-          std::min<std::uint64_t>(std::max(ahead_, size), file_size_ - std::min(offset, file_size_)));
-      if (buffer_.size() < wanted) buffer_.resize(wanted);
-      filled_ = 0;
-      first_ = offset;
-      filled_ = read_up_to(fd_, buffer_.data(), wanted, offset);
-      bytes_read_ += filled_;
-      if (filled_ < size) return nullptr;
-    }
-    return reinterpret_cast<const unsigned char*>(buffer_.data()) + (offset - first_);
-  }
-  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
-
- private:
-  static constexpr std::size_t least = 4096, most = 65536;
-  int fd_;
-  std::uint64_t file_size_, first_ = 0, bytes_read_ = 0;
-  std::size_t filled_ = 0, ahead_ = least;
-  std::vector<std::byte> buffer_;
-};
-
-struct tar_entry {
-  enum kind : unsigned char { file, sparse, link, other };
-  std::string name;
-  kind what = file;
-  std::uint64_t header = 0;  // offset of its (first) header
-  std::uint64_t offset = 0;  // of its data
-  std::uint64_t length = 0;
-};
-
-/// Reads v7, ustar, GNU and pax archives, also several in one file (cat a.tar b.tar). All that is wrong with
-/// the archive is a wick::error with the shard's path, the offset, what was expected and what was found.
-class tar_scan {
- public:
-  tar_scan(const std::string& path, int fd, std::uint64_t size)
-      : path_(path), size_(size), window_(fd, size) {}
-
-  /// The next member, whatever it is; false at the end of the archive.
-  bool next(tar_entry& out) {
-    extended own = global_;
-    constexpr std::uint64_t none = ~std::uint64_t{0};
-    std::uint64_t first = none;  // where the headers of the member begin
-    for (;;) {
-      const std::uint64_t at = position_;
-      if (ended_ && size_ - at < tar_block) {
-        if (first != none) fail(first, "announces a member that never comes");
-        return false;
-      }
-      const tar_header header(block(at));
-      position_ += tar_block;
-      if (header.all_zero()) {
-        if (first != none) fail(first, "announces a member, and zeros follow");
-        ended_ = true;
-        continue;
-      }
-      check(header, at);
-      ended_ = false;
-      if (first == none) first = at;
-      const std::optional<std::uint64_t> size = header.size();
-      if (!size) fail(at, "has a size that is no number");
-      switch (header.type()) {
-        case 'x':
-          read_pax(own, at, *size);
-          continue;
-        case 'g':
-          read_pax(global_, at, *size);
-          own = global_;
-          first = none;
-          continue;
-        case 'L':
-          own.name = std::string(read_text(at, *size));
-          continue;
-        case 'K':
-          position_ = skip(at, *size, "a link's name");
-          continue;
-        default:
-          break;
-      }
-      out.name = own.name ? std::move(*own.name) : header.name();
-      out.header = first;
-      finish(out, header, own, at, *size);
-      return true;
-    }
-  }
-
-  /// What a small member holds.
-  std::string_view data(const tar_entry& of) {
-    return {reinterpret_cast<const char*>(bytes(of.offset, static_cast<std::size_t>(of.length))),
-            static_cast<std::size_t>(of.length)};
-  }
-  std::uint64_t bytes_read() const noexcept { return window_.bytes_read(); }
-
- private:
-  /// What pax and GNU headers say of the member that follows.
-  struct extended {
-    std::optional<std::string> name;
-    std::optional<std::uint64_t> size;
-    bool sparse = false;
-  };
-
-  [[noreturn]] void fail(std::uint64_t header, const std::string& what) const {
-    throw source_error(path_, "tar",
-                       "the header at offset " + std::to_string(header) + " " + what +
-                           "; the archive is damaged, write or download it again");
-  }
-  [[noreturn]] void cut_off(const std::string& what, std::uint64_t needed) const {
-    throw source_error(path_, "tar",
-                       "cut off: " + what + " needs " + std::to_string(needed) +
-                           " bytes of the file, which has " + std::to_string(size_) +
-                           "; write or download it again");
-  }
-
-  const unsigned char* bytes(std::uint64_t offset, std::size_t size) {
-    const unsigned char* p = nullptr;
-    try {
-      p = window_.get(offset, size);
-    } catch (const error& e) {
-      throw source_error(path_, "tar", std::string(e.what()) + " (at offset " + std::to_string(offset) + ")");
-    }
-    if (p == nullptr) cut_off("what lies at offset " + std::to_string(offset), offset + size);
-    return p;
-  }
-
-  const unsigned char* block(std::uint64_t at) {
-    if (at == size_ && at != 0) {
-      throw source_error(path_, "tar",
-                         "ends after " + std::to_string(at) +
-                             " bytes without the blocks of zeros that end an archive, so it may be cut "
-                             "off; if it is whole, add them: truncate -s +1024 FILE");
-    }
-    if (size_ == 0) throw source_error(path_, "tar", "is empty (0 bytes), not a tar archive");
-    if (at > size_) cut_off("the member before offset " + std::to_string(at), at);
-    if (size_ - at < tar_block && (at != 0 || size_ >= 4)) {
-      if (at == 0) not_a_tar(bytes(0, 4));
-      cut_off("the header at offset " + std::to_string(at), at + tar_block);
-    }
-    return bytes(at, tar_block);
-  }
-
-  void check(const tar_header& header, std::uint64_t at) {
-    if (header.checksum_holds()) return;
-    if (at == 0) not_a_tar(bytes(0, 4));
-    if (ended_) {
-      throw source_error(path_, "tar",
-                         "has something at offset " + std::to_string(at) +
-                             ", behind the end of the archive, that is no header; cut it off, or write "
-                             "or download it again");
-    }
-    const std::optional<std::uint64_t> said = header.checksum();
-    fail(at, "has a wrong checksum (says " + (said ? std::to_string(*said) : "no number") + ", and it is " +
-                 std::to_string(header.sum()) + ")");
-  }
-
-  [[noreturn]] void not_a_tar(const unsigned char* p) const {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string start;
-    for (int i = 0; i < 4; ++i) start += {digits[p[i] >> 4], digits[p[i] & 15], ' '};
-    start.pop_back();
-    const char* packer = p[0] == 0x1F && p[1] == 0x8B                                   ? "gzip"
-                         : p[0] == 'B' && p[1] == 'Z' && p[2] == 'h'                    ? "bzip2"
-                         : p[0] == 0x28 && p[1] == 0xB5 && p[2] == 0x2F && p[3] == 0xFD ? "zstd"
-                         : p[0] == 0xFD && p[1] == '7' && p[2] == 'z' && p[3] == 'X'    ? "xz"
-                                                                                        : nullptr;
-    throw source_error(path_, "tar",
-                       packer != nullptr
-                           ? std::string("is compressed with ") + packer +
-                                 ", and members of a compressed archive cannot be reached one by one; "
-                                 "unpack it to a plain .tar"
-                           : "is not a tar archive (starts with " + start + ", and no header is there)");
-  }
-
-  /// Where the next header lies, once it is sure that the data are there.
-  std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what) const {
-    const std::uint64_t first = header + tar_block;
-    if (first > size_ || size > size_ - first) {
-      cut_off(std::string(what) + " (header at offset " + std::to_string(header) + ", " +
-                  std::to_string(size) + " bytes)",
-              size > ~first ? ~std::uint64_t{0} : first + size);
-    }
-    return first + round_up_to_block(size);
-  }
-
-  /// The contents of a header that is followed by text.
-  std::string_view read_text(std::uint64_t header, std::uint64_t size) {
-    if (size > 1 << 20) fail(header, "holds a name or attributes of more than 1 MiB");
-    position_ = skip(header, size, "a long name");
-    std::string_view text(
-        reinterpret_cast<const char*>(bytes(header + tar_block, static_cast<std::size_t>(size))),
-        static_cast<std::size_t>(size));
-    while (text.ends_with('\0')) text.remove_suffix(1);
-    return text;
-  }
-
-  /// Records "LENGTH KEY=VALUE\n" of POSIX.1-2001.
-  void read_pax(extended& into, std::uint64_t header, std::uint64_t size) {
-    std::string_view text = read_text(header, size);
-    while (!text.empty()) {
-      std::size_t length = 0;
-      const auto [digits_end, code] = std::from_chars(text.data(), text.data() + text.size(), length);
-      const std::size_t digits = static_cast<std::size_t>(digits_end - text.data());
-      if (code != std::errc() || length > text.size() || length < digits + 4 || text[digits] != ' ' ||
-          text[length - 1] != '\n') {
-        fail(header, "has a pax record that is not \"LENGTH KEY=VALUE\" (found \"" +
-                         printable(text.substr(0, 32)) + "\")");
-      }
-      const std::string_view entry = text.substr(digits + 1, length - digits - 2);
-      text.remove_prefix(length);
-      const std::size_t equals = entry.find('=');
-      if (equals == std::string_view::npos) fail(header, "has a pax record without '='");
-      const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
-      if (key == "path") {
-        into.name = std::string(value);
-        if (value.empty()) into.name.reset();  // an empty value takes back what was said before
-      } else if (key == "size" && value.empty()) {
-        into.size.reset();
-      } else if (key == "size") {
-        std::uint64_t n = 0;
-        const auto [end, wrong] = std::from_chars(value.data(), value.data() + value.size(), n);
-        if (wrong != std::errc() || end != value.data() + value.size()) {
-          fail(header, "has a pax size that is no number (\"" + printable(value.substr(0, 32)) + "\")");
-        }
-        into.size = n;
-      } else if (key.starts_with("GNU.sparse.")) {
-        into.sparse = true;
-        if (key == "GNU.sparse.name") into.name = std::string(value);
-      }
-    }
-  }
-
-  void finish(tar_entry& out, const tar_header& header, const extended& own, std::uint64_t at,
-              std::uint64_t size) {
-    if (own.size) size = *own.size;
-    out.offset = at + tar_block;
-    bool has_data = true;
-    switch (header.type()) {
-      case '\0':
-      case '0':
-      case '7':  // contiguous, which says nothing any more
-        out.what = out.name.ends_with('/') ? tar_entry::other
-                   : own.sparse            ? tar_entry::sparse
-                                           : tar_entry::file;
-        break;
-      case 'S': {
-        out.what = tar_entry::sparse;
-        bool more = header.sparse_map_goes_on();
-        while (more) {
-          more = tar_header::sparse_map_goes_on(block(out.offset));
-          out.offset += tar_block;
-        }
-        break;
-      }
-      case '1':
-      case '2':
-        out.what = tar_entry::link;
-        has_data = false;
-        break;  // some writers give hard links a size all the same
-      case '3':
-      case '4':
-      case '5':
-      case '6':
-        out.what = tar_entry::other;
-        has_data = false;
-        break;
-      case 'M':
-        throw source_error(path_, "tar",
-                           "goes on from another volume (\"" + printable(out.name) +
-                               "\"), and volumes of one archive cannot be read by themselves; write it "
-                               "without --multi-volume");
-      default:
-        out.what = tar_entry::other;
-        break;
-    }
-    if (out.name.find('\0') != std::string::npos) fail(at, "has a name with a NUL in it");
-    out.length = has_data ? size : 0;
-    position_ = skip(out.offset - tar_block, out.length, "\"" + printable(out.name) + "\"");
-  }
-
-  const std::string& path_;
-  std::uint64_t size_;
-  std::uint64_t position_ = 0;
-  bool ended_ = false;
-  extended global_;
-  forward_window window_;
-};
-
-}  // namespace wick::detail
+/// A state in a file of its own, that is whole at any moment: the old one or the new one, whenever the
+/// machine stops.
 
 namespace wick {
 
-/// What becomes of a sample that lacks a wanted member.
-enum class incomplete : unsigned char {
-  refuse,  ///< an error when the shards are indexed
-  skip,    ///< it is left out, and counted in skipped()
-};
+/// Replaces the file at `path` by these bytes: they are written to a neighbor, brought to the disk, and take
+/// the name then. Whoever reads meanwhile, or after a crash, finds the whole old or the whole new one. Any
+/// number of threads and processes may write the same path at once: they don't mix, and the last one wins.
+/// The new file has the old one's mode. A link at `path` is replaced, and what it led to stays. What a writer
+/// that was killed left behind (.wick-writing-…) is removed by the next one in that folder. Keeps no other
+/// bytes than those of a state: give it a training's whole checkpoint if that is small enough. \throws
+/// wick::error when a step fails, or something else than a regular file is there; what was there is as it was
+void write_state(const std::string& path, std::span<const std::byte> bytes);
 
-namespace detail {
-
-class tar_index {
- public:
-  struct member {
-    std::uint64_t offset, length;
-  };
-
-  /// With `labels` the last field is an integer in decimal digits, which is read at once and not kept as a
-  /// member.
-  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, incomplete policy)
-      : fields_(std::move(fields)),
-        labels_(labels),
-        policy_(policy),
-        open_(shards.size()),
-        shards_(std::move(shards)) {
-    keys_.resize(shards_.size());
-    stamps_.resize(shards_.size());
-    for (std::size_t s = 0; s < shards_.size(); ++s) {
-      try {
-        add_shard(s);
-      } catch (const error& e) {
-        throw error(std::string(e.what()) + (shards_.size() < 2
-                                                 ? std::string()
-                                                 : " (shard " + std::to_string(s + 1) + " of " +
-                                                       std::to_string(shards_.size()) + ")"));
-      }
-    }
-    if (samples_.empty()) {
-      throw source_error(shards_.front(), "tar",
-                         "no sample in " + std::to_string(shards_.size()) + " shards (" +
-                             std::to_string(skipped_) +
-                             " incomplete ones left out); members are "
-                             "named KEY.EXTENSION, and the wanted ones are" +
-                             wanted());
-    }
-    samples_.shrink_to_fit();
-    members_.shrink_to_fit();
-    targets_.shrink_to_fit();
-  }
-
-  const record_fields& fields() const noexcept { return fields_; }
-  std::uint64_t size() const noexcept { return samples_.size(); }
-  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
-  std::uint64_t skipped() const noexcept { return skipped_; }
-  const std::vector<std::string>& shards() const noexcept { return shards_; }
-
-  const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
-  int file(std::uint64_t i) const noexcept { return open_[samples_[i].shard]; }
-  /// What the shard was when it was indexed.
-  const file_stamp* stamp(std::uint64_t i) const noexcept { return &stamps_[samples_[i].shard]; }
-  std::string_view key(std::uint64_t i) const noexcept {
-    return keys_[samples_[i].shard].data() + samples_[i].key;
-  }
-  std::int64_t target(std::uint64_t i) const noexcept { return targets_[i]; }
-  /// Its members() many members.
-  const member* at(std::uint64_t i) const noexcept { return members_.data() + i * members(); }
-  std::size_t members() const noexcept { return fields_.size() - (labels_ ? 1 : 0); }
-
-  /// Of keys, sizes and targets, and of the wanted extensions; not of where the shards lie.
-  std::uint64_t fingerprint() const noexcept {
-    fingerprint_hash h;
-    for (std::size_t f = 0; f < fields_.size(); ++f) h.add(fields_.name(f));
-    for (std::uint64_t i = 0; i < size(); ++i) {
-      h.add(key(i));
-      for (std::size_t m = 0; m < members(); ++m) h.add(at(i)[m].length);
-    }
-    for (const std::int64_t t : targets_) h.add(static_cast<std::uint64_t>(t));
-    return h.add(size()).value();
-  }
-
- private:
-  struct place {
-    std::uint32_t shard;
-    std::uint32_t key;  // within the shard's keys
-  };
-  struct found {
-    member where{};
-    std::size_t alternative = 0;
-    bool there = false;
-  };
-  /// The sample whose members are passing by.
-  struct gathered {
-    std::string key;
-    std::string all;  // its extensions, for messages
-    std::array<found, record_fields::max_fields> wanted{};
-    std::int64_t target = 0;
-  };
-
-  void add_shard(std::size_t shard) {
-    const std::string& path = shards_[shard];
-    opened_file opened = open_regular(path, "tar");
-    stamps_[shard] = opened.stamp;
-    tar_scan scan(path, opened.file.get(), opened.stamp.size);
-    tar_entry entry;
-    gathered now;
-    bool any = false;
-    while (scan.next(entry)) {
-      if (entry.what == tar_entry::other) continue;
-      std::string_view name = entry.name;
-      while (name.starts_with("./")) name.remove_prefix(2);
-      const std::size_t base = name.rfind('/') + 1, dot = name.find('.', base);
-      // As in WebDataset: no extension, hidden, or __meta__: not a member of a sample.
-      if (dot == std::string_view::npos || dot == base || name.substr(base).starts_with("__")) continue;
-      const std::string_view key = name.substr(0, dot);
-      if (!any || key != now.key) {
-        if (any) close(shard, now);
-        now = {};
-        now.key = key;
-        any = true;
-      }
-      take(scan, entry, now, name.substr(dot + 1), path);
-    }
-    if (any) close(shard, now);
-    require_unchanged(opened, path, "tar");
-    keys_[shard].shrink_to_fit();
-    bytes_scanned_ += scan.bytes_read();
-    open_.keep(std::move(opened.file));
-  }
-
-  void take(tar_scan& scan, const tar_entry& entry, gathered& now, std::string_view extension,
-            const std::string& path) {
-    std::string lower(extension);
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (now.all.size() < 200) now.all += (now.all.empty() ? "" : ", ") + lower;
-    const auto [field, alternative] = fields_.find_alternative(lower);
-    if (field == fields_.size()) return;
-    if (entry.what == tar_entry::link) {
-      now.all += " (a link: write the archive with tar --dereference --hard-dereference)";
-      return;
-    }
-    if (entry.what == tar_entry::sparse) {
-      throw sample_problem(path, now.key,
-                           "the member \"" + printable(entry.name) +
-                               "\" is stored as a sparse file, whose holes are left out; write the "
-                               "archive without --sparse");
-    }
-    found& f = now.wanted[field];
-    if (f.there && f.alternative == alternative) {
-      throw sample_problem(path, now.key,
-                           "two members are named \"" + printable(entry.name) + "\" (data at offsets " +
-                               std::to_string(f.where.offset) + " and " + std::to_string(entry.offset) +
-                               "); leave one out");
-    }
-    if (f.there && f.alternative < alternative) return;
-    f = {{entry.offset, entry.length}, alternative, true};
-    if (labels_ && field + 1 == fields_.size()) now.target = label(scan, entry, now.key, path);
-  }
-
-  std::int64_t label(tar_scan& scan, const tar_entry& entry, const std::string& key,
-                     const std::string& path) {
-    std::string_view text;
-    if (entry.length <= 256) text = scan.data(entry);
-    const std::string shown =
-        "\"" + printable(text.substr(0, 40)) + "\" (" + std::to_string(entry.length) + " bytes)";
-    const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
-    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
-    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
-    if (text.starts_with('+')) text.remove_prefix(1);
-    std::int64_t value = 0;
-    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || code != std::errc() || end != text.data() + text.size()) {
-      throw sample_problem(path, key,
-                           "\"" + printable(entry.name) + "\" holds " + shown +
-                               ", not a whole number; for other targets ask for the members by name: "
-                               "wick::tar(shards, {\"jpg\", \"cls\"})");
-    }
-    return value;
-  }
-
-  void close(std::size_t shard, const gathered& sample) {
-    for (std::size_t f = 0; f < fields_.size(); ++f) {
-      if (sample.wanted[f].there) continue;
-      if (policy_ == incomplete::skip) {
-        ++skipped_;
-        return;
-      }
-      throw sample_problem(
-          shards_[shard], sample.key,
-          "has no member \"" + fields_.name(f) + "\", only " + printable(sample.all) +
-              "; members of a sample must lie side by side (tar --sort=name); to leave such samples "
-              "out, set .incomplete = wick::incomplete::skip");
-    }
-    std::string& keys = keys_[shard];
-    if (keys.size() > std::numeric_limits<std::uint32_t>::max()) {
-      throw source_error(shards_[shard], "tar", "its keys take more than 4 GiB; split the shard");
-    }
-    samples_.push_back({static_cast<std::uint32_t>(shard), static_cast<std::uint32_t>(keys.size())});
-    keys.append(sample.key).push_back('\0');
-    for (std::size_t m = 0; m < members(); ++m) members_.push_back(sample.wanted[m].where);
-    if (labels_) targets_.push_back(sample.target);
-  }
-
-  static error sample_problem(const std::string& path, const std::string& key, const std::string& what) {
-    return error(printable(path) + ": " + printable(key) + ": tar: " + what);
-  }
-  std::string wanted() const {
-    std::string out;
-    for (std::size_t f = 0; f < fields_.size(); ++f) out += " \"" + fields_.name(f) + '"';
-    return out;
-  }
-
-  record_fields fields_;
-  bool labels_;
-  incomplete policy_;
-  open_shards open_;
-  std::vector<std::string> shards_;
-  std::vector<file_stamp> stamps_;
-  std::vector<std::string> keys_;  // a shard's keys, NUL after each
-  std::vector<place> samples_;
-  std::vector<member> members_;
-  std::vector<std::int64_t> targets_;
-  std::uint64_t bytes_scanned_ = 0;
-  std::uint64_t skipped_ = 0;
-};
-
-}  // namespace detail
-}  // namespace wick
-
-namespace wick {
-
-namespace detail {
-
-/// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
-/// names.
-class shard_list {
- public:
-  /// \throws wick::error when a wildcard matches nothing, or the list is empty
-  template <class Pattern>
-    requires std::convertible_to<const Pattern&, std::filesystem::path>
-  shard_list(const Pattern& pattern) {  // NOLINT(google-explicit-constructor)
-    add(std::filesystem::path(pattern));
-  }
-  shard_list(std::initializer_list<std::filesystem::path> patterns) : shard_list(std::vector(patterns)) {}
-  shard_list(const std::vector<std::filesystem::path>& patterns) {  // NOLINT(google-explicit-constructor)
-    for (const std::filesystem::path& p : patterns) add(p);
-    if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
-  }
-  shard_list(const std::vector<std::string>& patterns)  // NOLINT(google-explicit-constructor)
-      : shard_list(std::vector<std::filesystem::path>(patterns.begin(), patterns.end())) {}
-
-  std::vector<std::string> paths;
-
- private:
-  void add(const std::filesystem::path& pattern) {
-    for (std::string& p : detail::expand_pattern(pattern.native(), "tar")) paths.push_back(std::move(p));
-  }
-};
-
-struct tar_options {
-  /// Samples that lack a wanted member.
-  wick::incomplete incomplete = wick::incomplete::refuse;
-};
-
-/// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
-/// KEY.cls. Made by tar(shards).
-class tar_samples {
- public:
-  explicit tar_samples(shard_list shards, tar_options options = {})
-      : index_(std::make_shared<const detail::tar_index>(
-            std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}),
-            true, options.incomplete)) {}
-
-  std::uint64_t size() const noexcept { return index_->size(); }
-  sample<location, std::int64_t> at(std::uint64_t i) const noexcept {
-    const detail::tar_index::member& m = *index_->at(i);
-    return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
-  }
-  std::string key(std::uint64_t i) const {
-    return printable(index_->path(i)) + ": " + printable(index_->key(i));
-  }
-  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
-  /// Bytes that were read to build the index.
-  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
-  /// Incomplete samples that were left out, as the options allowed.
-  std::uint64_t skipped() const noexcept { return index_->skipped(); }
-  /// Paths, in order.
-  const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
-
- private:
-  std::shared_ptr<const detail::tar_index> index_;
-};
-
-/// The members asked for, of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
-class tar_records {
- public:
-  tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options = {})
-      : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members),
-                                                         false, options.incomplete)) {}
-
-  std::uint64_t size() const noexcept { return index_->size(); }
-  record<location> at(std::uint64_t i) const {
-    record<location> out(index_->key(i), index_->fields());
-    const detail::tar_index::member* m = index_->at(i);
-    for (std::size_t f = 0; f < index_->members(); ++f) {
-      out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});
-    }
-    return out;
-  }
-  std::string key(std::uint64_t i) const {
-    return printable(index_->path(i)) + ": " + printable(index_->key(i));
-  }
-  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
-  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
-  std::uint64_t skipped() const noexcept { return index_->skipped(); }
-  const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
-
- private:
-  std::shared_ptr<const detail::tar_index> index_;
-};
-
-}  // namespace detail
-
-/// Tar shards of pictures with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
-/// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part;
-/// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
-/// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
-/// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
-/// read from it. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted member
-/// is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
-inline detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {}) {
-  return detail::tar_samples(std::move(shards), options);
-}
-
-/// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
-/// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
-/// never read.
-inline detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
-                               detail::tar_options options = {}) {
-  return detail::tar_records(std::move(shards), members, options);
-}
+/// The bytes of a file that write_state() wrote, up to a state's size; load_state() checks them.
+/// \throws wick::error when the file can't be read, or is too large for a state
+std::vector<std::byte> read_state(const std::string& path);
 
 }  // namespace wick
 
@@ -20796,6 +14198,362 @@ task<first_of<awaited_t<task<T>>>> when_any(stop_source& stop, std::vector<task<
 
 }  // namespace wick::detail
 
+// ==== wick/tar/tar.hpp
+/// \file
+/// A source of samples in tar shards, named as WebDataset names them: KEY.jpg, KEY.cls, KEY.json, …
+
+// ==== wick/tar/detail/tar_index.hpp
+/// \file
+/// Which samples a set of tar shards holds, and where the wanted members of each lie. Built once, from
+/// headers alone.
+
+// ==== wick/read/detail/open_shards.hpp
+/// \file
+/// Keeps shards open as long as the process can afford the descriptors.
+
+#include <sys/resource.h>
+
+namespace wick::detail {
+
+/// A share of the descriptors that this process may have. All sources together keep a quarter of
+/// RLIMIT_NOFILE: the rest is the program's, and the reads' that open by path.
+class descriptor_share {
+ public:
+  explicit descriptor_share(std::size_t wanted) noexcept;
+  descriptor_share(descriptor_share&& other) noexcept : held_(std::exchange(other.held_, 0)) {}
+  descriptor_share& operator=(descriptor_share&& other) noexcept;
+  ~descriptor_share() { in_use().fetch_sub(held_, std::memory_order_relaxed); }
+  bool granted() const noexcept { return held_ != 0; }
+
+ private:
+  static std::atomic<std::size_t>& in_use() noexcept;
+  std::size_t held_ = 0;
+};
+
+/// The descriptors of a set of shards: all of them, or none.
+class open_shards {
+ public:
+  explicit open_shards(std::size_t count) noexcept : share_(count) {}
+  void keep(file_handle file);
+  /// -1: open it by its path.
+  int operator[](std::size_t shard) const noexcept;
+
+ private:
+  descriptor_share share_;
+  std::vector<file_handle> files_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/tar/detail/tar_scan.hpp
+/// \file
+/// Walks the headers of a tar archive from member to member without reading what lies between.
+
+// ==== wick/tar/detail/tar_header.hpp
+/// \file
+/// One header block of a tar archive: the fields of v7, ustar, GNU and star, decoded and checked.
+
+namespace wick::detail {
+
+inline constexpr std::size_t tar_block = 512;
+
+constexpr std::uint64_t round_up_to_block(std::uint64_t size) noexcept {
+  return (size + (tar_block - 1)) & ~std::uint64_t{tar_block - 1};
+}
+
+/// A view on the 512 bytes. Field offsets are those of POSIX.1-1988 (ustar).
+class tar_header {
+ public:
+  explicit tar_header(const unsigned char* block) noexcept : block_(block) {}
+
+  bool all_zero() const noexcept;
+
+  /// What the header says of itself, nothing when that is no number.
+  std::optional<std::uint64_t> checksum() const noexcept { return number(148, 8); }
+  /// What it should say: the sum of all bytes, its own field counted as blanks.
+  std::uint64_t sum() const noexcept;
+  bool checksum_holds() const noexcept;
+
+  std::optional<std::uint64_t> size() const noexcept { return number(124, 12); }
+  char type() const noexcept { return static_cast<char>(block_[156]); }
+  /// With ustar's prefix. GNU's headers have other things in its place.
+  std::string name() const;
+  /// GNU's old sparse format: another block of its map follows this header, or this block of the map.
+  bool sparse_map_goes_on() const noexcept { return block_[482] != 0; }
+  static bool sparse_map_goes_on(const unsigned char* block) noexcept { return block[504] != 0; }
+
+ private:
+  std::string_view text(std::size_t at, std::size_t width) const noexcept;
+
+  /// Octal digits between blanks and NULs, or, when the first bit is set, a big-endian binary number (GNU).
+  std::optional<std::uint64_t> number(std::size_t at, std::size_t width) const noexcept;
+
+  const unsigned char* block_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Reads parts of a file that lie further and further on. Fetches 4 KiB where it must leap, and up to 64 KiB
+/// at a time where what is asked for lies close together.
+class forward_window {
+ public:
+  forward_window(int fd, std::uint64_t file_size) noexcept : fd_(fd), file_size_(file_size) {}
+
+  /// `size` bytes at `offset`, valid until the next call; null when the file ends before. \throws wick::error
+  const unsigned char* get(std::uint64_t offset, std::size_t size);
+  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
+
+ private:
+  static constexpr std::size_t least = 4096, most = 65536;
+  int fd_;
+  std::uint64_t file_size_, first_ = 0, bytes_read_ = 0;
+  std::size_t filled_ = 0, ahead_ = least;
+  std::vector<std::byte> buffer_;
+};
+
+struct tar_entry {
+  enum kind : unsigned char { file, sparse, link, other };
+  std::string name;
+  kind what = file;
+  std::uint64_t header = 0;  // offset of its (first) header
+  std::uint64_t offset = 0;  // of its data
+  std::uint64_t length = 0;
+};
+
+/// Reads v7, ustar, GNU and pax archives, also several in one file (cat a.tar b.tar). All that is wrong with
+/// the archive is a wick::error with the shard's path, the offset, what was expected and what was found.
+class tar_scan {
+ public:
+  tar_scan(const std::string& path, int fd, std::uint64_t size)
+      : path_(path), size_(size), window_(fd, size) {}
+
+  /// The next member, whatever it is; false at the end of the archive.
+  bool next(tar_entry& out);
+
+  /// What a small member holds.
+  std::string_view data(const tar_entry& of);
+  std::uint64_t bytes_read() const noexcept { return window_.bytes_read(); }
+
+ private:
+  /// What pax and GNU headers say of the member that follows.
+  struct extended {
+    std::optional<std::string> name;
+    std::optional<std::uint64_t> size;
+    bool sparse = false;
+  };
+
+  [[noreturn]] void fail(std::uint64_t header, const std::string& what) const;
+  [[noreturn]] void cut_off(const std::string& what, std::uint64_t needed) const;
+
+  const unsigned char* bytes(std::uint64_t offset, std::size_t size);
+
+  const unsigned char* block(std::uint64_t at);
+
+  void check(const tar_header& header, std::uint64_t at);
+
+  [[noreturn]] void not_a_tar(const unsigned char* p) const;
+
+  /// Where the next header lies, once it is sure that the data are there.
+  std::uint64_t skip(std::uint64_t header, std::uint64_t size, std::string_view what) const;
+
+  /// The contents of a header that is followed by text.
+  std::string_view read_text(std::uint64_t header, std::uint64_t size);
+
+  /// Records "LENGTH KEY=VALUE\n" of POSIX.1-2001.
+  void read_pax(extended& into, std::uint64_t header, std::uint64_t size);
+
+  void finish(tar_entry& out, const tar_header& header, const extended& own, std::uint64_t at,
+              std::uint64_t size);
+
+  const std::string& path_;
+  std::uint64_t size_;
+  std::uint64_t position_ = 0;
+  bool ended_ = false;
+  extended global_;
+  forward_window window_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// What becomes of a sample that lacks a wanted member.
+enum class incomplete : unsigned char {
+  refuse,  ///< an error when the shards are indexed
+  skip,    ///< it is left out, and counted in skipped()
+};
+
+namespace detail {
+
+class tar_index {
+ public:
+  struct member {
+    std::uint64_t offset, length;
+  };
+
+  /// With `labels` the last field is an integer in decimal digits, which is read at once and not kept as a
+  /// member.
+  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, incomplete policy);
+
+  const record_fields& fields() const noexcept { return fields_; }
+  std::uint64_t size() const noexcept { return samples_.size(); }
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  std::uint64_t skipped() const noexcept { return skipped_; }
+  const std::vector<std::string>& shards() const noexcept { return shards_; }
+
+  const char* path(std::uint64_t i) const noexcept { return shards_[samples_[i].shard].c_str(); }
+  int file(std::uint64_t i) const noexcept { return open_[samples_[i].shard]; }
+  /// What the shard was when it was indexed.
+  const file_stamp* stamp(std::uint64_t i) const noexcept { return &stamps_[samples_[i].shard]; }
+  std::string_view key(std::uint64_t i) const noexcept;
+  std::int64_t target(std::uint64_t i) const noexcept { return targets_[i]; }
+  /// Its members() many members.
+  const member* at(std::uint64_t i) const noexcept { return members_.data() + i * members(); }
+  std::size_t members() const noexcept { return fields_.size() - (labels_ ? 1 : 0); }
+
+  /// Of keys, sizes and targets, and of the wanted extensions; not of where the shards lie.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct place {
+    std::uint32_t shard;
+    std::uint32_t key;  // within the shard's keys
+  };
+  struct found {
+    member where{};
+    std::size_t alternative = 0;
+    bool there = false;
+  };
+  /// The sample whose members are passing by.
+  struct gathered {
+    std::string key;
+    std::string all;  // its extensions, for messages
+    std::array<found, record_fields::max_fields> wanted{};
+    std::int64_t target = 0;
+  };
+
+  void add_shard(std::size_t shard);
+
+  void take(tar_scan& scan, const tar_entry& entry, gathered& now, std::string_view extension,
+            const std::string& path);
+
+  std::int64_t label(tar_scan& scan, const tar_entry& entry, const std::string& key, const std::string& path);
+
+  void close(std::size_t shard, const gathered& sample);
+
+  static error sample_problem(const std::string& path, const std::string& key, const std::string& what);
+  std::string wanted() const;
+
+  record_fields fields_;
+  bool labels_;
+  incomplete policy_;
+  open_shards open_;
+  std::vector<std::string> shards_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::string> keys_;  // a shard's keys, NUL after each
+  std::vector<place> samples_;
+  std::vector<member> members_;
+  std::vector<std::int64_t> targets_;
+  std::uint64_t bytes_scanned_ = 0;
+  std::uint64_t skipped_ = 0;
+};
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such
+/// names.
+class shard_list {
+ public:
+  /// \throws wick::error when a wildcard matches nothing, or the list is empty
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  shard_list(const Pattern& pattern) {  // NOLINT(google-explicit-constructor)
+    add(pattern);
+  }
+  shard_list(std::initializer_list<std::string> patterns) { add_all(patterns); }
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  shard_list(const std::vector<Pattern>& patterns) {  // NOLINT(google-explicit-constructor)
+    const std::vector<std::string> texts(patterns.begin(), patterns.end());
+    add_all(texts);
+  }
+
+  std::vector<std::string> paths;
+
+ private:
+  void add(const std::string& pattern);
+  void add_all(std::span<const std::string> patterns);
+};
+
+struct tar_options {
+  /// Samples that lack a wanted member.
+  wick::incomplete incomplete = wick::incomplete::refuse;
+};
+
+/// Pictures and their classes in tar shards: `data` is where KEY's picture lies, `target` the number in
+/// KEY.cls. Made by tar(shards).
+class tar_samples {
+ public:
+  explicit tar_samples(shard_list shards, tar_options options = {});
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  /// Bytes that were read to build the index.
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  /// Incomplete samples that were left out, as the options allowed.
+  std::uint64_t skipped() const noexcept { return index_->skipped(); }
+  /// Paths, in order.
+  const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
+
+ private:
+  std::shared_ptr<const detail::tar_index> index_;
+};
+
+/// The members asked for, of each sample in tar shards. Made by tar(shards, {"jpg", "json"}).
+class tar_records {
+ public:
+  tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options = {});
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  record<location> at(std::uint64_t i) const;
+  std::string key(std::uint64_t i) const;
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+  std::uint64_t skipped() const noexcept { return index_->skipped(); }
+  const std::vector<std::string>& shards() const noexcept { return index_->shards(); }
+
+ private:
+  std::shared_ptr<const detail::tar_index> index_;
+};
+
+}  // namespace detail
+
+/// Tar shards of pictures with an integer class: KEY.jpg (or jpeg, png, ppm, bmp, pgm, tif, tiff, webp, gif:
+/// the first of these that a sample has) and KEY.cls. KEY is the path up to the first dot of its last part;
+/// members of a sample lie side by side. The headers are read here, once; shards stay open while the process
+/// has descriptors to spare. v7, ustar, GNU and pax archives, also concatenated; folders, links and devices
+/// are passed over. A shard that is replaced, changed or deleted later is an error of each sample that is
+/// read from it. \throws wick::error when a shard is missing, cut off, compressed or damaged, a wanted member
+/// is sparse or there twice, a KEY.cls holds no number, or a sample is incomplete
+detail::tar_samples tar(detail::shard_list shards, detail::tar_options options = {});
+
+/// The same with members of your choice: `at(i)` is a record with one location for each of `members` (1 to
+/// 8), in that order. "jpg;jpeg;png" takes the first of these that a sample has. What is not asked for is
+/// never read.
+detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+                        detail::tar_options options = {});
+
+}  // namespace wick
+
 // ==== wick/version.hpp
 /// \file
 /// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
@@ -20821,15 +14579,59 @@ inline constexpr const char* version = "0.1.0";
 /// A loader's state inside a torch archive: one checkpoint file for model, optimizer and data.
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/from_blob.h>
 #include <c10/util/Exception.h>
+
+namespace wick {
+
+namespace detail {
+// torch::serialize::OutputArchive and InputArchive, without their headers: who has an archive has included
+// them.
+template <class A>
+concept output_archive =
+    requires(A& a, const std::string& key, const at::Tensor& t) { a.write(key, t, true); };
+template <class A>
+concept input_archive = requires(A& a, const std::string& key, at::Tensor& t) {
+  { a.try_read(key, t, true) } -> std::convertible_to<bool>;
+};
+
+/// A copy, as a row of bytes.
+at::Tensor tensor_of_state(std::span<const std::byte> state);
+/// What read_state() found under `key`, if anything. \throws wick::error as read_state() does
+std::vector<std::byte> state_of_tensor(const at::Tensor& saved, bool found, const std::string& key);
+}  // namespace detail
+
+/// Puts a state into an archive, as a buffer of bytes named `key`:
+/// `wick::write_state(archive, train.state()); archive.save_to("checkpoint.pt");`
+template <detail::output_archive Archive>
+void write_state(Archive& to, std::span<const std::byte> state, const std::string& key = "wick") {
+  to.write(key, detail::tensor_of_state(state), /*is_buffer=*/true);
+}
+
+/// What write_state() put there: `train.load_state(wick::read_state(archive))`, which checks it. The archive
+/// may have been loaded to a device. \throws wick::error when there is none under `key`, or what is there
+/// can't be a state
+template <detail::input_archive Archive>
+std::vector<std::byte> read_state(Archive& from, const std::string& key = "wick") {
+  at::Tensor saved;
+  bool found = false;
+  try {
+    found = from.try_read(key, saved, /*is_buffer=*/true);
+  } catch (const c10::Error&) {  // of something else; some releases throw, some say that there is none
+  }
+  return detail::state_of_tensor(saved, found, key);
+}
+
+}  // namespace wick
+
+// ==== wick/torch/batch.hpp
+/// \file
+/// batch(n) with tensors: the memory that the decoder wrote becomes a tensor, without a copy.
 
 // ==== wick/torch/tensor.hpp
 /// \file
 /// Between wick's shapes and types and Torch's; tensors as fields of samples.
 
 #include <c10/core/ScalarType.h>
-#include <c10/core/TensorOptions.h>
 
 namespace wick::detail {
 
@@ -20858,31 +14660,7 @@ constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
 }
 
 /// \throws wick::error for a type that batches can't have (complex, quantized, bfloat16, …)
-inline dtype dtype_of(at::ScalarType t) {
-  switch (t) {
-    case at::kByte:
-      return dtype::uint8;
-    case at::kChar:
-      return dtype::int8;
-    case at::kShort:
-      return dtype::int16;
-    case at::kInt:
-      return dtype::int32;
-    case at::kLong:
-      return dtype::int64;
-    case at::kHalf:
-      return dtype::float16;
-    case at::kFloat:
-      return dtype::float32;
-    case at::kDouble:
-      return dtype::float64;
-    case at::kBool:
-      return dtype::boolean;
-    default:
-      throw error(std::string("a tensor of ") + c10::toString(t) +
-                  " can't be batched; convert it to float or int64");
-  }
-}
+dtype dtype_of(at::ScalarType t);
 
 inline shape shape_of(const at::Tensor& t) {
   shape s;
@@ -20895,22 +14673,7 @@ template <>
 struct field_access<at::Tensor> {
   static shape extents(const at::Tensor& t) { return shape_of(t); }
   static dtype type(const at::Tensor& t) { return dtype_of(t.scalar_type()); }
-  static void write_to(const at::Tensor& t, slot where) {
-    if (!t.device().is_cpu()) {
-      throw error("a tensor on " + t.device().str() +
-                  " can't be batched; keep samples on the CPU and write transfer() "
-                  "behind batch()");
-    }
-    const at::Tensor plain = t.resolve_neg();  // the view at::imag gives of a conjugate is to be negated
-    if (plain.is_contiguous()) {
-      std::memcpy(where.data, plain.data_ptr(), static_cast<std::size_t>(plain.nbytes()));
-    } else if (plain.numel() != 0) {
-      shape strides;
-      for (const std::int64_t s : plain.strides()) strides.push_back(s);
-      const row_format format(shape_of(plain), dtype_of(plain.scalar_type()), strides);
-      memory_view(static_cast<const std::byte*>(plain.data_ptr()), format).write_to(where);
-    }
-  }
+  static void write_to(const at::Tensor& t, slot where);
 };
 template <>
 inline constexpr bool is_column<at::Tensor> = true;
@@ -20952,90 +14715,13 @@ void for_each_tensor(Batch& batch, F&& f) {
 namespace wick {
 
 namespace detail {
-// torch::serialize::OutputArchive and InputArchive, without their headers: who has an archive has included
-// them.
-template <class A>
-concept output_archive =
-    requires(A& a, const std::string& key, const at::Tensor& t) { a.write(key, t, true); };
-template <class A>
-concept input_archive = requires(A& a, const std::string& key, at::Tensor& t) {
-  { a.try_read(key, t, true) } -> std::convertible_to<bool>;
-};
-}  // namespace detail
-
-/// Puts a state into an archive, as a buffer of bytes named `key`:
-/// `wick::write_state(archive, train.state()); archive.save_to("checkpoint.pt");`
-template <detail::output_archive Archive>
-void write_state(Archive& to, std::span<const std::byte> state, const std::string& key = "wick") {
-  const at::Tensor view =
-      at::from_blob(const_cast<std::byte*>(state.data()), {static_cast<std::int64_t>(state.size())},
-                    at::TensorOptions().dtype(at::kByte));
-  to.write(key, view.clone(), /*is_buffer=*/true);
-}
-
-/// What write_state() put there: `train.load_state(wick::read_state(archive))`, which checks it. The archive
-/// may have been loaded to a device. \throws wick::error when there is none under `key`, or what is there
-/// can't be a state
-template <detail::input_archive Archive>
-std::vector<std::byte> read_state(Archive& from, const std::string& key = "wick") {
-  at::Tensor saved;
-  bool found = false;
-  try {
-    found = from.try_read(key, saved, /*is_buffer=*/true);
-  } catch (const c10::Error&) {  // of something else; some releases throw, some say that there is none
-  }
-  const std::string where = "read_state: the archive's \"" + detail::printable(key) + "\" ";
-  if (!found || !saved.defined()) {
-    throw error("read_state: the archive has no tensor \"" + detail::printable(key) +
-                "\"; give the key that it was written with, or begin the training without a state");
-  }
-  if (saved.scalar_type() != at::kByte || saved.dim() != 1) {
-    throw error(where + "is a tensor of " + std::string(c10::toString(saved.scalar_type())) + " " +
-                to_string(detail::shape_of(saved)) +
-                ", and a state is a row of bytes; give the key that it was written with");
-  }
-  if (saved.numel() > static_cast<std::int64_t>(detail::loader_state::max_bytes)) {
-    throw error(where + "has " + std::to_string(saved.numel()) + " bytes, and a state has at most " +
-                std::to_string(detail::loader_state::max_bytes) + "; give the key that it was written with");
-  }
-  const at::Tensor row = saved.cpu().contiguous();
-  std::vector<std::byte> out(static_cast<std::size_t>(row.numel()));
-  if (!out.empty()) std::memcpy(out.data(), row.data_ptr(), out.size());
-  return out;
-}
-
-}  // namespace wick
-
-// ==== wick/torch/batch.hpp
-/// \file
-/// batch(n) with tensors: the memory that the decoder wrote becomes a tensor, without a copy.
-
-#include <c10/core/Allocator.h>
-#include <c10/core/DispatchKeySet.h>
-#include <c10/core/Storage.h>
-#include <c10/core/TensorImpl.h>
-
-namespace wick {
-
-namespace detail {
 
 struct tensor_output {
   /// What at::from_blob() does, with less to allocate here and free in the loop's thread: batches of small
   /// samples are made in microseconds. And the storage owns a pinned block as if Torch had made it: Torch
   /// knows it by its context when something copies from it, be it from a view, and uses it anew only when the
   /// device is done with that.
-  static at::Tensor make(slab memory, const column_description& about) {
-    const shape sizes = about.extents(), strides = about.strides();
-    const std::size_t bytes = static_cast<std::size_t>(sizes.count()) * size_of(about.type);
-    const memory_block block = memory.detach();
-    c10::DataPtr owner(block.data, block.context, block.free, at::kCPU);
-    at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(
-        c10::Storage(c10::Storage::use_byte_size_t(), bytes, std::move(owner)),
-        c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(scalar_type_of(about.type)));
-    made.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef(sizes.begin(), sizes.rank()),
-                                                      at::IntArrayRef(strides.begin(), strides.rank()));
-    return made;
-  }
+  static at::Tensor make(slab memory, const column_description& about);
 };
 
 }  // namespace detail
@@ -21064,27 +14750,7 @@ namespace wick::detail {
 /// same shape and strides, (x / 255 - mean) / std. Moving uint8 and normalizing on the device is the fast
 /// order: a quarter of the bytes travel. \throws wick::error when no dimension has as many channels as there
 /// are means
-inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&) {
-  const int channels = by.count();
-  const bool bytes = t.scalar_type() == at::kByte;
-  const double scale = bytes ? 1.0 / 255.0 : 1.0;
-  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/true, /*copy=*/true);
-  if (channels == 1) {
-    return out.mul_(scale / by.std()[0])
-        .sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
-  }
-  const std::int64_t dim = t.dim() >= 2 && t.size(1) == channels ? 1 : t.dim() - 1;
-  if (t.dim() < 2 || t.size(dim) != channels) {
-    throw error("normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
-                "; give one for each channel, or one for all");
-  }
-  for (std::int64_t c = 0; c < channels; ++c) {
-    const auto i = static_cast<std::size_t>(c);
-    const double deviation = static_cast<double>(by.std()[i]);
-    out.select(dim, c).mul_(scale / deviation).sub_(static_cast<double>(by.mean()[i]) / deviation);
-  }
-  return out;
-}
+at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&);
 
 }  // namespace wick::detail
 
@@ -21092,43 +14758,14 @@ inline at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, co
 /// \file
 /// pin(): batches are written into page-locked memory, from which a device copies without the host's help.
 
-#include <ATen/core/ivalue.h>  // what empty.h includes needs it complete first: clang, C++20 and LibTorch 1.13
-#include <ATen/ops/empty.h>
-
 namespace wick {
 
 namespace detail {
 
 /// Blocks from Torch's own page-locked allocator, which gets them back as soon as they are dropped: it knows
-/// which streams copy from a block, and gives it out again only when these are done. Ordinary memory where
-/// there is no accelerator.
-class pinned_slab_memory final : public slab_memory {
- public:
-  /// Torch pins through the context of some device; where there is none yet it makes one, on the current
-  /// device of the thread that asks. That is the thread here, which has set its device, and not a worker.
-  pinned_slab_memory() noexcept {
-    try {
-      const at::Tensor some = at::empty({1}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
-      allocator_ = some.storage().allocator();
-    } catch (const std::exception&) {  // Torch says so when there is no accelerator, or none that pins
-    }
-  }
-  bool pins() const noexcept { return allocator_ != nullptr; }
-  bool recycles() const noexcept override { return pins(); }
-
-  memory_block allocate(std::size_t bytes) override {
-    if (!pins()) return host_.allocate(bytes);
-    c10::DataPtr block = allocator_->allocate(bytes);
-    if (block.get() == nullptr) throw std::bad_alloc();
-    auto* const data = static_cast<std::byte*>(block.get());
-    const c10::DeleterFnPtr free = block.get_deleter();
-    return {data, block.release_context(), free};
-  }
-
- private:
-  c10::Allocator* allocator_ = nullptr;  // it lives as long as the process
-  host_slab_memory host_;
-};
+/// which streams copy from a block, and gives it out again only when these are done. Ordinary memory, which
+/// is not recycled, where there is no accelerator.
+std::shared_ptr<slab_memory> make_pinned_memory();
 
 class pin_stage {
  public:
@@ -21148,11 +14785,11 @@ class pin_stage {
 
   /// The loader takes the memory of its batches from here: nothing is copied to be pinned.
   std::shared_ptr<wick::detail::slab_memory> slab_memory() {
-    if (memory_ == nullptr) memory_ = std::make_shared<pinned_slab_memory>();
+    if (memory_ == nullptr) memory_ = make_pinned_memory();
     return memory_;
   }
   std::string note() const {
-    return memory_ != nullptr && !memory_->pins()
+    return memory_ != nullptr && !memory_->recycles()
                ? "pin: Torch has no accelerator here; batches are in ordinary memory"
                : "";
   }
@@ -21162,7 +14799,7 @@ class pin_stage {
   }
 
  private:
-  std::shared_ptr<pinned_slab_memory> memory_;
+  std::shared_ptr<wick::detail::slab_memory> memory_;
 };
 
 }  // namespace detail
@@ -21179,8 +14816,6 @@ inline detail::pin_stage pin() { return {}; }
 /// \file
 /// Tensors in memory as a source, as TensorDataset in Python: row i is sample i.
 
-#include <c10/core/Layout.h>
-
 namespace wick {
 
 namespace detail {
@@ -21188,29 +14823,7 @@ namespace detail {
 /// The rows of a tensor [N, …] on the CPU, where they lie: each is copied when it is written into its slot.
 class tensor_rows {
  public:
-  tensor_rows(const at::Tensor& t, const char* what) {
-    const std::string name = std::string("tensors: ") + what;
-    if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
-    if (!t.device().is_cpu()) {
-      throw error(name + " is on " + t.device().str() +
-                  "; the source reads from the CPU, transfer() takes batches to the device");
-    }
-    if (t.layout() != at::kStrided) {
-      throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
-    }
-    const dtype type = dtype_of(t.scalar_type());
-    tensor_ = t.resolve_neg();
-    count_ = static_cast<std::uint64_t>(tensor_.size(0));
-    shape row, strides;
-    for (std::int64_t d = 1; d < tensor_.dim(); ++d) {
-      row.push_back(tensor_.size(d));
-      strides.push_back(tensor_.stride(d));
-    }
-    format_ = std::make_shared<const row_format>(row, type, strides);
-    data_ = static_cast<const std::byte*>(tensor_.data_ptr());
-    step_ = static_cast<std::size_t>(tensor_.stride(0)) * size_of(type);
-    span_ = format_->span();
-  }
+  tensor_rows(const at::Tensor& t, const char* what);
   std::uint64_t size() const noexcept { return count_; }
   memory_view at(std::uint64_t i) const noexcept { return {data_ + i * step_, *format_}; }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
@@ -21224,23 +14837,7 @@ class tensor_rows {
   }
   /// Of how many there are, of what kind, and of the first 64 KiB: the same for the same numbers, however
   /// they lie.
-  std::uint64_t fingerprint() const {
-    fingerprint_hash h;
-    h.add(count_).add(static_cast<std::uint64_t>(format_->type));
-    for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
-    const std::size_t bytes = format_->bytes;
-    const std::size_t most = std::min<std::size_t>(count_ * bytes, 1 << 16);
-    if (format_->packed && (step_ == bytes || most <= bytes)) {
-      h.add(std::string_view(reinterpret_cast<const char*>(data_), most));
-    } else {
-      std::vector<std::byte> rows((most + bytes - 1) / bytes * bytes);
-      for (std::size_t at = 0; at < rows.size(); at += bytes) {
-        this->at(at / bytes).write_to({rows.data() + at, false});
-      }
-      h.add(std::string_view(reinterpret_cast<const char*>(rows.data()), most));
-    }
-    return h.value();
-  }
+  std::uint64_t fingerprint() const;
 
  private:
   at::Tensor tensor_;
@@ -21253,13 +14850,7 @@ class tensor_rows {
 /// Source of sample<memory_view, std::int64_t>: rows of `data` [N, …] with labels [N] of any integer type.
 class labelled_tensors {
  public:
-  labelled_tensors(const at::Tensor& data, const at::Tensor& targets)
-      : data_(data, "the first"), targets_(labels(targets), "the second") {
-    if (data_.size() != targets_.size()) {
-      throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " +
-                  std::to_string(targets_.size()) + " labels; there must be one for each");
-    }
-  }
+  labelled_tensors(const at::Tensor& data, const at::Tensor& targets);
   std::uint64_t size() const noexcept { return data_.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
     return {data_.at(i), targets_.integer(i)};
@@ -21268,20 +14859,10 @@ class labelled_tensors {
     data_.prefetch(i, most);
     targets_.prefetch_integer(i, most);
   }
-  std::uint64_t fingerprint() const {
-    return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
-  }
+  std::uint64_t fingerprint() const;
 
  private:
-  static at::Tensor labels(const at::Tensor& t) {
-    if (!t.defined()) return t;
-    if (t.dim() != 1 || !c10::isIntegralType(t.scalar_type(), /*includeBool=*/true)) {
-      throw error("tensors: labels are integers of shape [N], found " +
-                  std::string(c10::toString(t.scalar_type())) + " of " + to_string(shape_of(t)) +
-                  "; use tensor_pairs() for targets of another kind");
-    }
-    return t.to(at::kLong);
-  }
+  static at::Tensor labels(const at::Tensor& t);
 
   detail::tensor_rows data_, targets_;
 };
@@ -21289,13 +14870,7 @@ class labelled_tensors {
 /// Source of sample<memory_view, memory_view>: rows of two tensors with the same first dimension.
 class paired_tensors {
  public:
-  paired_tensors(const at::Tensor& data, const at::Tensor& targets)
-      : data_(data, "the first"), targets_(targets, "the second") {
-    if (data_.size() != targets_.size()) {
-      throw error("tensor_pairs: " + std::to_string(data_.size()) + " rows of data and " +
-                  std::to_string(targets_.size()) + " of targets; there must be one for each");
-    }
-  }
+  paired_tensors(const at::Tensor& data, const at::Tensor& targets);
   std::uint64_t size() const noexcept { return data_.size(); }
   sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
     return {data_.at(i), targets_.at(i)};
@@ -21304,9 +14879,7 @@ class paired_tensors {
     data_.prefetch(i, most);
     targets_.prefetch(i, most);
   }
-  std::uint64_t fingerprint() const {
-    return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
-  }
+  std::uint64_t fingerprint() const;
 
  private:
   detail::tensor_rows data_, targets_;
@@ -21333,8 +14906,6 @@ inline detail::paired_tensors tensor_pairs(const at::Tensor& data, const at::Ten
 /// \file
 /// Between wick's workers and Torch's own threads, which want the same processors.
 
-#include <ATen/Parallel.h>
-
 namespace wick {
 
 /// Leaves Torch's operators on the CPU as many threads as there are processors without a worker of `workers`,
@@ -21343,13 +14914,7 @@ namespace wick {
 /// model on a device wants few threads here anyway.
 ///
 /// It is at::set_num_threads: call it once, before the first operator, on the thread that trains.
-inline std::size_t share_cores(const executor& workers, std::size_t at_least = 1) {
-  const std::size_t all = detail::available_cpus();
-  const std::size_t left = all > workers.workers() ? all - workers.workers() : 0;
-  const std::size_t threads = std::max({left, at_least, std::size_t{1}});
-  at::set_num_threads(static_cast<int>(threads));
-  return threads;
-}
+std::size_t share_cores(const executor& workers, std::size_t at_least = 1);
 
 }  // namespace wick
 
@@ -21358,11 +14923,6 @@ inline std::size_t share_cores(const executor& workers, std::size_t at_least = 1
 /// transfer(): batches go to the device on a stream of their own, while the model computes on its.
 
 #include <c10/core/Device.h>
-#include <c10/core/Event.h>
-#include <c10/core/StreamGuard.h>
-#include <c10/core/UndefinedTensorImpl.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
-#include <c10/util/intrusive_ptr.h>
 
 namespace wick {
 
@@ -21398,37 +14958,10 @@ class transfer_stage {
     return tensors;
   }
 
-  explicit transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
-    if (!there_) {
-      note_ = "transfer: to the CPU there is nothing to do";
-      return;
-    }
-    if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
-        c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
-      note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";
-      there_ = false;
-      return;
-    }
-    const c10::impl::VirtualGuardImpl guard(to.type());
-    if (!to_.has_index()) to_ = guard.getDevice();
-    try {
-      shared_ = std::make_unique<shared>(guard.getStreamFromGlobalPool(to_));
-    } catch (const c10::Error&) {  // some devices have one stream only
-      note_ = "transfer: " + to_.str() + " has no streams to choose from; a worker waits for each copy";
-    }
-  }
-  transfer_stage(transfer_stage&&) noexcept = default;
-  transfer_stage(const transfer_stage& other) : transfer_stage(other.to_) {}
-  ~transfer_stage() {
-    if (shared_ == nullptr) return;
-    std::lock_guard lock(shared_->mutex);
-    for (const copy& c : shared_->copies) {
-      try {
-        while (!c.done->query()) std::this_thread::yield();
-      } catch (const std::exception&) {  // the device is broken, and reads no more
-      }
-    }
-  }
+  explicit transfer_stage(c10::Device to);
+  transfer_stage(transfer_stage&&) noexcept;
+  transfer_stage(const transfer_stage& other);
+  ~transfer_stage();
 
   /// Where batches arrive: the CPU when there is no such device.
   c10::Device device() const noexcept { return there_ ? to_ : c10::Device(c10::kCPU); }
@@ -21443,31 +14976,16 @@ class transfer_stage {
   template <class Batch, class Rest>
   auto around(Batch batch, Rest&& rest) const {
     if (shared_ == nullptr) {
-      if (there_) {
-        detail::for_each_tensor(batch, [&](at::Tensor& t) {
-          if (t.defined()) t = t.to(to_);
-        });
-      }
+      if (there_) copy_at_once(tensors_of(batch));
       return rest(std::move(batch));
     }
-    const c10::StreamGuard guard(shared_->stream);
-    copy begun;
+    const started copies = start(tensors_of(batch));
     try {
-      detail::for_each_tensor(batch, [&](at::Tensor& t) {
-        if (!t.defined()) return;
-        begun.from.push_back(t);  // before anything reads it
-        t = begun.from.back().to(to_, /*non_blocking=*/true, /*copy=*/false);
-      });
       auto result = rest(std::move(batch));
-      detail::for_each_tensor(result, [&](at::Tensor& t) {
-        if (t.defined()) begun.batch.emplace_back(t.getIntrusivePtr());
-      });
-      remember(begun);
+      finish(*copies, tensors_of(result));
       return result;
     } catch (...) {
-      // Nobody gets this batch, but the device may be reading its memory.
-      begun.batch.clear();
-      if (!begun.from.empty()) remember(begun);
+      abandon(*copies);
       throw;
     }
   }
@@ -21475,76 +14993,40 @@ class transfer_stage {
   /// On the consumer's thread, when it takes the batch: its stream waits, it does not.
   template <class Batch>
   void deliver(Batch& batch) const {
-    if (shared_ == nullptr) return;
-    const c10::impl::VirtualGuardImpl guard(to_.type());
-    const c10::Stream current = guard.getStream(to_);
-    std::vector<c10::TensorImpl*> tensors;
-    detail::for_each_tensor(batch, [&](at::Tensor& t) {
-      if (!t.defined()) return;
-      tensors.push_back(t.unsafeGetTensorImpl());
-      // The memory was allocated on the side stream: it must not be used again before this one is done with
-      // it.
-      if (t.device() == to_ && t.has_storage()) guard.recordDataPtrOnStream(t.storage().data_ptr(), current);
-    });
-    std::vector<at::Tensor> finished;  // dropped outside the lock: their memory goes back to the pool
-    std::lock_guard lock(shared_->mutex);
-    for (copy& c : shared_->copies) {
-      if (!c.is(tensors)) continue;
-      c.done->block(current);
-      c.delivered = !tensors.empty();  // where the tensors are hidden, it may not be this batch's
-    }
-    take_finished(finished);
+    if (shared_ != nullptr) wait_for(tensors_of(batch));
   }
 
  private:
-  struct copy {
-    /// The tensors that leave the pipeline; weak, so that their addresses can't be those of others meanwhile.
-    std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> batch;
-    std::vector<at::Tensor> from;  // must stay until the device has read it
-    std::unique_ptr<c10::Event> done;
-    bool read = false, delivered = false;
-
-    bool is(const std::vector<c10::TensorImpl*>& tensors) const {
-      return std::equal(batch.begin(), batch.end(), tensors.begin(), tensors.end(),
-                        [](const auto& a, const c10::TensorImpl* b) { return a._unsafe_get_target() == b; });
-    }
-    /// Taken by the consumer, or dropped: an epoch was left early, or a stage failed.
-    bool gone() const {
-      return delivered || batch.empty() ||
-             std::any_of(batch.begin(), batch.end(), [](const auto& t) { return t.expired(); });
-    }
+  struct copy;
+  struct shared;
+  struct in_flight;  // a copy, and the side stream as the calling thread's current one
+  struct deleter {
+    void operator()(shared* s) const noexcept;
+    void operator()(in_flight* f) const noexcept;
   };
-  struct shared {
-    explicit shared(c10::Stream s) : stream(s) {}
-    c10::Stream stream;
-    std::mutex mutex;
-    std::vector<copy> copies;
-  };
+  using started = std::unique_ptr<in_flight, deleter>;
 
-  void remember(copy& begun) const {
-    begun.done = std::make_unique<c10::Event>(to_.type());
-    begun.done->record(shared_->stream);
-    std::vector<at::Tensor> finished;
-    std::lock_guard lock(shared_->mutex);
-    shared_->copies.push_back(std::move(begun));
-    take_finished(finished);
+  template <class Batch>
+  static std::vector<at::Tensor*> tensors_of(Batch& batch) {
+    std::vector<at::Tensor*> out;
+    detail::for_each_tensor(batch, [&](at::Tensor& t) {
+      if (t.defined()) out.push_back(&t);
+    });
+    return out;
   }
 
-  /// Moves out what the device has read, and forgets what nobody will ask for again.
-  void take_finished(std::vector<at::Tensor>& out) const {
-    for (copy& c : shared_->copies) {
-      if (c.read || !c.done->query()) continue;
-      c.read = true;
-      std::move(c.from.begin(), c.from.end(), std::back_inserter(out));
-      c.from.clear();
-    }
-    std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
-  }
+  void copy_at_once(const std::vector<at::Tensor*>& batch) const;
+  started start(const std::vector<at::Tensor*>& batch) const;
+  void finish(in_flight& copies, const std::vector<at::Tensor*>& result) const;
+  void abandon(in_flight& copies) const;
+  void wait_for(const std::vector<at::Tensor*>& batch) const;
+  void remember(in_flight& copies) const;
+  void take_finished(std::vector<at::Tensor>& out) const;
 
   c10::Device to_;
   bool there_;
   std::string note_;
-  std::unique_ptr<shared> shared_;
+  std::unique_ptr<shared, deleter> shared_;  // none: nothing to copy, or not on a stream of its own
 };
 
 }  // namespace detail
@@ -21556,7 +15038,1593 @@ inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer
 }  // namespace wick
 
 #ifdef WICK_IMPLEMENTATION
-// ==== wick/codec/detail/gif_implementation.hpp
+#if __has_include(<jpeglib.h>) && !defined(WICK_JPEG_STB)
+#include <cstdio>
+#include <jpeglib.h>
+#ifdef LIBJPEG_TURBO_VERSION
+#define WICK_HAS_LIBJPEG_TURBO
+#endif
+#endif
+// ==== wick/codec/implementation/stb_image.hpp
+/// \file
+/// stb_image itself. Included in exactly one file of a program.
+
+// ==== wick/codec/detail/decode_limits.hpp
+/// \file
+/// What a header lets stb_image take for the decoding of its picture.
+
+namespace wick::detail {
+
+/// The most bytes that stb_image gets in one piece. Beyond that it is told that there is no memory.
+struct stb_limit {
+  std::uint64_t bytes = 0;
+  bool exceeded = false;  ///< set when something was refused
+};
+
+/// Whole units of a JPEG, at most 32 pixels a side; 16-bit samples or coefficients of at most four channels;
+/// and tables.
+inline stb_limit limit_of(const picture_info& info) noexcept {
+  const auto width = static_cast<std::uint64_t>(info.width), height = static_cast<std::uint64_t>(info.height);
+  return {(width + 31) * (height + 31) * 8 + (std::uint64_t{1} << 20)};
+}
+
+[[noreturn]] inline void throw_over_limit(const picture_info& info, const stb_limit& limit) {
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px wants more than " + std::to_string(limit.bytes) +
+              " bytes of memory in one piece; the file is damaged or hostile: write it again" +
+              or_leave_it_out);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/codec/detail/jpeg_layout.hpp
+/// \file
+/// What a JPEG's markers say about its colors and tables, by libjpeg's rules: for stb_image, which has
+/// others, and takes tables that are missing for zeros.
+
+// ==== wick/codec/detail/byte_order.hpp
+/// \file
+/// Numbers in file headers: reads of either byte order that never look past the end.
+
+namespace wick::detail {
+
+/// 0 past the end: a header's reader checks the size where it matters.
+inline std::uint32_t byte_at(std::span<const std::byte> data, std::size_t at) noexcept {
+  return at < data.size() ? static_cast<std::uint32_t>(data[at]) : 0;
+}
+inline std::uint32_t big16(std::span<const std::byte> data, std::size_t at) noexcept {
+  return byte_at(data, at) << 8 | byte_at(data, at + 1);
+}
+inline std::uint32_t big32(std::span<const std::byte> data, std::size_t at) noexcept {
+  return big16(data, at) << 16 | big16(data, at + 2);
+}
+inline std::uint32_t little16(std::span<const std::byte> data, std::size_t at) noexcept {
+  return byte_at(data, at) | byte_at(data, at + 1) << 8;
+}
+inline std::uint32_t little32(std::span<const std::byte> data, std::size_t at) noexcept {
+  return little16(data, at) | little16(data, at + 2) << 16;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/codec/detail/jpeg_header.hpp
+/// \file
+/// A JPEG without decoding it: the frame header, and whether the file is all there.
+
+// ==== wick/codec/detail/signature.hpp
+/// \file
+/// Words for bytes that are no picture, or not a whole one: what they probably are, where they end.
+
+namespace wick::detail {
+
+inline bool starts_with(std::span<const std::byte> data, std::string_view start,
+                        std::size_t at = 0) noexcept {
+  if (data.size() < at + start.size()) return false;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    if (data[at + i] != static_cast<std::byte>(start[i])) return false;
+  }
+  return true;
+}
+
+/// "a zip", "text", …; empty when nothing is known.
+inline std::string_view guess_format(std::span<const std::byte> data) noexcept {
+  using namespace std::string_view_literals;
+  struct signature {
+    std::string_view start, what;
+    std::size_t at = 0;
+  };
+  static constexpr signature known[] = {
+      {"PK\x03\x04"sv, "a zip"},
+      {"\x1f\x8b"sv, "gzip"},
+      {"BZh"sv, "bzip2"},
+      {"\xfd"
+       "7zXZ"sv,
+       "xz"},
+      {"\x28\xb5\x2f\xfd"sv, "zstd"},
+      {"7z\xbc\xaf"sv, "a 7z archive"},
+      {"Rar!"sv, "a rar archive"},
+      {"ustar"sv, "a tar archive", 257},
+      {"WEBP"sv, "a WebP", 8},
+      {"RIFF"sv, "a RIFF file"},
+      {"II*\0"sv, "a TIFF"},
+      {"MM\0*"sv, "a TIFF"},
+      {"ftypavif"sv, "an AVIF", 4},
+      {"ftyphei"sv, "a HEIC", 4},
+      {"ftyp"sv, "an MP4 or QuickTime video", 4},
+      {"\0\0\0\x0cjP  "sv, "a JPEG 2000"},
+      {"\xff\x4f\xff\x51"sv, "a JPEG 2000"},
+      {"\xff\x0a"sv, "a JPEG XL"},
+      {"\0\0\0\x0cJXL "sv, "a JPEG XL"},
+      {"8BPS"sv, "a Photoshop file"},
+      {"%PDF"sv, "a PDF"},
+      {"P5"sv, "a PGM"},
+      {"P6"sv, "a PPM"},
+      {"\x93NUMPY"sv, "a NumPy array"},
+      {"\x89HDF"sv, "an HDF5 file"},
+      {"\x7f"
+       "ELF"sv,
+       "a program"},
+      {"version https://git-lfs"sv, "a Git LFS pointer; run git lfs pull"},
+      {"<svg"sv, "an SVG"},
+      {"<?xml"sv, "XML"},
+      {"<!DOCTYPE"sv, "an HTML page"},
+      {"<html"sv, "an HTML page"},
+      {"\xff\xd8"sv, "nearly a JPEG"},
+      {"\x89PNG"sv, "nearly a PNG"},
+  };
+  for (const signature& s : known) {
+    if (starts_with(data, s.start, s.at)) return s.what;
+  }
+  const auto head = data.first(std::min<std::size_t>(data.size(), 64));
+  if (std::all_of(head.begin(), head.end(), [](std::byte b) { return b == std::byte{0}; }))
+    return "zeros, as of a file that was never written";
+  const auto text = [](std::byte b) {
+    const auto c = static_cast<unsigned char>(b);
+    return (c >= 0x20 && c < 0x7F) || c == '\n' || c == '\r' || c == '\t';
+  };
+  if (std::all_of(head.begin(), head.end(), text)) return "text";
+  return {};
+}
+
+/// "50 4b 03 04, a zip": the first bytes in hex and a guess.
+inline std::string describe_start(std::span<const std::byte> data) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (const std::byte b : data.first(std::min<std::size_t>(data.size(), 4))) {
+    const auto u = static_cast<unsigned char>(b);
+    if (!out.empty()) out += ' ';
+    out += digits[u >> 4];
+    out += digits[u & 15];
+  }
+  const std::string_view guess = guess_format(data);
+  if (!guess.empty()) (out += ", ") += guess;
+  return out;
+}
+
+[[noreturn]] inline void throw_truncated(std::string_view format, std::size_t size,
+                                         const std::string& where) {
+  throw error("truncated " + std::string(format) + ": ends after " + std::to_string(size) + " bytes " +
+              where + "; fetch or write the file again" + or_leave_it_out);
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Goes from marker to marker by their lengths, so that a thumbnail inside an EXIF segment is stepped over.
+/// ITU-T T.81, annex B.
+class jpeg_markers {
+ public:
+  static constexpr unsigned end_of_image = 0xD9, start_of_scan = 0xDA, none = 0;
+
+  explicit jpeg_markers(std::span<const std::byte> encoded) noexcept : data_(encoded) {}
+
+  /// The next marker, `none` when the file ends first. Steps over what belongs to the one before.
+  unsigned next() noexcept {
+    if (marker_ == start_of_scan) skip_scan();
+    for (;;) {
+      const void* const found =
+          at_ < data_.size() ? std::memchr(data_.data() + at_, 0xFF, data_.size() - at_) : nullptr;
+      if (found == nullptr) return stop();
+      at_ = static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      while (byte_at(data_, at_) == 0xFF && at_ < data_.size()) ++at_;  // fill bytes
+      if (at_ >= data_.size()) return stop();
+      marker_ = byte_at(data_, at_++);
+      if (marker_ != 0) break;
+    }
+    payload_ = at_;
+    if (marker_ == end_of_image || marker_ == 0x01 || (marker_ >= 0xD0 && marker_ <= 0xD8))
+      return marker_;  // no length
+    inside_ = data_.size() - at_ < 2;
+    if (inside_) return stop();
+    length_ = big16(data_, at_);
+    if (length_ < 2) length_ = 2;  // broken; the decoder will say so
+    inside_ = data_.size() - at_ < length_;
+    if (inside_) return stop();
+    payload_ = at_ + 2;
+    at_ += length_;
+    return marker_;
+  }
+  /// Where the marker's parameters start.
+  std::size_t payload() const noexcept { return payload_; }
+  std::size_t payload_size() const noexcept { return length_ - 2; }
+  /// Whether the file ended within a marker's parameters.
+  bool ended_inside() const noexcept { return inside_; }
+  /// How many restart markers the last scan had; known when its next marker is.
+  std::uint64_t restarts() const noexcept { return restarts_; }
+
+ private:
+  unsigned stop() noexcept {
+    at_ = data_.size();
+    return marker_ = none;
+  }
+  void skip_scan() noexcept {
+    restarts_ = 0;
+    while (at_ < data_.size()) {
+      const void* const found = std::memchr(data_.data() + at_, 0xFF, data_.size() - at_);
+      at_ = found == nullptr ? data_.size()
+                             : static_cast<std::size_t>(static_cast<const std::byte*>(found) - data_.data());
+      const std::uint32_t code = byte_at(data_, at_ + 1);
+      const bool restart = code >= 0xD0 && code <= 0xD7, fill = code == 0xFF;
+      if (code != 0 && !restart && !fill) return;
+      restarts_ += restart ? 1 : 0;
+      at_ += fill ? 1 : 2;
+    }
+  }
+
+  std::span<const std::byte> data_;
+  std::size_t at_ = 0, payload_ = 0, length_ = 2;
+  std::uint64_t restarts_ = 0;
+  unsigned marker_ = none;
+  bool inside_ = false;
+};
+
+/// \throws wick::error when the file ends before its frame header
+inline bool probe_jpeg(std::span<const std::byte> encoded, picture_info& info) {
+  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return false;
+  if (encoded.size() > 2 && byte_at(encoded, 2) != 0xFF) return false;
+  info.format = "JPEG";
+  jpeg_markers markers(encoded);
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::none) throw_truncated("JPEG", encoded.size(), "inside its header");
+    if (marker == jpeg_markers::start_of_scan || marker == jpeg_markers::end_of_image) {
+      throw error("damaged JPEG: no frame header before the pixels; write the file again or remove it");
+    }
+    const bool frame = marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
+    if (!frame) continue;
+    if (markers.payload_size() < 6) {
+      throw error("damaged JPEG: its frame header is too short; write the file again or remove it");
+    }
+    if (marker == 0xC3 || (marker >= 0xC5 && marker <= 0xC7) || marker == 0xCB || marker >= 0xCD) {
+      throw error(
+          "lossless or hierarchical JPEG, which no decoder here reads; convert it to a baseline JPEG or a "
+          "PNG");
+    }
+    const std::size_t at = markers.payload();
+    info.bits = static_cast<int>(byte_at(encoded, at));
+    info.height = big16(encoded, at + 1);
+    info.width = big16(encoded, at + 3);
+    info.channels = byte_at(encoded, at + 5) == 1 ? 1 : 3;  // CMYK comes out as RGB
+    return true;
+  }
+}
+
+/// Each scan goes through the whole picture, and may take ten bytes. A progressive JPEG has about ten; cjpeg
+/// and jpegtran write at most 100 (rdswitch.c), and Chromium reads no more. The standard's finest would be
+/// 900 a component, which nobody makes.
+inline constexpr int most_jpeg_scans = 100;
+/// Of all a file's scans together: each has use for eight.
+inline constexpr int most_jpeg_tables = 8 * (most_jpeg_scans + 1);
+[[noreturn]] inline void throw_too_many_scans() {
+  throw error("JPEG of more than " + std::to_string(most_jpeg_scans) +
+              " scans (a decompression bomb?); write the file again" + or_leave_it_out);
+}
+
+/// Whether the scan whose parameters start at `at` has that many components, none of them twice.
+inline bool has_components(std::span<const std::byte> encoded, std::size_t at, std::uint32_t count) {
+  if (byte_at(encoded, at) != count) return false;
+  for (std::uint32_t a = 0; a < count; ++a) {
+    for (std::uint32_t b = 0; b < a; ++b) {
+      if (byte_at(encoded, at + 1 + 2 * a) == byte_at(encoded, at + 1 + 2 * b)) return false;
+    }
+  }
+  return true;
+}
+
+/// stb_image up to 2.27 (Debian 12's) writes past its tables when a Huffman table claims more than 256 codes;
+/// and each scan of a baseline JPEG, of which a component is in one only, it makes to pixels as if it were
+/// the first. \throws wick::error when a table does, when there are too many tables or scans, or when the
+/// file ends within such parameters. Answers whether every pixel is in one scan without restart markers, so
+/// that stb_image will write each, whatever the damage.
+inline bool check_jpeg_tables(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  int scans = 0, tables = 0, most_scans = most_jpeg_scans;
+  bool plain = false;
+  std::uint32_t components = 0;
+  for (unsigned marker = markers.next(); marker != jpeg_markers::none && marker != jpeg_markers::end_of_image;
+       marker = markers.next()) {
+    if (marker == 0xC0 || marker == 0xC1) {
+      components = byte_at(encoded, markers.payload() + 5);
+      most_scans = std::min(most_scans, static_cast<int>(components));
+    }
+    if (marker == 0xDD) components = 0;
+    if (marker == jpeg_markers::start_of_scan) {
+      if (++scans > most_jpeg_scans) throw_too_many_scans();
+      if (scans > most_scans) {
+        throw error("baseline JPEG of " + std::to_string(scans) + " scans for " + std::to_string(most_scans) +
+                    " components; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
+      plain = scans == 1 && components != 0 && has_components(encoded, markers.payload(), components);
+    }
+    if (marker != 0xC4) continue;
+    std::size_t at = markers.payload();
+    for (const std::size_t end = at + markers.payload_size(); at < end;) {
+      if (++tables > most_jpeg_tables) {
+        throw error("JPEG of more than " + std::to_string(most_jpeg_tables) +
+                    " Huffman tables; the file is damaged or hostile: write it again" + or_leave_it_out);
+      }
+      std::uint32_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(encoded, at + i);
+      if (codes > 256) {
+        throw error("damaged JPEG: a Huffman table of " + std::to_string(codes) +
+                    " codes; write the file again" + or_leave_it_out);
+      }
+      at += 17 + codes;
+    }
+  }
+  if (markers.ended_inside()) throw_truncated("JPEG", encoded.size(), "inside a header");
+  return plain;
+}
+
+/// \throws wick::error when there is no end-of-image marker. What lies behind one is nobody's business:
+/// cameras append previews and movies.
+inline void check_jpeg_complete(std::span<const std::byte> encoded) {
+  jpeg_markers markers(encoded);
+  bool scans = false;
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::end_of_image) break;
+    if (marker == jpeg_markers::none) {
+      throw_truncated("JPEG", encoded.size(), scans ? "without an end-of-image marker" : "before its pixels");
+    }
+    scans = scans || marker == jpeg_markers::start_of_scan;
+  }
+  if (!scans) throw_truncated("JPEG", encoded.size(), "and holds no pixels");
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What the components of a JPEG are. CMYK's are stored inverted, as Adobe does it.
+enum class jpeg_color_model : std::uint8_t { gray, ycc, rgb, cmyk, ycck };
+
+/// The tables and scans of a JPEG that stb_image is to read: whether it would find all that the scans name.
+class jpeg_layout {
+ public:
+  /// Goes through all markers. \throws wick::error for what stb_image does not read, or would read as other
+  /// pixels
+  explicit jpeg_layout(std::span<const std::byte> encoded) : data_(encoded) {
+    jpeg_markers markers(encoded);
+    for (unsigned marker = markers.next();
+         marker != jpeg_markers::none && marker != jpeg_markers::end_of_image; marker = markers.next()) {
+      if (in_scan_) end_scan(markers);
+      const std::size_t at = markers.payload(), size = markers.payload_size();
+      if (marker == 0xC0 || marker == 0xC1 || marker == 0xC2) frame(marker == 0xC2, at);
+      if (marker == 0xC9 || marker == 0xCA) unsupported("arithmetic coding");
+      if (marker == 0xC4) huffman_tables(at, size);
+      if (marker == 0xDB) quantization_tables(at, size);
+      if (marker == 0xDD) restart_interval_ = big16(data_, at);
+      if (marker == 0xE0 || marker == 0xEE) application(marker, at, size);
+      if (marker == jpeg_markers::start_of_scan) scan(at);
+    }
+    if (in_scan_) end_scan(markers);
+    for (std::uint32_t c = 0; c < components_; ++c) {
+      if (!component_[c].begun) damaged("no pixels of component " + std::to_string(c + 1));
+    }
+  }
+
+  jpeg_color_model colors() const noexcept { return colors_; }
+  /// The file leaves out Huffman tables, as frames of Motion JPEG do, and means those of the standard.
+  bool wants_standard_tables() const noexcept { return wants_standard_tables_; }
+
+ private:
+  struct component {
+    std::uint32_t id = 0, across = 1, down = 1, table = 0;
+    bool begun = false;
+  };
+
+  [[noreturn]] static void unsupported(const std::string& what) {
+    throw error("JPEG with " + what +
+                ", which stb_image does not read; build wick with libjpeg-turbo, or convert it" +
+                or_leave_it_out);
+  }
+  [[noreturn]] static void damaged(const std::string& what) {
+    throw error("damaged JPEG: " + what + "; write the file again" + or_leave_it_out);
+  }
+
+  void frame(bool progressive, std::size_t at) {
+    progressive_ = progressive;
+    if (byte_at(data_, at) != 8) {
+      unsupported(std::to_string(byte_at(data_, at)) + " bits a channel");
+    }
+    height_ = big16(data_, at + 1);
+    width_ = big16(data_, at + 3);
+    components_ = std::min(byte_at(data_, at + 5), 4u);
+    if (components_ == 2) unsupported("2 components");
+    for (std::uint32_t c = 0; c < components_; ++c) {
+      const std::size_t k = at + 6 + std::size_t{3} * c;
+      component_[c] = {byte_at(data_, k), std::max(1u, byte_at(data_, k + 1) >> 4),
+                       std::max(1u, byte_at(data_, k + 1) & 15u), byte_at(data_, k + 2) & 3u, false};
+    }
+  }
+  void huffman_tables(std::size_t at, std::size_t size) {
+    for (const std::size_t end = at + size; at < end;) {
+      const std::uint32_t name = byte_at(data_, at);
+      huffman_[name >> 4 & 1] |= 1u << (name & 3);
+      std::size_t codes = 0;
+      for (std::size_t i = 1; i <= 16; ++i) codes += byte_at(data_, at + i);
+      at += 17 + codes;
+    }
+  }
+  void quantization_tables(std::size_t at, std::size_t size) {
+    for (const std::size_t end = at + size; at < end;) {
+      const std::uint32_t name = byte_at(data_, at) & 3u;
+      const std::size_t length = byte_at(data_, at) >> 4 != 0 ? 129 : 65;
+      if (end - at < length) return;  // stb_image says so
+      const std::span<const std::byte> now = data_.subspan(at, length);
+      // libjpeg keeps the table that was there when a component's first scan began, stb_image takes the last
+      // one.
+      if (progressive_ && !quantization_[name].empty() && begun(name) &&
+          (now.size() != quantization_[name].size() ||
+           std::memcmp(now.data(), quantization_[name].data(), length) != 0)) {
+        unsupported("quantization tables that change between scans");
+      }
+      quantization_[name] = now;
+      at += length;
+    }
+  }
+  bool begun(std::uint32_t table) const noexcept {
+    for (std::uint32_t c = 0; c < components_; ++c) {
+      if (component_[c].table == table && component_[c].begun) return true;
+    }
+    return false;
+  }
+  void application(unsigned marker, std::size_t at, std::size_t size) noexcept {
+    if (scans_ != 0) return;
+    if (marker == 0xE0 && size >= 14 && starts_with(data_, std::string_view("JFIF\0", 5), at)) jfif_ = true;
+    if (marker == 0xEE && size >= 12 && starts_with(data_, "Adobe", at)) {
+      adobe_ = true;
+      transform_ = byte_at(data_, at + 11);
+    }
+  }
+
+  void scan(std::size_t at) {
+    if (scans_++ == 0) colors_ = choose_colors();
+    in_scan_ = true;
+    const std::uint32_t count = byte_at(data_, at);
+    const std::size_t more = at + 1 + std::size_t{2} * count;
+    const bool first_bits = byte_at(data_, more + 2) >> 4 == 0, levels = byte_at(data_, more) == 0;
+    std::uint64_t units = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t id = byte_at(data_, at + 1 + std::size_t{2} * i),
+                          tables = byte_at(data_, at + 2 + std::size_t{2} * i);
+      std::uint32_t c = 0;
+      while (c < components_ && component_[c].id != id) ++c;
+      if (c == components_)
+        damaged("a scan of a component " + std::to_string(id) + ", which its header does not have");
+      if (quantization_[component_[c].table].empty()) {
+        damaged("no quantization table " + std::to_string(component_[c].table));
+      }
+      component_[c].begun = true;
+      if (!progressive_ || (levels && first_bits)) want_table(0, tables >> 4);
+      if (!progressive_ || !levels) want_table(1, tables & 15u);
+      if (count == 1) units = blocks(component_[c]);
+    }
+    if (count != 1)
+      units = std::uint64_t{ceiling(width_, 8 * greatest(&component::across))} *
+              ceiling(height_, 8 * greatest(&component::down));
+    restarts_ = restart_interval_ == 0 || units == 0 ? 0 : (units - 1) / restart_interval_;
+  }
+  void want_table(std::size_t kind, std::uint32_t name) {
+    if (name < 4 && (huffman_[kind] >> name & 1) != 0) return;
+    if (name > 1 || progressive_) damaged("no Huffman table " + std::to_string(name));
+    wants_standard_tables_ = true;
+  }
+  void end_scan(const jpeg_markers& markers) {
+    in_scan_ = false;
+    if (markers.restarts() < restarts_) {
+      damaged(std::to_string(markers.restarts()) + " restart markers where " + std::to_string(restarts_) +
+              " should be, and stb_image can't go on behind the first that is missing");
+    }
+  }
+
+  std::uint32_t greatest(std::uint32_t component::*factor) const noexcept {
+    std::uint32_t most = 1;
+    for (std::uint32_t c = 0; c < components_; ++c) most = std::max(most, component_[c].*factor);
+    return most;
+  }
+  static std::uint32_t ceiling(std::uint32_t a, std::uint32_t b) noexcept { return (a + b - 1) / b; }
+  std::uint64_t blocks(const component& c) const noexcept {
+    return std::uint64_t{ceiling(ceiling(width_ * c.across, greatest(&component::across)), 8)} *
+           ceiling(ceiling(height_ * c.down, greatest(&component::down)), 8);
+  }
+
+  /// libjpeg's default_decompress_parms (jdapimin.c).
+  jpeg_color_model choose_colors() const noexcept {
+    if (components_ == 1) return jpeg_color_model::gray;
+    if (components_ == 4) return adobe_ && transform_ != 0 ? jpeg_color_model::ycck : jpeg_color_model::cmyk;
+    if (jfif_) return jpeg_color_model::ycc;
+    if (adobe_) return transform_ == 0 ? jpeg_color_model::rgb : jpeg_color_model::ycc;
+    const bool rgb = component_[0].id == 'R' && component_[1].id == 'G' && component_[2].id == 'B';
+    return rgb ? jpeg_color_model::rgb : jpeg_color_model::ycc;
+  }
+
+  std::span<const std::byte> data_;
+  std::array<component, 4> component_{};
+  std::array<std::span<const std::byte>, 4> quantization_{};
+  std::array<unsigned, 2> huffman_{};  // a bit for each table, of DC and of AC
+  std::uint32_t width_ = 0, height_ = 0, components_ = 0, restart_interval_ = 0, transform_ = 0;
+  std::uint64_t restarts_ = 0;
+  int scans_ = 0;
+  bool progressive_ = false, jfif_ = false, adobe_ = false, in_scan_ = false, wants_standard_tables_ = false;
+  jpeg_color_model colors_ = jpeg_color_model::ycc;
+};
+
+/// ITU-T T.81, K.3 to K.6: tables 0 for brightness, 1 for colors, as a marker segment.
+inline constexpr unsigned char standard_huffman_tables[] = {
+    0xFF, 0xC4, 0x01, 0xA2, 0x00, 0x00, 0x01, 0x05, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0A, 0x0B, 0x10,
+    0x00, 0x02, 0x01, 0x03, 0x03, 0x02, 0x04, 0x03, 0x05, 0x05, 0x04, 0x04, 0x00, 0x00, 0x01, 0x7D, 0x01,
+    0x02, 0x03, 0x00, 0x04, 0x11, 0x05, 0x12, 0x21, 0x31, 0x41, 0x06, 0x13, 0x51, 0x61, 0x07, 0x22, 0x71,
+    0x14, 0x32, 0x81, 0x91, 0xA1, 0x08, 0x23, 0x42, 0xB1, 0xC1, 0x15, 0x52, 0xD1, 0xF0, 0x24, 0x33, 0x62,
+    0x72, 0x82, 0x09, 0x0A, 0x16, 0x17, 0x18, 0x19, 0x1A, 0x25, 0x26, 0x27, 0x28, 0x29, 0x2A, 0x34, 0x35,
+    0x36, 0x37, 0x38, 0x39, 0x3A, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49, 0x4A, 0x53, 0x54, 0x55, 0x56,
+    0x57, 0x58, 0x59, 0x5A, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6A, 0x73, 0x74, 0x75, 0x76, 0x77,
+    0x78, 0x79, 0x7A, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97,
+    0x98, 0x99, 0x9A, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xAA, 0xB2, 0xB3, 0xB4, 0xB5, 0xB6,
+    0xB7, 0xB8, 0xB9, 0xBA, 0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xCA, 0xD2, 0xD3, 0xD4, 0xD5,
+    0xD6, 0xD7, 0xD8, 0xD9, 0xDA, 0xE1, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7, 0xE8, 0xE9, 0xEA, 0xF1, 0xF2,
+    0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0xFA, 0x01, 0x00, 0x03, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01,
+    0x01, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
+    0x09, 0x0A, 0x0B, 0x11, 0x00, 0x02, 0x01, 0x02, 0x04, 0x04, 0x03, 0x04, 0x07, 0x05, 0x04, 0x04, 0x00,
+    0x01, 0x02, 0x77, 0x00, 0x01, 0x02, 0x03, 0x11, 0x04, 0x05, 0x21, 0x31, 0x06, 0x12, 0x41, 0x51, 0x07,
+    0x61, 0x71, 0x13, 0x22, 0x32, 0x81, 0x08, 0x14, 0x42, 0x91, 0xA1, 0xB1, 0xC1, 0x09, 0x23, 0x33, 0x52,
+    0xF0, 0x15, 0x62, 0x72, 0xD1, 0x0A, 0x16, 0x24, 0x34, 0xE1, 0x25, 0xF1, 0x17, 0x18, 0x19, 0x1A, 0x26,
+    0x27, 0x28, 0x29, 0x2A, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3A, 0x43, 0x44, 0x45, 0x46, 0x47, 0x48, 0x49,
+    0x4A, 0x53, 0x54, 0x55, 0x56, 0x57, 0x58, 0x59, 0x5A, 0x63, 0x64, 0x65, 0x66, 0x67, 0x68, 0x69, 0x6A,
+    0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7A, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88, 0x89, 0x8A,
+    0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98, 0x99, 0x9A, 0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9,
+    0xAA, 0xB2, 0xB3, 0xB4, 0xB5, 0xB6, 0xB7, 0xB8, 0xB9, 0xBA, 0xC2, 0xC3, 0xC4, 0xC5, 0xC6, 0xC7, 0xC8,
+    0xC9, 0xCA, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8, 0xD9, 0xDA, 0xE2, 0xE3, 0xE4, 0xE5, 0xE6, 0xE7,
+    0xE8, 0xE9, 0xEA, 0xF2, 0xF3, 0xF4, 0xF5, 0xF6, 0xF7, 0xF8, 0xF9, 0xFA,
+};
+
+/// The file with the standard's tables in front; those that it brings count all the same, since they come
+/// later.
+inline bytes with_standard_tables(std::span<const std::byte> encoded) {
+  constexpr std::size_t more = sizeof standard_huffman_tables;
+  bytes out(encoded.size() + more);
+  std::memcpy(out.data(), encoded.data(), 2);
+  std::memcpy(out.data() + 2, standard_huffman_tables, more);
+  std::memcpy(out.data() + 2 + more, encoded.data() + 2, encoded.size() - 2);
+  return out;
+}
+
+}  // namespace wick::detail
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wunknown-warning-option"
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wpedantic"
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#pragma GCC diagnostic ignored "-Wunused-function"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#pragma GCC diagnostic ignored "-Wuseless-cast"
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wcast-align"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+#pragma GCC diagnostic ignored "-Wduplicated-branches"
+#pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
+#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
+#endif
+
+namespace wick::detail {
+
+inline thread_local bool stb_memory_is_cleared = false;
+inline thread_local stb_limit* stb_limited_by = nullptr;
+
+inline bool stb_may_have(std::size_t size) noexcept {
+  if (stb_limited_by == nullptr || size <= stb_limited_by->bytes) return true;
+  stb_limited_by->exceeded = true;
+  return false;
+}
+
+/// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
+inline void* stb_memory(std::size_t size) noexcept {
+  if (!stb_may_have(size)) return nullptr;
+  void* const out = allocate_block(size);
+  if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
+  return out;
+}
+
+inline void* stb_resized(void* data, std::size_t size) noexcept {
+  return stb_may_have(size) ? resize_block(data, size) : nullptr;
+}
+
+}  // namespace wick::detail
+
+#define STB_IMAGE_STATIC
+#define STB_IMAGE_IMPLEMENTATION
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_BMP
+#define STBI_NO_ZLIB
+#define STBI_NO_STDIO
+#define STBI_NO_LINEAR
+#define STBI_ASSERT(x) ((void)0)  // damaged files reach them
+#define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
+#define STBI_REALLOC(data, size) ::wick::detail::stb_resized(data, size)
+#define STBI_FREE(data) ::wick::detail::release_block(data)
+#if defined(__ARM_NEON) || defined(__aarch64__)
+#define STBI_NEON
+#endif
+// Empty chunks are copied from and to null, which memcpy does not take.
+#include <string.h>
+#pragma push_macro("memcpy")
+#undef memcpy
+#define memcpy(to, from, size) ((size) == 0 ? (to) : memcpy(to, from, size))
+// Up to 2.27, when a scan ends within a code, a 0 is shifted by more than 31 bits. It stays 0, wherever that
+// is done.
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((no_sanitize("shift-exponent"))), apply_to = function)
+#endif
+#if __has_include(<stb_image.h>)
+#include <stb_image.h>
+#else
+#include <stb/stb_image.h>
+#endif
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#pragma pop_macro("memcpy")
+#ifndef STBI_THREAD_LOCAL
+#error "wick: stb_image before 2.26 keeps its failure reason in a plain global; install a newer libstb-dev"
+#endif
+#undef STB_IMAGE_IMPLEMENTATION
+#undef STB_IMAGE_STATIC
+
+// ==== wick/codec/implementation/stb_jpeg.hpp
+/// \file
+/// The second half of a JPEG's way through stb_image. stb_image decodes the components; how they are brought
+/// to one size and what colors they are is decided here, by libjpeg-turbo's rules. Included behind
+/// stb_image's code, by stb_image.hpp alone.
+
+// ==== wick/codec/detail/palette.hpp
+/// \file
+/// Numbers that stand for colors: what a palette, or a scale of gray of few bits, gives for each.
+
+namespace wick::detail {
+
+/// Pillow's convert("L"): ITU-R 601-2 luma, rounded. Of 16 bits as well.
+constexpr std::uint32_t rounded_luma(std::uint32_t r, std::uint32_t g, std::uint32_t b) noexcept {
+  return (r * 19595u + g * 38470u + b * 7471u + 0x8000u) >> 16;
+}
+
+struct palette_table {
+  /// Those that are not set are black.
+  std::array<std::array<std::uint8_t, 4>, 256> rgba{};
+
+  palette_table() noexcept {
+    for (auto& c : rgba) c[3] = 255;
+  }
+  void set(std::size_t i, int r, int g, int b, int a) noexcept {
+    rgba[i] = {static_cast<std::uint8_t>(r), static_cast<std::uint8_t>(g), static_cast<std::uint8_t>(b),
+               static_cast<std::uint8_t>(a)};
+  }
+};
+
+/// What each number becomes in a picture of 1 to 4 channels: the channels of its color, or the number itself.
+class picked_levels {
+ public:
+  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept : channels_(channels) {
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto& [r, g, b, a] = colors.rgba[i];
+      const auto gray = static_cast<std::uint8_t>(rounded_luma(r, g, b));
+      if (indexes)
+        levels_[i] = {static_cast<std::uint8_t>(i), 0, 0, 0};
+      else if (channels >= 3)
+        levels_[i] = {r, g, b, a};
+      else
+        levels_[i] = {gray, a, 0, 0};
+    }
+  }
+
+  void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    switch (channels_) {
+      case 1:
+        return write_each<1>(numbers, count, out);
+      case 2:
+        return write_each<2>(numbers, count, out);
+      case 3:
+        return write_each<3>(numbers, count, out);
+      default:
+        return write_each<4>(numbers, count, out);
+    }
+  }
+
+ private:
+  template <std::size_t Channels>
+  void write_each(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    for (std::size_t i = 0; i < count; ++i, out += Channels) {
+      const auto& color = levels_[numbers[i]];
+      for (std::size_t c = 0; c < Channels; ++c) out[c] = color[c];
+    }
+  }
+
+  int channels_;
+  std::array<std::array<std::uint8_t, 4>, 256> levels_{};
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// A component's samples, of which `across` x `down` become as many pixels.
+class jpeg_plane {
+ public:
+  jpeg_plane(const stbi__jpeg& from, int component, std::uint8_t* line) noexcept
+      : data_(from.img_comp[component].data),
+        stride_(from.img_comp[component].w2),
+        height_(from.img_comp[component].y),
+        across_(from.img_h_max / from.img_comp[component].h),
+        down_(from.img_v_max / from.img_comp[component].v),
+        line_(line) {
+    const int width = static_cast<int>(from.s->img_x);
+    width_ = (width + across_ - 1) / across_;
+    both_ = from.resample_row_hv_2_kernel;
+  }
+
+  /// Row y of the picture. Halves are filled in smoothly, weighed 3 to 1, but not across two samples or less;
+  /// all else is repeated: jdsample.c.
+  const std::uint8_t* row(int y) const noexcept {
+    const int near = y / down_;
+    std::uint8_t* const in = at(near);
+    const bool smooth_across = across_ == 2 && width_ > 2;
+    if (down_ == 2 && (smooth_across || across_ == 1)) {
+      const bool upper = y % 2 == 0;
+      std::uint8_t* const far = at(upper ? std::max(near - 1, 0) : std::min(near + 1, height_ - 1));
+      if (smooth_across) return both_(line_, in, far, width_, 2);
+      for (int x = 0; x < width_; ++x)
+        line_[x] = static_cast<std::uint8_t>((3 * in[x] + far[x] + (upper ? 1 : 2)) >> 2);
+      return line_;
+    }
+    if (across_ == 1) return in;
+    if (smooth_across && down_ == 1) return widened(in);
+    std::uint8_t* out = line_;
+    for (int x = 0; x < width_; ++x) {
+      for (int k = 0; k < across_; ++k) *out++ = in[x];
+    }
+    return line_;
+  }
+  /// What a line may take.
+  static std::size_t line_size(const stbi__jpeg& from) noexcept { return std::size_t{from.s->img_x} + 64; }
+
+ private:
+  std::uint8_t* at(int y) const noexcept { return data_ + std::ptrdiff_t{y} * stride_; }
+  const std::uint8_t* widened(const std::uint8_t* in) const noexcept {
+    const int last = width_ - 1;
+    line_[0] = in[0];
+    line_[1] = static_cast<std::uint8_t>((3 * in[0] + in[1] + 2) >> 2);
+    for (int x = 1; x < last; ++x) {
+      line_[2 * x] = static_cast<std::uint8_t>((3 * in[x] + in[x - 1] + 1) >> 2);
+      line_[2 * x + 1] = static_cast<std::uint8_t>((3 * in[x] + in[x + 1] + 2) >> 2);
+    }
+    line_[2 * last] = static_cast<std::uint8_t>((3 * in[last] + in[last - 1] + 1) >> 2);
+    line_[2 * last + 1] = in[last];
+    return line_;
+  }
+
+  std::uint8_t* data_;
+  std::ptrdiff_t stride_;
+  int width_ = 0, height_, across_, down_;
+  std::uint8_t* line_;
+  std::uint8_t* (*both_)(std::uint8_t*, std::uint8_t*, std::uint8_t*, int, int);
+};
+
+/// One row of pixels out of the components' rows; `line` has room for three levels a pixel.
+inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std::uint8_t* const* in,
+                     std::uint8_t* out, int channels, std::uint8_t* line) noexcept {
+  const int width = static_cast<int>(from.s->img_x);
+  const bool alpha = channels == 2 || channels == 4;
+  const auto ycc = [&](std::uint8_t* to, int step) {
+    from.YCbCr_to_RGB_kernel(to, in[0], in[1], in[2], width, step);
+  };
+  if (colors == jpeg_color_model::gray || (colors == jpeg_color_model::ycc && channels <= 2)) {
+    if (channels == 1) {
+      std::memcpy(out, in[0], static_cast<std::size_t>(width));
+      return;
+    }
+    for (int x = 0; x < width; ++x, out += channels) {
+      for (int c = 0; c < channels; ++c) out[c] = alpha && c == channels - 1 ? std::uint8_t{255} : in[0][x];
+    }
+    return;
+  }
+  if (colors == jpeg_color_model::ycc) return ycc(out, channels);
+  if (colors == jpeg_color_model::ycck) ycc(line, 3);  // the complement of what Adobe stores
+  for (int x = 0; x < width; ++x, out += channels) {
+    unsigned rgb[3];
+    for (int c = 0; c < 3; ++c) {
+      rgb[c] = colors == jpeg_color_model::ycck ? 255u - line[3 * x + c] : in[c][x];
+      if (colors == jpeg_color_model::rgb) continue;
+      const unsigned key = in[3][x], product = (255u - rgb[c]) * key + 128u,
+                     ink = ((product >> 8) + product) >> 8;
+      rgb[c] = key > ink ? key - ink : 0u;  // as Pillow converts CMYK
+    }
+    if (channels >= 3) {
+      for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
+    } else {
+      out[0] = static_cast<std::uint8_t>(rounded_luma(rgb[0], rgb[1], rgb[2]));
+    }
+    if (alpha) out[channels - 1] = 255;
+  }
+}
+
+/// Pixels from allocate_block, null on failure, with the reason in `why`.
+inline std::uint8_t* stb_jpeg_pixels(stbi__jpeg& from, jpeg_color_model colors, int channels,
+                                     const char*& why) noexcept {
+  const auto failed = [&why](const char* reason) -> std::uint8_t* {
+    why = reason;
+    return nullptr;
+  };
+  if (!stbi__decode_jpeg_image(&from)) return failed(stbi__g_failure_reason);
+  const int components = from.s->img_n;
+  const int wanted = colors == jpeg_color_model::gray                                     ? 1
+                     : colors == jpeg_color_model::ycc || colors == jpeg_color_model::rgb ? 3
+                                                                                          : 4;
+  if (components != wanted) return failed("two frame headers");
+  const std::size_t width = from.s->img_x, height = from.s->img_y, line = jpeg_plane::line_size(from);
+  auto* const out = static_cast<std::uint8_t*>(stbi__malloc_mad3(channels, from.s->img_x, from.s->img_y, 1));
+  auto* const lines = static_cast<std::uint8_t*>(stb_memory(line * 7));
+  if (out == nullptr || lines == nullptr) {
+    release_block(out);
+    release_block(lines);
+    return failed("outofmem");
+  }
+  const jpeg_plane planes[4] = {{from, 0, lines},
+                                {from, components > 1 ? 1 : 0, lines + line},
+                                {from, components > 1 ? 2 : 0, lines + 2 * line},
+                                {from, components > 3 ? 3 : 0, lines + 3 * line}};
+  const int needed = colors == jpeg_color_model::ycc && channels <= 2 ? 1 : components;
+  for (std::size_t y = 0; y < height; ++y) {
+    const std::uint8_t* rows[4] = {};
+    for (int c = 0; c < needed; ++c) rows[c] = planes[c].row(static_cast<int>(y));
+    jpeg_row(from, colors, rows, out + y * width * static_cast<std::size_t>(channels), channels,
+             lines + 4 * line);
+  }
+  release_block(lines);
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
+                       const char*& why, stb_limit& limit, bool cleared) noexcept {
+  int stored = 0;
+  stb_memory_is_cleared = cleared;
+  stb_limited_by = &limit;
+  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
+                                                &height, &stored, channels);
+  stb_limited_by = nullptr;
+  if (pixels == nullptr) {
+    const char* const reason = stbi_failure_reason();
+    why = reason != nullptr ? reason : "no reason";
+  }
+  return pixels;
+}
+
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
+                            int& width, int& height, const char*& why, stb_limit& limit,
+                            bool cleared) noexcept {
+  stb_memory_is_cleared = cleared;
+  stb_limited_by = &limit;
+  stbi__context context{};
+  stbi__start_mem(&context, reinterpret_cast<const stbi_uc*>(encoded), size);
+  auto* const jpeg = static_cast<stbi__jpeg*>(stb_memory(sizeof(stbi__jpeg)));
+  if (jpeg == nullptr) {
+    stb_limited_by = nullptr;
+    why = "outofmem";
+    return nullptr;
+  }
+  jpeg->s = &context;
+  stbi__setup_jpeg(jpeg);
+  std::uint8_t* const pixels = stb_jpeg_pixels(*jpeg, colors, channels, why);
+  stbi__cleanup_jpeg(jpeg);
+  stb_limited_by = nullptr;
+  release_block(jpeg);
+  width = static_cast<int>(context.img_x);
+  height = static_cast<int>(context.img_y);
+  return pixels;
+}
+
+}  // namespace wick::detail
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+// ==== wick/implementation.hpp
+/// \file
+/// The bodies of wick's functions that are no templates: compiled once, by CMake as wick::core, or in the one
+/// file that defines WICK_IMPLEMENTATION. The decoders of others, stb_image and libjpeg-turbo, are compiled
+/// beside it.
+
+// ==== wick/batch/implementation/slab.hpp
+/// \file
+/// The bodies of what batch/detail/slab.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+slab_pool::slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead,
+                     std::size_t most)
+    : memory_(std::move(memory)),
+      recycles_(memory_->recycles()),
+      keep_(keep),
+      ahead_(ahead),
+      most_(std::max(ahead, most)) {
+  free_.reserve(keep_ + 1);
+}
+
+std::uint64_t slab_pool::allocations() const noexcept {
+  const auto lock = detail::lock_briefly(mutex_);
+  return allocations_;
+}
+
+std::size_t slab_pool::bytes() const noexcept {
+  const auto lock = detail::lock_briefly(mutex_);
+  return bytes_;
+}
+
+std::size_t slab_pool::kept_at_most() const noexcept {
+  const auto lock = detail::lock_briefly(mutex_);
+  return window_bytes_ + cheap;
+}
+
+void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
+  slab::block* const b = free_[i];
+  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
+  free_bytes_ -= b->capacity;
+  bytes_ -= b->capacity;
+  b->next = std::exchange(gone, b);
+}
+
+void slab_pool::free_all(slab::block* gone) noexcept {
+  while (gone != nullptr) {
+    const std::unique_ptr<slab::block> b(std::exchange(gone, gone->next));
+    b->memory.free(b->memory.context);
+  }
+}
+
+void slab_pool::measure_window() noexcept {
+  window_bytes_ = 0;
+  for (const demand& d : users_) {
+    const std::size_t largest = std::max(d.now.largest, d.before.largest);
+    window_bytes_ += largest * cheap_blocks(largest, ahead_, most_);
+  }
+}
+
+void slab_pool::next_period(slab::block*& gone) noexcept {
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
+      return d.now.uses(free_[i]->capacity) || d.before.uses(free_[i]->capacity);
+    });
+    if (!used) remove(i, gone);
+  }
+  for (demand& d : users_) d.before = std::exchange(d.now, range());
+  asked_ = 0;
+  measure_window();
+}
+
+bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
+  if (user >= users_.size()) users_.resize(user + 1);
+  if (++asked_ == period) next_period(gone);
+  demand& mine = users_[user];
+  if (mine.now.has(bytes)) return false;
+  const bool first = mine.largest_ever == 0;
+  mine.now.smallest = std::min(mine.now.smallest, bytes);
+  mine.now.largest = std::max(mine.now.largest, bytes);
+  if (bytes > mine.largest_ever) {
+    bytes_asked_.fetch_add(bytes - std::exchange(mine.largest_ever, bytes), std::memory_order_relaxed);
+  }
+  measure_window();
+  return first;
+}
+
+void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
+  std::size_t least = free_.size();
+  for (std::size_t i = 0; i < free_.size(); ++i) {
+    const std::size_t capacity = free_[i]->capacity;
+    if (capacity < bytes && bytes / 2 <= capacity &&
+        (least == free_.size() || capacity < free_[least]->capacity)) {
+      least = i;
+    }
+  }
+  if (least != free_.size()) remove(least, gone);
+}
+
+slab_pool::~slab_pool() {
+  for (slab::block* b : free_) {
+    b->next = nullptr;
+    free_all(b);
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/codec/implementation/builtin_codecs.hpp
+/// \file
+/// The decoders that a program has without adding any. Included in exactly one file of a program, behind
+/// those that it names.
+
+// ==== wick/codec/detail/stb.hpp
+/// \file
+/// The decoder that is always there, for JPEG, PNG, BMP and the first frame of a GIF. Its code, and
+/// stb_image's, is compiled once, by CMake or in the one file that defines WICK_IMPLEMENTATION; none of it is
+/// included here.
+
+// ==== wick/codec/detail/bmp_gif_header.hpp
+/// \file
+/// A BMP or GIF without decoding it: the header, and whether the (first) picture is all there.
+
+// ==== wick/codec/detail/gif_frame.hpp
+/// \file
+/// Where the first frame of a GIF is, in the file and in the picture. CompuServe, "Graphics Interchange
+/// Format", 89a.
+
+namespace wick::detail {
+
+/// Where the first frame lies in the file, and in the picture.
+struct gif_frame {
+  int left = 0, top = 0, width = 0, height = 0;
+  bool interlaced = false;
+  int transparent = -1;     // a number that no color stands for
+  std::size_t palette = 0;  // where it starts; 0: levels of gray
+  std::size_t colors = 0;   // in the palette
+  std::size_t codes = 0;    // where the length of the first codes is said
+};
+
+/// False when the file ends before it.
+inline bool find_gif_frame(std::span<const std::byte> encoded, gif_frame& out) {
+  const auto table = [&](std::uint32_t flags, std::size_t at) {
+    const std::size_t colors = (flags & 0x80) != 0 ? std::size_t{2} << (flags & 7) : 0;
+    if (colors != 0) out.palette = at, out.colors = colors;
+    return 3 * colors;
+  };
+  std::size_t at = 13 + table(byte_at(encoded, 10), 13);
+  while (at < encoded.size()) {
+    if (byte_at(encoded, at) == 0x2C) {
+      out.left = static_cast<int>(little16(encoded, at + 1));
+      out.top = static_cast<int>(little16(encoded, at + 3));
+      out.width = static_cast<int>(little16(encoded, at + 5));
+      out.height = static_cast<int>(little16(encoded, at + 7));
+      const std::uint32_t flags = byte_at(encoded, at + 9);
+      out.interlaced = (flags & 0x40) != 0;
+      out.codes = at + 10 + table(flags, at + 10);
+      return out.codes < encoded.size();
+    }
+    if (byte_at(encoded, at) != 0x21) return false;  // check_gif_complete says so
+    const bool control = byte_at(encoded, at + 1) == 0xF9 && byte_at(encoded, at + 2) >= 4;
+    if (control && (byte_at(encoded, at + 3) & 1) != 0)
+      out.transparent = static_cast<int>(byte_at(encoded, at + 6));
+    at += 2;
+    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
+    ++at;
+  }
+  return false;
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// \throws wick::error when the file ends inside the header
+inline bool probe_bmp(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, "BM") || encoded.size() < 18) return false;
+  const std::uint32_t header = little32(encoded, 14);
+  if (header != 12 && header != 40 && header != 52 && header != 56 && header != 64 && header != 108 &&
+      header != 124)
+    return false;
+  info.format = "BMP";
+  if (encoded.size() < 14 + header) throw_truncated("BMP", encoded.size(), "inside its header");
+  if (header == 12) {
+    info.width = little16(encoded, 18);
+    info.height = little16(encoded, 20);
+    info.bits = static_cast<int>(little16(encoded, 24));
+  } else {
+    info.width = static_cast<std::int32_t>(little32(encoded, 18));
+    info.height = static_cast<std::int32_t>(little32(encoded, 22));
+    if (info.height < 0) info.height = -info.height;  // top row first
+    info.bits = static_cast<int>(little16(encoded, 28));
+  }
+  const bool alpha = info.bits == 32 && header >= 56 && little32(encoded, 66) != 0;
+  info.channels = alpha ? 4 : 3;
+  info.bits = 8;
+  return true;
+}
+
+/// \throws wick::error when there are fewer bytes than rows need. Run-length coded ones are left to the
+/// decoder.
+inline void check_bmp_complete(std::span<const std::byte> encoded, const picture_info& info) {
+  const bool old = little32(encoded, 14) == 12;
+  const std::uint32_t compression = old ? 0 : little32(encoded, 30);
+  if (compression != 0 && compression != 3) return;
+  const std::uint64_t bits = little16(encoded, old ? 24 : 28);
+  const std::uint64_t row = (static_cast<std::uint64_t>(info.width) * bits + 31) / 32 * 4;
+  const std::uint64_t wanted = little32(encoded, 10) + row * static_cast<std::uint64_t>(info.height);
+  // The padding of the last row is often left out.
+  const std::uint64_t padding = row - (static_cast<std::uint64_t>(info.width) * bits + 7) / 8;
+  if (encoded.size() + padding < wanted) {
+    throw_truncated("BMP", encoded.size(), "of " + std::to_string(wanted));
+  }
+}
+
+/// \throws wick::error when the file ends inside the header
+inline bool probe_gif(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, "GIF87a") && !starts_with(encoded, "GIF89a")) return false;
+  info.format = "GIF";
+  if (encoded.size() < 13) throw_truncated("GIF", encoded.size(), "inside its header");
+  info.width = little16(encoded, 6);
+  info.height = little16(encoded, 8);
+  info.channels = 3;
+  info.palette = true;
+  gif_frame first;  // a picture that is too small for it is taken to be larger, as Pillow does it
+  if (find_gif_frame(encoded, first)) {
+    info.width = std::max<std::int64_t>(info.width, first.left + first.width);
+    info.height = std::max<std::int64_t>(info.height, first.top + first.height);
+  }
+  return true;
+}
+
+/// \throws wick::error when the file ends before its first frame does
+inline void check_gif_complete(std::span<const std::byte> encoded) {
+  const auto table = [](std::uint32_t flags) {
+    return (flags & 0x80) != 0 ? std::size_t{6} << (flags & 7) : 0;
+  };
+  std::size_t at = 13 + table(byte_at(encoded, 10));
+  bool frame = false;
+  while (at < encoded.size()) {
+    const std::uint32_t kind = byte_at(encoded, at);
+    if (kind == 0x21) {
+      at += 2;
+    } else if (kind == 0x2C) {
+      frame = true;
+      at += 11 + table(byte_at(encoded, at + 9));
+    } else {
+      throw error("damaged GIF: block " + std::to_string(kind) + " at " + std::to_string(at) +
+                  " where a frame should be; write the file again or remove it");
+    }
+    while (at < encoded.size() && byte_at(encoded, at) != 0) at += 1 + byte_at(encoded, at);
+    if (at < encoded.size() && frame) return;
+    ++at;
+  }
+  throw_truncated("GIF", encoded.size(), "inside its first frame");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/codec/detail/png_header.hpp
+/// \file
+/// A PNG without decoding it: the header chunk, and whether all chunks are there and undamaged.
+
+namespace wick::detail {
+
+inline constexpr std::string_view png_signature{"\x89PNG\r\n\x1a\n", 8};
+
+/// Tables to take eight bytes a step: CRC-32, polynomial 0xEDB88320 (ISO 3309), "slicing by 8".
+inline constexpr auto crc_tables = [] {
+  std::array<std::array<std::uint32_t, 256>, 8> tables{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t c = i;
+    for (int bit = 0; bit < 8; ++bit) c = (c >> 1) ^ ((c & 1) != 0 ? 0xEDB88320u : 0u);
+    tables[0][i] = c;
+  }
+  for (std::size_t t = 1; t < 8; ++t) {
+    for (std::size_t i = 0; i < 256; ++i)
+      tables[t][i] = (tables[t - 1][i] >> 8) ^ tables[0][tables[t - 1][i] & 255];
+  }
+  return tables;
+}();
+
+inline std::uint32_t crc32(std::span<const std::byte> data) noexcept {
+  const auto& t = crc_tables;
+  std::uint32_t crc = ~0u;
+  std::size_t i = 0;
+  for (; i + 8 <= data.size(); i += 8) {
+    const std::uint32_t low = crc ^ little32(data, i), high = little32(data, i + 4);
+    crc = t[7][low & 255] ^ t[6][(low >> 8) & 255] ^ t[5][(low >> 16) & 255] ^ t[4][low >> 24] ^  //
+          t[3][high & 255] ^ t[2][(high >> 8) & 255] ^ t[1][(high >> 16) & 255] ^ t[0][high >> 24];
+  }
+  for (; i < data.size(); ++i) crc = (crc >> 8) ^ t[0][(crc ^ byte_at(data, i)) & 255];
+  return ~crc;
+}
+
+constexpr std::uint32_t chunk_type(const char (&name)[5]) noexcept {
+  std::uint32_t type = 0;
+  for (int i = 0; i < 4; ++i) type = type << 8 | static_cast<unsigned char>(name[i]);
+  return type;
+}
+
+/// \throws wick::error when the header chunk is not all there
+inline bool probe_png(std::span<const std::byte> encoded, picture_info& info) {
+  if (!starts_with(encoded, png_signature)) return false;
+  info.format = "PNG";
+  if (encoded.size() < 33) throw_truncated("PNG", encoded.size(), "inside its header");
+  if (big32(encoded, 8) != 13 || big32(encoded, 12) != chunk_type("IHDR")) {
+    throw error("damaged PNG: its first chunk is not IHDR (Apple's CgBI variant?); convert it or remove it");
+  }
+  info.width = big32(encoded, 16);
+  info.height = big32(encoded, 20);
+  info.bits = static_cast<int>(byte_at(encoded, 24));
+  const std::uint32_t color = byte_at(encoded, 25);
+  info.channels = color == 0 ? 1 : color == 4 ? 2 : color == 6 ? 4 : 3;
+  info.palette = color == 3;
+  if (info.channels == 2 || info.channels == 4) return true;
+  // A tRNS chunk before the pixels makes one color, or palette entries, transparent.
+  for (std::uint64_t at = 33; at + 8 <= encoded.size();) {
+    const std::uint32_t type = big32(encoded, static_cast<std::size_t>(at) + 4);
+    if (type == chunk_type("tRNS")) ++info.channels;
+    if (type == chunk_type("tRNS") || type == chunk_type("IDAT") || type == chunk_type("IEND")) break;
+    at += std::uint64_t{12} + big32(encoded, static_cast<std::size_t>(at));
+  }
+  return true;
+}
+
+/// \throws wick::error when a chunk or IEND is missing, or a chunk that matters does not have the checksum it
+/// names
+inline void check_png_complete(std::span<const std::byte> encoded) {
+  for (std::size_t at = png_signature.size();;) {
+    if (encoded.size() - at < 12) throw_truncated("PNG", encoded.size(), "without an IEND chunk");
+    const std::uint32_t length = big32(encoded, at), type = big32(encoded, at + 4);
+    std::string name;
+    for (std::size_t i = 0; i < 4; ++i) name += static_cast<char>(byte_at(encoded, at + 4 + i));
+    if (encoded.size() - at - 12 < length) {
+      throw_truncated("PNG", encoded.size(),
+                      "inside the " + printable(name) + " chunk at " + std::to_string(at) + ", which has " +
+                          std::to_string(length) + " bytes");
+    }
+    const bool critical = (type & 0x20000000u) == 0;
+    if (critical &&
+        crc32(encoded.subspan(at + 4, std::size_t{length} + 4)) != big32(encoded, at + 8 + length)) {
+      throw error("damaged PNG: the checksum of the " + printable(name) + " chunk at " + std::to_string(at) +
+                  " does not match; fetch or write the file again" + or_leave_it_out);
+    }
+    if (type == chunk_type("IEND")) return;
+    at += std::size_t{12} + length;
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+// Defined in codec/detail/stb.hpp.
+
+/// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
+/// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
+/// it gets no more than those.
+std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
+                       const char*& why, stb_limit& limit, bool cleared = false) noexcept;
+/// The same of a JPEG whose components are `colors`, with libjpeg-turbo's upsampling.
+std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
+                            int& width, int& height, const char*& why, stb_limit& limit,
+                            bool cleared) noexcept;
+
+// Defined in codec/implementation/png.hpp and gif.hpp, which are compiled with it.
+
+/// The rows of `part`, in full width. \throws wick::error when they are damaged
+image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes);
+wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, int channels);
+image decode_gif(std::span<const std::byte> encoded, const picture_info& info, int channels, bool indexes);
+
+inline bool stb_probe(std::span<const std::byte> encoded, picture_info& info) {
+  return probe_jpeg(encoded, info) || probe_png(encoded, info) || probe_bmp(encoded, info) ||
+         probe_gif(encoded, info);
+}
+
+inline void stb_check_complete(std::span<const std::byte> encoded, const picture_info& info) {
+  if (info.format == "JPEG") check_jpeg_complete(encoded);
+  if (info.format == "PNG") check_png_complete(encoded);
+  if (info.format == "BMP") check_bmp_complete(encoded, info);
+  if (info.format == "GIF") check_gif_complete(encoded);
+}
+
+[[noreturn]] inline void throw_stb_refusal(const picture_info& info, const char* reason,
+                                           const stb_limit& limit) {
+  if (limit.exceeded) throw_over_limit(info, limit);
+  const std::string_view why = reason != nullptr ? reason : "no reason";
+  if (why == "outofmem") throw std::bad_alloc();
+  throw error("damaged " + std::string(info.format) +
+              ", or of a kind that stb_image does not read (it says: " + std::string(why) +
+              "); write the file again, convert it" + or_leave_it_out);
+}
+
+inline image stb_decode_jpeg(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  const bool cleared = !check_jpeg_tables(encoded);
+  const jpeg_layout layout(encoded);
+  bytes with_tables;
+  if (layout.wants_standard_tables()) {
+    with_tables = with_standard_tables(encoded);
+    encoded = with_tables.span();
+  }
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels = stb_load_jpeg(encoded.data(), static_cast<int>(encoded.size()),
+                                             layout.colors(), channels, width, height, why, limit, cleared);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  return image::adopt(pixels, width, height, channels);
+}
+
+/// What a BMP of at most 8 bits has for a header. stb_image reads a color that its palette leaves out from
+/// memory that nobody has written, and takes the palette of OS/2's short header, of three bytes a color, to
+/// be four colors shorter than it is.
+struct bmp_palette {
+  explicit bmp_palette(std::span<const std::byte> encoded)
+      : header(little32(encoded, 14)),
+        entry(header == 12 ? 3 : 4),
+        bits(little16(encoded, header == 12 ? 24 : 28)) {
+    offset = std::min<std::size_t>(little32(encoded, 10), encoded.size());
+    stored = offset > 14 + header ? (offset - 14 - header) / entry : 0;
+    plain = header == 12 || little32(encoded, 30) == 0;
+  }
+  std::size_t colors() const noexcept { return std::size_t{1} << bits; }
+  /// Whether stb_image must be given another file.
+  bool incomplete() const noexcept { return bits <= 8 && plain && (header == 12 || stored < colors()); }
+
+  std::size_t header, entry, bits;
+  std::size_t offset = 0;  ///< of the pixels
+  std::size_t stored = 0;  ///< colors
+  bool plain = false;      ///< not compressed
+};
+
+/// The same with a header of forty bytes and all colors, the missing ones black.
+inline bytes bmp_with_whole_palette(std::span<const std::byte> encoded, const bmp_palette& of) {
+  const std::size_t start = 54 + 4 * of.colors();
+  bytes out(start + encoded.size() - of.offset);
+  std::byte* const to = out.data();
+  std::memset(to, 0, start);
+  const auto put = [to](std::size_t at, std::size_t value, int count) {
+    for (int i = 0; i < count; ++i)
+      to[at + static_cast<std::size_t>(i)] = static_cast<std::byte>(value >> (8 * i) & 255u);
+  };
+  const bool small = of.header == 12;
+  std::memcpy(to, encoded.data(), 2);
+  put(10, start, 4);
+  put(14, 40, 4);
+  put(18, small ? little16(encoded, 18) : little32(encoded, 18), 4);
+  put(22, small ? little16(encoded, 20) : little32(encoded, 22), 4);
+  put(26, 1, 2);
+  put(28, of.bits, 2);
+  for (std::size_t i = 0; i < std::min(of.colors(), of.stored); ++i)
+    std::memcpy(to + 54 + 4 * i, encoded.data() + 14 + of.header + of.entry * i, 3);
+  std::memcpy(to + start, encoded.data() + of.offset, encoded.size() - of.offset);
+  return out;
+}
+
+inline image stb_decode_bmp(std::span<const std::byte> encoded, const picture_info& info, int channels) {
+  bytes with_header;
+  if (const bmp_palette palette(encoded); palette.incomplete()) {
+    with_header = bmp_with_whole_palette(encoded, palette);
+    encoded = with_header.span();
+  }
+  // stb_image takes a fourth byte for alpha that the header doesn't call so; and its weights of gray are not
+  // Pillow's.
+  const int stored = info.channels;
+  int width = 0, height = 0;
+  const char* why = "";
+  stb_limit limit = limit_of(info);
+  std::uint8_t* const pixels =
+      stb_load(encoded.data(), static_cast<int>(encoded.size()), stored, width, height, why, limit);
+  if (pixels == nullptr) throw_stb_refusal(info, why, limit);
+  image all = image::adopt(pixels, width, height, stored);
+  if (stored == channels) return all;
+  image out(width, height, channels);
+  const std::uint8_t* from = all.data();
+  std::uint8_t* to = out.data();
+  for (std::size_t n = out.pixels().size() / static_cast<std::size_t>(channels); n > 0;
+       --n, from += stored, to += channels) {
+    if (channels >= 3)
+      std::memcpy(to, from, 3);
+    else
+      to[0] = static_cast<std::uint8_t>(rounded_luma(from[0], from[1], from[2]));
+    if (channels % 2 == 0) to[channels - 1] = stored == 4 ? from[3] : std::uint8_t{255};
+  }
+  return out;
+}
+
+inline decoded_picture stb_decode(std::span<const std::byte> encoded, const picture_info& info,
+                                  const decode_request& request) {
+  if (encoded.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw error(std::string(info.format) + " of " + std::to_string(encoded.size()) +
+                " bytes: stb_image takes at most 2 GiB; store it in parts");
+  }
+  decoded_picture out;
+  if (info.format == "PNG") {
+    out.pixels = decode_png(encoded, request.wanted, request.channels, request.indexes);
+    out.top = request.wanted.y;
+    return out;
+  }
+  if (info.format == "GIF") {
+    out.pixels = decode_gif(encoded, info, request.channels, request.indexes);
+    return out;
+  }
+  out.pixels = info.format == "JPEG" ? stb_decode_jpeg(encoded, info, request.channels)
+                                     : stb_decode_bmp(encoded, info, request.channels);
+  const int width = out.pixels.width(), height = out.pixels.height();
+  if (width != info.width || height != info.height) {
+    throw error("damaged " + std::string(info.format) + ": the header says " +
+                size_text(info.width, info.height) + " px, the pixels are " + size_text(width, height) +
+                "; write the file again or remove it");
+  }
+  return out;
+}
+
+inline wide_rows stb_decode_wide(std::span<const std::byte> encoded, const picture_info& info,
+                                 const decode_request& request) {
+  if (info.format != "PNG")
+    throw error(std::string(info.format) + " of 16 bits a channel is not read; convert it to PNG");
+  return decode_wide_png(encoded, request.wanted, request.channels);
+}
+
+/// The decoder that is always there, at full size: JPEG and BMP by stb_image, PNG and GIF by wick.
+inline constexpr codec stb_codec{"stb_image", &stb_probe, &stb_check_complete,
+                                 &stb_decode, nullptr,    &stb_decode_wide};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+#ifdef WICK_HAS_LIBJPEG_TURBO
+extern const codec libjpeg_turbo_codec;
+#endif
+
+std::span<const codec* const> builtin_codecs() noexcept {
+  static constexpr std::array all{
+      &stb_codec,
+#ifdef WICK_HAS_LIBJPEG_TURBO
+      &libjpeg_turbo_codec,  // asked first
+#endif
+  };
+  return all;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/codec/implementation/codec.hpp
+/// \file
+/// The bodies of what codec/codec.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+codec_list::codec_list(std::span<const codec* const> known) noexcept : count_(known.size()) {
+  std::copy(known.begin(), known.end(), codecs_.begin());
+}
+
+void codec_list::add(const codec& c) {
+  std::lock_guard lock(adding_);
+  const std::size_t n = count_.load(std::memory_order_relaxed);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (codecs_[i] == &c) return;
+  }
+  if (n == capacity) throw error("wick: more than 16 picture codecs; register each one once");
+  codecs_[n] = &c;
+  count_.store(n + 1, std::memory_order_release);
+}
+
+picture_info codec_list::probe(std::span<const std::byte> encoded) const {
+  if (encoded.empty()) {
+    throw error("empty: 0 bytes where a picture should be; write the file again or remove it");
+  }
+  for (std::size_t i = count_.load(std::memory_order_acquire); i-- != 0;) {
+    picture_info info;
+    if (!codecs_[i]->probe(encoded, info)) continue;
+    info.decoder = codecs_[i];
+    if (info.width < 1 || info.height < 1) {
+      throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+                  " px has no pixels; write the file again or remove it");
+    }
+    return info;
+  }
+  throw error(
+      "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
+      "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
+}
+
+std::string codec_list::note() const {
+  std::string out;
+  for (std::size_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+    if (codecs_[i]->note == nullptr) continue;
+    const std::string text = codecs_[i]->note();
+    if (!text.empty()) out += (out.empty() ? "" : "; ") + std::string(codecs_[i]->name) + ": " + text;
+  }
+  return out;
+}
+
+void check_size(const picture_info& info, std::int64_t max_pixels) {
+  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
+    return;
+  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
+              " px is over the limit of " + std::to_string(max_pixels) +
+              " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::codec_list& codecs() noexcept {
+  static detail::codec_list list(detail::builtin_codecs());
+  return list;
+}
+
+}  // namespace wick
+
+// ==== wick/codec/implementation/decoders_seen.hpp
+/// \file
+/// The bodies of what codec/detail/decoders_seen.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void decoders_seen::saw(const picture_info& info) noexcept {
+  if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
+}
+
+std::string decoders_seen::text() const {
+  std::string out;
+  const std::size_t n = count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < n; ++i) {
+    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
+  }
+  return out;
+}
+
+bool decoders_seen::saw(std::string_view format, std::string_view decoder) const noexcept {
+  const std::size_t n = count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (seen_[i].format == format && seen_[i].decoder->name == decoder) return true;
+  }
+  return false;
+}
+
+bool decoders_seen::knows(const picture_info& info, std::size_t n) const noexcept {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (seen_[i].decoder == info.decoder && seen_[i].format == info.format) return true;
+  }
+  return n == capacity;
+}
+
+void decoders_seen::add(const picture_info& info) noexcept {
+  const std::lock_guard lock(adding_);
+  const std::size_t n = count_.load(std::memory_order_relaxed);
+  if (info.decoder == nullptr || knows(info, n)) return;
+  seen_[n] = {info.decoder, info.format};
+  count_.store(n + 1, std::memory_order_release);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/codec/implementation/gif.hpp
 /// \file
 /// The first frame of a GIF. Included in exactly one file of a program, with stb_image.
 
@@ -21696,14 +16764,16 @@ image decode_gif(std::span<const std::byte> encoded, const picture_info& info, i
 
 }  // namespace wick::detail
 
-// ==== wick/codec/detail/png_implementation.hpp
+// ==== wick/codec/implementation/png.hpp
 /// \file
 /// PNGs as they are stored: any depth, with or without a palette, 8 or 16 bits out. Included in exactly one
 /// file of a program, with stb_image. W3C, "Portable Network Graphics (PNG) Specification", second edition.
 
-// ==== wick/codec/detail/png_data_implementation.hpp
+// ==== wick/codec/implementation/png_data.hpp
 /// \file
 /// The compressed pixels of a PNG, inflated piece by piece. Included in exactly one file of a program.
+
+#include <zlib.h>
 
 namespace wick::detail {
 
@@ -22086,241 +17156,799 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 
 }  // namespace wick::detail
 
-// ==== wick/codec/detail/stb_implementation.hpp
+// ==== wick/failure/implementation/error_account.hpp
 /// \file
-/// stb_image itself. Included in exactly one file of a program, which CMake's wick target brings along;
-/// elsewhere in the one that defines WICK_IMPLEMENTATION.
-
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wpragmas"
-#pragma GCC diagnostic ignored "-Wunknown-warning-option"
-#pragma GCC diagnostic ignored "-Wall"
-#pragma GCC diagnostic ignored "-Wextra"
-#pragma GCC diagnostic ignored "-Wpedantic"
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wsign-compare"
-#pragma GCC diagnostic ignored "-Wunused-function"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#pragma GCC diagnostic ignored "-Wunused-but-set-variable"
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-#pragma GCC diagnostic ignored "-Wold-style-cast"
-#pragma GCC diagnostic ignored "-Wuseless-cast"
-#pragma GCC diagnostic ignored "-Wcast-qual"
-#pragma GCC diagnostic ignored "-Wcast-align"
-#pragma GCC diagnostic ignored "-Wshadow"
-#pragma GCC diagnostic ignored "-Wdouble-promotion"
-#pragma GCC diagnostic ignored "-Wduplicated-branches"
-#pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
-#pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-#endif
+/// The bodies of what failure/detail/error_account.hpp declares. Included in exactly one file of a program.
 
 namespace wick::detail {
 
-inline thread_local bool stb_memory_is_cleared = false;
-inline thread_local stb_limit* stb_limited_by = nullptr;
-
-inline bool stb_may_have(std::size_t size) noexcept {
-  if (stb_limited_by == nullptr || size <= stb_limited_by->bytes) return true;
-  stb_limited_by->exceeded = true;
-  return false;
+void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
+  const auto is = [&](error_kind kind, std::string text) {
+    to.kind = kind;
+    to.text = std::move(text);
+  };
+  try {
+    std::rethrow_exception(cause);
+  } catch (const late_error& e) {
+    is(error_kind::data, e.what());
+    to.stage = e.stage();
+  } catch (const quarantined_sample& e) {
+    is(error_kind::quarantined, e.what());
+  } catch (const misshapen& e) {
+    is(error_kind::shape, e.what());
+  } catch (const error& e) {
+    is(error_kind::data, e.what());
+  } catch (const std::system_error& e) {
+    is(error_kind::system, e.what());
+  } catch (const std::bad_alloc& e) {
+    is(error_kind::memory, e.what());
+  } catch (const std::exception& e) {
+    is(error_kind::exception, e.what());
+  } catch (...) {
+    is(error_kind::exception, "threw something that is no std::exception");
+  }
+  // A stage's own message may begin with its name: once is enough.
+  if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
 }
 
-/// Small blocks are cleared always: they hold tables, which a damaged file may use and not bring.
-inline void* stb_memory(std::size_t size) noexcept {
-  if (!stb_may_have(size)) return nullptr;
-  void* const out = allocate_block(size);
-  if (out != nullptr && (stb_memory_is_cleared || size < smallest_kept_block)) std::memset(out, 0, size);
+sample_error to_exception(const told_failure& f) {
+  return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
+}
+
+error_account::error_account(const error_options& limits, const std::string& lines, const quarantine& known)
+    : limits_(limits) {
+  if (!lines.empty()) file_ = std::make_unique<ledger_file>(lines);
+  for (const quarantine::entry& e : known.entries()) bad_.emplace(e.index, e.stage);
+}
+
+void error_account::add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count,
+                        std::uint64_t passed, std::uint64_t of_epoch,
+                        const std::vector<told_failure>& failures) {
+  if (epoch != epoch_) epoch_failures_ = 0;
+  epoch_ = epoch;
+  std::uint64_t next = first_slot, longest = 0;
+  const told_failure* last = nullptr;
+  for (const told_failure& f : failures) {
+    if (file_) file_->add(f.entry);
+    remember(f);
+    ledger_.add(f.entry);
+    if (f.known || f.entry.action == error_action::retry) continue;
+    ++counted_;
+    last = &f;
+    if (!f.planned) continue;
+    ++epoch_failures_;
+    if (f.slot < next) continue;
+    consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
+    longest = std::max(longest, consecutive_);
+    next = f.slot + 1;
+  }
+  if (next < first_slot + count) consecutive_ = 0;
+  if (last != nullptr) check(*last, longest, passed, of_epoch);
+}
+
+std::vector<quarantine::entry> error_account::bad() const {
+  std::vector<quarantine::entry> out;
+  for (const auto& [index, stage] : bad_) out.push_back({index, stage});
   return out;
 }
 
-inline void* stb_resized(void* data, std::size_t size) noexcept {
-  return stb_may_have(size) ? resize_block(data, size) : nullptr;
+void error_account::write(loader_state& to) const {
+  to.failures = ledger_.of_training();
+  to.counted_failures = counted_;
+  to.epoch_failures = epoch_failures_;
+  to.consecutive_failures = consecutive_;
+}
+
+void error_account::read(const loader_state& from) {
+  ledger_.go_on_from(from.failures);
+  counted_ = from.counted_failures;
+  epoch_ = from.epoch;
+  epoch_failures_ = from.epoch_failures;
+  consecutive_ = from.consecutive_failures;
+}
+
+void error_account::begin(std::uint64_t epoch) noexcept {
+  epoch_ = epoch;
+  epoch_failures_ = 0;
+}
+
+void error_account::remember(const told_failure& f) {
+  const error_kind k = f.entry.kind;
+  const bool of_the_sample = k == error_kind::data || k == error_kind::exception || k == error_kind::system;
+  if (of_the_sample && f.entry.action != error_action::retry && bad_.size() < max_quarantined) {
+    bad_.emplace(f.index, f.stage);
+  }
+}
+
+void error_account::check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
+                          std::uint64_t of_epoch) const {
+  const auto beyond = [&](const std::string& what, const std::string& allowed) {
+    throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +
+                          last.entry.key + ": " + last.entry.stage + ": " + last.entry.text +
+                          "; loader.ledger() has all");
+  };
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  if (counted_ > limits_.count)
+    beyond(number(counted_) + " samples failed in this training", number(limits_.count));
+  if (longest > limits_.consecutive) {
+    beyond(number(longest) + " samples failed one after another", number(limits_.consecutive));
+  }
+  const std::uint64_t of = std::max(passed, std::min<std::uint64_t>(1000, of_epoch));
+  if (static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
+    beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
+               number(epoch_) + " failed",
+           "a rate of " + std::to_string(limits_.rate));
+  }
+}
+
+std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
+                                           const std::vector<error_count>& now) {
+  std::vector<outcome_report> out;
+  for (std::size_t i = 0; i < now.size(); ++i) {  // counts are only ever added at the end
+    const std::uint64_t more = now[i].count - (i < before.size() ? before[i].count : 0);
+    if (more != 0) out.push_back({now[i].stage, outcome_of(now[i].action), more});
+  }
+  return out;
+}
+
+void print_book::begin(std::uint64_t epoch) {
+  std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
+  if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
+  epochs_.emplace_back(epoch, epoch_fingerprint{});
+}
+
+epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
+                                 std::uint64_t batch) const noexcept {
+  for (const auto& [number, sum] : epochs_) {
+    if (number != epoch) continue;
+    epoch_fingerprint out = sum;
+    out.value *=
+        fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
+    return out;
+  }
+  return {};
 }
 
 }  // namespace wick::detail
 
-#define STB_IMAGE_STATIC
-#define STB_IMAGE_IMPLEMENTATION
-#define STBI_ONLY_JPEG
-#define STBI_ONLY_BMP
-#define STBI_NO_ZLIB
-#define STBI_NO_STDIO
-#define STBI_NO_LINEAR
-#define STBI_ASSERT(x) ((void)0)  // damaged files reach them
-#define STBI_MALLOC(size) ::wick::detail::stb_memory(size)
-#define STBI_REALLOC(data, size) ::wick::detail::stb_resized(data, size)
-#define STBI_FREE(data) ::wick::detail::release_block(data)
-#if defined(__ARM_NEON) || defined(__aarch64__)
-#define STBI_NEON
-#endif
-// Empty chunks are copied from and to null, which memcpy does not take.
-#include <string.h>
-#pragma push_macro("memcpy")
-#undef memcpy
-#define memcpy(to, from, size) ((size) == 0 ? (to) : memcpy(to, from, size))
-// Up to 2.27, when a scan ends within a code, a 0 is shifted by more than 31 bits. It stays 0, wherever that
-// is done.
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((no_sanitize("shift-exponent"))), apply_to = function)
-#endif
-#if __has_include(<stb_image.h>)
-#include <stb_image.h>
-#else
-#include <stb/stb_image.h>
-#endif
-#if defined(__clang__)
-#pragma clang attribute pop
-#endif
-#pragma pop_macro("memcpy")
-#ifndef STBI_THREAD_LOCAL
-#error "wick: stb_image before 2.26 keeps its failure reason in a plain global; install a newer libstb-dev"
-#endif
-#undef STB_IMAGE_IMPLEMENTATION
-#undef STB_IMAGE_STATIC
-
-// ==== wick/codec/detail/stb_jpeg_implementation.hpp
+// ==== wick/failure/implementation/ledger.hpp
 /// \file
-/// The second half of a JPEG's way through stb_image. stb_image decodes the components; how they are brought
-/// to one size and what colors they are is decided here, by libjpeg-turbo's rules. Included behind
-/// stb_image's code, by stb_implementation.hpp alone.
+/// The bodies of what failure/ledger.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick {
 
-/// A component's samples, of which `across` x `down` become as many pixels.
-class jpeg_plane {
- public:
-  jpeg_plane(const stbi__jpeg& from, int component, std::uint8_t* line) noexcept
-      : data_(from.img_comp[component].data),
-        stride_(from.img_comp[component].w2),
-        height_(from.img_comp[component].y),
-        across_(from.img_h_max / from.img_comp[component].h),
-        down_(from.img_v_max / from.img_comp[component].v),
-        line_(line) {
-    const int width = static_cast<int>(from.s->img_x);
-    width_ = (width + across_ - 1) / across_;
-    both_ = from.resample_row_hv_2_kernel;
-  }
+void ledger::add(ledger_entry e) {
+  if (e.action != error_action::retry) ++total_;
+  count(e);
+  if (entries_.size() < max_kept) entries_.push_back(std::move(e));
+}
 
-  /// Row y of the picture. Halves are filled in smoothly, weighed 3 to 1, but not across two samples or less;
-  /// all else is repeated: jdsample.c.
-  const std::uint8_t* row(int y) const noexcept {
-    const int near = y / down_;
-    std::uint8_t* const in = at(near);
-    const bool smooth_across = across_ == 2 && width_ > 2;
-    if (down_ == 2 && (smooth_across || across_ == 1)) {
-      const bool upper = y % 2 == 0;
-      std::uint8_t* const far = at(upper ? std::max(near - 1, 0) : std::min(near + 1, height_ - 1));
-      if (smooth_across) return both_(line_, in, far, width_, 2);
-      for (int x = 0; x < width_; ++x)
-        line_[x] = static_cast<std::uint8_t>((3 * in[x] + far[x] + (upper ? 1 : 2)) >> 2);
-      return line_;
-    }
-    if (across_ == 1) return in;
-    if (smooth_across && down_ == 1) return widened(in);
-    std::uint8_t* out = line_;
-    for (int x = 0; x < width_; ++x) {
-      for (int k = 0; k < across_; ++k) *out++ = in[x];
-    }
-    return line_;
-  }
-  /// What a line may take.
-  static std::size_t line_size(const stbi__jpeg& from) noexcept { return std::size_t{from.s->img_x} + 64; }
-
- private:
-  std::uint8_t* at(int y) const noexcept { return data_ + std::ptrdiff_t{y} * stride_; }
-  const std::uint8_t* widened(const std::uint8_t* in) const noexcept {
-    const int last = width_ - 1;
-    line_[0] = in[0];
-    line_[1] = static_cast<std::uint8_t>((3 * in[0] + in[1] + 2) >> 2);
-    for (int x = 1; x < last; ++x) {
-      line_[2 * x] = static_cast<std::uint8_t>((3 * in[x] + in[x - 1] + 1) >> 2);
-      line_[2 * x + 1] = static_cast<std::uint8_t>((3 * in[x] + in[x + 1] + 2) >> 2);
-    }
-    line_[2 * last] = static_cast<std::uint8_t>((3 * in[last] + in[last - 1] + 1) >> 2);
-    line_[2 * last + 1] = in[last];
-    return line_;
-  }
-
-  std::uint8_t* data_;
-  std::ptrdiff_t stride_;
-  int width_ = 0, height_, across_, down_;
-  std::uint8_t* line_;
-  std::uint8_t* (*both_)(std::uint8_t*, std::uint8_t*, std::uint8_t*, int, int);
-};
-
-/// One row of pixels out of the components' rows; `line` has room for three levels a pixel.
-inline void jpeg_row(const stbi__jpeg& from, jpeg_color_model colors, const std::uint8_t* const* in,
-                     std::uint8_t* out, int channels, std::uint8_t* line) noexcept {
-  const int width = static_cast<int>(from.s->img_x);
-  const bool alpha = channels == 2 || channels == 4;
-  const auto ycc = [&](std::uint8_t* to, int step) {
-    from.YCbCr_to_RGB_kernel(to, in[0], in[1], in[2], width, step);
-  };
-  if (colors == jpeg_color_model::gray || (colors == jpeg_color_model::ycc && channels <= 2)) {
-    if (channels == 1) {
-      std::memcpy(out, in[0], static_cast<std::size_t>(width));
+void ledger::count(const ledger_entry& e) {
+  for (detail::error_count& c : counts_) {
+    if (c.action == e.action && c.stage == e.stage) {
+      ++c.count;
       return;
     }
-    for (int x = 0; x < width; ++x, out += channels) {
-      for (int c = 0; c < channels; ++c) out[c] = alpha && c == channels - 1 ? std::uint8_t{255} : in[0][x];
-    }
-    return;
   }
-  if (colors == jpeg_color_model::ycc) return ycc(out, channels);
-  if (colors == jpeg_color_model::ycck) ycc(line, 3);  // the complement of what Adobe stores
-  for (int x = 0; x < width; ++x, out += channels) {
-    unsigned rgb[3];
-    for (int c = 0; c < 3; ++c) {
-      rgb[c] = colors == jpeg_color_model::ycck ? 255u - line[3 * x + c] : in[c][x];
-      if (colors == jpeg_color_model::rgb) continue;
-      const unsigned key = in[3][x], product = (255u - rgb[c]) * key + 128u,
-                     ink = ((product >> 8) + product) >> 8;
-      rgb[c] = key > ink ? key - ink : 0u;  // as Pillow converts CMYK
-    }
-    if (channels >= 3) {
-      for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(rgb[c]);
+  counts_.push_back({e.stage, e.action, 1});
+}
+
+}  // namespace wick
+
+// ==== wick/failure/implementation/ledger_file.hpp
+/// \file
+/// The bodies of what failure/detail/ledger_file.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+std::size_t utf8_character(std::string_view text) noexcept {
+  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto follows = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return at(i) >= low && at(i) <= high;
+  };
+  const unsigned lead = at(0);
+  if (text.empty()) return 0;
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return follows(1) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    return follows(1, lead == 0xE0 ? 0xA0 : 0x80, lead == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    return follows(1, lead == 0xF0 ? 0x90 : 0x80, lead == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4
+                                                                                                          : 0;
+  }
+  return 0;
+}
+
+std::string json_string(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "\"";
+  while (!text.empty()) {
+    const auto byte = static_cast<unsigned char>(text[0]);
+    const std::size_t length = utf8_character(text);
+    if (length == 0) {
+      out += "\\\\x";
+      out += {digits[byte >> 4], digits[byte & 15]};
+    } else if (byte == '"' || byte == '\\') {
+      out += {'\\', text[0]};
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += "\\u00";
+      out += {digits[byte >> 4], digits[byte & 15]};
     } else {
-      out[0] = static_cast<std::uint8_t>(rounded_luma(rgb[0], rgb[1], rgb[2]));
+      out += text.substr(0, length);
     }
-    if (alpha) out[channels - 1] = 255;
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out += '"';
+}
+
+std::string to_json(const ledger_entry& e) {
+  std::string out = "{\"epoch\":" + std::to_string(e.epoch) + ",\"position\":" + std::to_string(e.position) +
+                    ",\"key\":" + detail::json_string(e.key) + ",\"stage\":" + detail::json_string(e.stage) +
+                    ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +
+                    std::string(to_string(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
+  if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
+  return out + ",\"text\":" + detail::json_string(e.text) + "}";
+}
+
+ledger_file::ledger_file(std::string path) : path_(std::move(path)), file_(path_.c_str(), "{\"epoch\":") {
+  if (file_.fault() == 0) return;
+  const char* const other = file_.other();
+  throw error(printable(path_) + ": ledger_file: can't be opened: " +
+              (other != nullptr ? std::string("it is ") + other : reason(file_.fault())) +
+              "; give a path in a folder that exists and may be written to");
+}
+
+std::string ledger_file::trouble() const {
+  if (lost_ == 0) return {};
+  return printable(path_) + ": ledger_file: " + std::to_string(lost_) +
+         " lines could not be written: " + reason(fault_) + "; loader.ledger() has them";
+}
+
+void ledger_file::lost(int fault) noexcept {
+  fault_ = fault;
+  ++lost_;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/failure/implementation/on_error.hpp
+/// \file
+/// The bodies of what failure/on_error.hpp declares. Included in exactly one file of a program.
+
+#include <chrono>
+#include <cmath>
+
+namespace wick::detail {
+
+error_policy::error_policy(const error_rule& for_all, error_options options)
+    : for_all_(for_all), options_(options) {
+  if (!(options.rate >= 0 && options.rate <= 1)) {
+    throw error("on_error: a rate of " + std::to_string(options.rate) +
+                "; wanted is a share of the samples, 0 to 1");
+  }
+  if (options.substitutes == 0) {
+    throw error("on_error: substitutes = 0; replace draws at least one (use skip or fail to have none)");
   }
 }
 
-/// Pixels from allocate_block, null on failure, with the reason in `why`.
-inline std::uint8_t* stb_jpeg_pixels(stbi__jpeg& from, jpeg_color_model colors, int channels,
-                                     const char*& why) noexcept {
-  const auto failed = [&why](const char* reason) -> std::uint8_t* {
-    why = reason;
-    return nullptr;
+error_policy& error_policy::at(std::string stage, const error_rule& rule) & {
+  for (auto& [name, old] : stages_) {
+    if (name == stage) {
+      old = rule;
+      return *this;
+    }
+  }
+  stages_.emplace_back(std::move(stage), rule);
+  return *this;
+}
+
+error_policy&& error_policy::at(std::string stage, const error_rule& rule) && {
+  at(std::move(stage), rule);
+  return std::move(*this);
+}
+
+error_rule error_policy::rule_for(std::string_view stage) const noexcept {
+  error_rule rule = for_all_;
+  for (const auto& [name, own] : stages_) {
+    if (name == stage) rule = own;
+  }
+  if (!rule.action) rule.action = for_all_.action.value_or(error_action::fail);
+  return rule;
+}
+
+bool error_policy::only_fails() const noexcept {
+  const auto fails = [&](const error_rule& r) {
+    return r.retries == 0 && r.action.value_or(error_action::fail) == error_action::fail;
   };
-  if (!stbi__decode_jpeg_image(&from)) return failed(stbi__g_failure_reason);
-  const int components = from.s->img_n;
-  const int wanted = colors == jpeg_color_model::gray                                     ? 1
-                     : colors == jpeg_color_model::ycc || colors == jpeg_color_model::rgb ? 3
-                                                                                          : 4;
-  if (components != wanted) return failed("two frame headers");
-  const std::size_t width = from.s->img_x, height = from.s->img_y, line = jpeg_plane::line_size(from);
-  auto* const out = static_cast<std::uint8_t*>(stbi__malloc_mad3(channels, from.s->img_x, from.s->img_y, 1));
-  auto* const lines = static_cast<std::uint8_t*>(stb_memory(line * 7));
-  if (out == nullptr || lines == nullptr) {
-    release_block(out);
-    release_block(lines);
-    return failed("outofmem");
+  return fails(for_all_) && std::all_of(stages_.begin(), stages_.end(), [&](const auto& s) {
+           return s.second.retries == 0 && rule_for(s.first).action == error_action::fail;
+         });
+}
+
+bool error_policy::ever(error_action a) const noexcept {
+  return for_all_.action == a ||
+         std::any_of(stages_.begin(), stages_.end(), [&](const auto& s) { return s.second.action == a; });
+}
+
+std::vector<std::string_view> error_policy::stages() const {
+  std::vector<std::string_view> out;
+  for (const auto& s : stages_) out.emplace_back(s.first);
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+std::chrono::duration<double> detail::pause_before(const error_rule& rule, std::size_t number) noexcept {
+  return rule.backoff * std::ldexp(1.0, static_cast<int>(number) - 1);
+}
+
+detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff) {
+  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
+  if (times > 1000) {
+    throw error("retry(" + std::to_string(times) +
+                "): at most 1000; a sample that fails as often will not get better");
   }
-  const jpeg_plane planes[4] = {{from, 0, lines},
-                                {from, components > 1 ? 1 : 0, lines + line},
-                                {from, components > 1 ? 2 : 0, lines + 2 * line},
-                                {from, components > 3 ? 3 : 0, lines + 3 * line}};
-  const int needed = colors == jpeg_color_model::ycc && channels <= 2 ? 1 : components;
-  for (std::size_t y = 0; y < height; ++y) {
-    const std::uint8_t* rows[4] = {};
-    for (int c = 0; c < needed; ++c) rows[c] = planes[c].row(static_cast<int>(y));
-    jpeg_row(from, colors, rows, out + y * width * static_cast<std::size_t>(channels), channels,
-             lines + 4 * line);
+  if (!(backoff.count() >= 0))
+    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
+  return {times, backoff, std::nullopt};
+}
+
+detail::error_policy on_error(const detail::error_rule& for_all, error_options options) {
+  return {for_all, options};
+}
+
+}  // namespace wick
+
+// ==== wick/failure/implementation/quarantine.hpp
+/// \file
+/// The bodies of what failure/quarantine.hpp declares. Included in exactly one file of a program.
+
+#include <charconv>
+#include <fstream>
+
+// ==== wick/resume/detail/replace_file.hpp
+/// \file
+/// Puts a whole file in the place of another: whoever looks finds the old or the new one, whatever stops the
+/// writer.
+
+#include <sys/random.h>
+
+namespace wick::detail {
+
+[[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
+                                   const char* kind = "state");
+
+/// The file that becomes the new one: a neighbor of the old one, under a name that nobody else has, until it
+/// takes the old one's. It is gone with its scope if it never does.
+///
+/// As long as its writer lives, the file is locked. So one whose lock can be had was left behind by a process
+/// that was killed, and whoever writes into the folder next removes it. Where a lock may be known to one
+/// machine only (NFS and its like), it must be an hour old as well, and a day where there are no locks.
+class neighbor_file {
+ public:
+  /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
+  neighbor_file(int folder, ::mode_t mode) noexcept;
+  neighbor_file(const neighbor_file&) = delete;
+  neighbor_file& operator=(const neighbor_file&) = delete;
+  ~neighbor_file() { discard(); }
+
+  int get() const noexcept { return file_.get(); }
+  /// errno, when it could not be made.
+  int fault() const noexcept { return fault_; }
+
+  /// False: errno says why.
+  bool write(std::span<const std::byte> bytes) noexcept;
+  /// Brings it to the disk. Some file systems say only at its end that not all was written: close a second
+  /// descriptor, since the lock lies on this one.
+  bool sync() noexcept;
+  bool rename_to(const char* name) noexcept;
+
+  /// Removes what killed writers left behind in `folder`.
+  static void tidy_up(int folder) noexcept;
+
+ private:
+  static constexpr std::string_view prefix = ".wick-writing-";
+  static constexpr std::size_t digits = 16;
+
+  static bool is_name(std::string_view name) noexcept;
+  static void remove_if_left(int folder, const char* name, bool local) noexcept;
+  void choose_name() noexcept;
+  void discard() noexcept;
+
+  int folder_;
+  int fault_ = 0;
+  file_handle file_;
+  char name_[prefix.size() + digits + 1] = {};
+};
+
+/// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
+/// what it leads to. \throws wick::error when a step fails, and the old file is as it was
+void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+quarantine::quarantine(std::vector<entry> entries, std::vector<std::string> stages)
+    : entries_(std::move(entries)), stages_(std::move(stages)) {
+  std::stable_sort(entries_.begin(), entries_.end(),
+                   [](const entry& a, const entry& b) { return a.index < b.index; });
+  entries_.erase(std::unique(entries_.begin(), entries_.end(),
+                             [](const entry& a, const entry& b) { return a.index == b.index; }),
+                 entries_.end());
+  if (entries_.empty()) return;
+  places_.assign(std::bit_ceil(2 * entries_.size() + 1), nobody);
+  for (const entry& e : entries_) {
+    std::size_t p = first_place(e.index);
+    while (places_[p] != nobody) p = (p + 1) & (places_.size() - 1);
+    places_[p] = e.index;
   }
-  release_block(lines);
+}
+
+bool quarantine::has(std::uint64_t index) const noexcept {
+  if (places_.empty()) return false;
+  for (std::size_t p = first_place(index);; p = (p + 1) & (places_.size() - 1)) {
+    if (places_[p] == index) return true;
+    if (places_[p] == nobody) return false;
+  }
+}
+
+std::string quarantine::stage_of(std::uint64_t index) const {
+  const auto at = std::lower_bound(entries_.begin(), entries_.end(), index,
+                                   [](const entry& e, std::uint64_t i) { return e.index < i; });
+  return at != entries_.end() && at->index == index && at->stage < stages_.size() ? stages_[at->stage]
+                                                                                  : std::string();
+}
+
+std::size_t quarantine::first_place(std::uint64_t index) const noexcept {
+  return static_cast<std::size_t>((index * 0x9E3779B97F4A7C15u) >> 32) & (places_.size() - 1);
+}
+
+std::string quarantine_head(std::uint64_t samples, std::uint64_t data) {
+  return "{\"wick_quarantine\":1,\"samples\":" + std::to_string(samples) + ",\"data\":\"" + hex(data) + "\"}";
+}
+
+std::string quarantine_line(std::uint64_t index, std::string_view key, std::string_view stage) {
+  return "{\"index\":" + std::to_string(index) + ",\"key\":" + json_string(key) +
+         ",\"stage\":" + json_string(stage) + "}";
+}
+
+void write_quarantine(const std::string& path, const listed_source& from,
+                      std::span<const quarantine::entry> entries, std::span<const std::string> stages) {
+  std::string out = quarantine_head(from.samples, from.data) + "\n";
+  for (const quarantine::entry& e : entries) {
+    out += quarantine_line(e.index, from.key(from.source, e.index),
+                           e.stage < stages.size() ? stages[e.stage] : "") +
+           "\n";
+  }
+  replace_file(path, std::as_bytes(std::span<const char>(out)), "quarantine");
+}
+
+std::vector<quarantine::entry> read_quarantine(const std::string& path, const listed_source& from,
+                                               std::span<const std::string> stages) {
+  const std::string who = printable(path) + ": quarantine: ";
+  constexpr const char* advice = "; give a file that loader.write_quarantine() wrote";
+  const plain_file look = open_plain(path.c_str());
+  if (look.other != nullptr) throw error(who + not_a_file(look.other));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw error(who + "can't be opened: " + std::generic_category().message(errno) + advice);
+  const auto check_end = [&](std::uint64_t number, const std::string& line) {
+    if (in.eof() && !line.ends_with('}')) {
+      throw error(who + "line " + std::to_string(number) + " is cut off (" + printable(line.substr(0, 100)) +
+                  "): the list was not copied whole; make the list anew");
+    }
+  };
+  const std::string head = quarantine_head(from.samples, from.data);
+  std::string line;
+  if (!std::getline(in, line)) throw error(who + (in.bad() ? "can't be read" : "is empty") + advice);
+  if (!line.starts_with("{\"wick_quarantine\":")) throw error(who + "is no quarantine list" + advice);
+  check_end(1, line);
+  if (!line.starts_with("{\"wick_quarantine\":1,")) {
+    throw error(who + "has a format that this wick doesn't know; it was written by a newer one");
+  }
+  if (line != head) {
+    throw error(who + "is of another data set (" + printable(line) + "; this loader's is " + head +
+                "): its names, labels or number of samples differ; make the list anew");
+  }
+  std::vector<quarantine::entry> out;
+  for (std::uint64_t number = 2; std::getline(in, line); ++number) {
+    check_end(number, line);
+    const std::string where = who + "line " + std::to_string(number);
+    constexpr std::string_view begin = "{\"index\":";
+    quarantine::entry e;
+    if (!line.starts_with(begin) ||
+        std::from_chars(line.data() + begin.size(), line.data() + line.size(), e.index).ec != std::errc() ||
+        e.index >= from.samples) {
+      throw error(where + " names no sample of the data set (" + printable(line.substr(0, 100)) +
+                  "); make the list anew");
+    }
+    const std::string wanted = quarantine_line(e.index, from.key(from.source, e.index), "");
+    const std::string_view until_stage = std::string_view(wanted).substr(0, wanted.size() - 3);  // ""}
+    if (!line.starts_with(until_stage) || !line.ends_with("\"}")) {
+      throw error(where + " says " + printable(line.substr(0, 200)) + ", and sample " +
+                  std::to_string(e.index) + " is " + printable(from.key(from.source, e.index)) +
+                  "; make the list anew");
+    }
+    const std::string_view stage =
+        std::string_view(line).substr(until_stage.size(), line.size() - until_stage.size() - 1);
+    while (e.stage < stages.size() && json_string(stages[e.stage]) != stage) ++e.stage;
+    out.push_back(e);
+  }
+  if (in.bad()) throw error(who + "can't be read to its end" + advice);
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/implementation/arguments.hpp
+/// \file
+/// The bodies of what image/detail/arguments.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void require_size(std::string_view stage, int height, int width) {
+  if (height < 1 || width < 1) {
+    throw error(std::string(stage) + ": size " + size_text(width, height) +
+                " px leaves no picture; give at least 1 px a side");
+  }
+}
+
+void require_probability(std::string_view stage, double p) {
+  if (!(p >= 0 && p <= 1)) {
+    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/implementation/color.hpp
+/// \file
+/// The bodies of what image/color.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+color_jitter_stage::color_jitter_stage(double brightness, double contrast, double saturation, double hue)
+    : amount_{brightness, contrast, saturation, hue} {
+  constexpr std::string_view names[] = {"brightness", "contrast", "saturation"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!(amount_[i] >= 0 && std::isfinite(amount_[i]))) {
+      throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) +
+                  "; give 0 or more");
+    }
+  }
+  if (!(hue >= 0 && hue <= 0.5)) {
+    throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the color circle, 0 to 0.5");
+  }
+}
+
+lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) const {
+  random_stream& random = ctx.random();
+  std::array<std::size_t, 4> order{0, 1, 2, 3};
+  for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+  std::array<float, 4> value{};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double low = i == 3 ? -amount_[i] : std::max(0.0, 1 - amount_[i]);
+    const double high = i == 3 ? amount_[i] : 1 + amount_[i];
+    value[i] = static_cast<float>(random.uniform(low, high));
+  }
+  constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
+                                      pixel_op::kind::saturation, pixel_op::kind::hue};
+  for (const std::size_t i : order) {
+    if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
+  }
+  return picture;
+}
+
+grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
+  if (channels != 1 && channels != 3) {
+    throw error("grayscale: " + std::to_string(channels) + " channels; give 1, or 3 equal ones");
+  }
+}
+
+lazy_image grayscale_stage::operator()(lazy_image picture, context&) const {
+  picture.make_gray(channels_);
+  return picture;
+}
+
+lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) const {
+  if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
+  return picture;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
+  return {brightness, contrast, saturation, hue};
+}
+
+detail::random_grayscale_stage random_grayscale(double p) { return detail::random_grayscale_stage(p); }
+
+}  // namespace wick
+
+// ==== wick/image/implementation/crop.hpp
+/// \file
+/// The bodies of what image/crop.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+center_crop_stage::center_crop_stage(int height, int width) : height_(height), width_(width) {
+  detail::require_size(name, height, width);
+}
+
+lazy_image center_crop_stage::operator()(lazy_image picture, context&) const {
+  picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
+  return picture;
+}
+
+random_crop_stage::random_crop_stage(int height, int width, const random_crop_options& options)
+    : height_(height), width_(width), options_(options) {
+  detail::require_size(name, height, width);
+  detail::require_edges(name, options.padding);
+}
+
+lazy_image random_crop_stage::operator()(lazy_image picture, context& ctx) const {
+  const edges& p = options_.padding;
+  edges around = p;
+  if (options_.pad_if_needed) {
+    const int across = width_ - (picture.width() + p.left + p.right);
+    const int down = height_ - (picture.height() + p.top + p.bottom);
+    if (across > 0) around.left += across, around.right += across;
+    if (down > 0) around.top += down, around.bottom += down;
+  }
+  if (!around.empty())
+    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+    picture.replace_pixels(
+        pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
+  rect part{0, 0, width_, height_};
+  if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
+  if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
+  picture.crop(part);
+  return picture;
+}
+
+std::uint64_t random_crop_stage::fingerprint() const noexcept {
+  const auto& [padding, pad_if_needed, fill, mode] = options_;
+  return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+}
+
+int random_crop_stage::below(context& ctx, int bound) noexcept {
+  return static_cast<int>(ctx.random().below(static_cast<std::uint64_t>(bound)));
+}
+
+random_resized_crop_stage::random_resized_crop_stage(int height, int width,
+                                                     const random_resized_crop_options& options)
+    : height_(height), width_(width), options_(options) {
+  detail::require_size(name, height, width);
+  const auto& [least, greatest] = options.scale;
+  if (!(least > 0 && least <= greatest && std::isfinite(greatest))) {
+    throw error("random_resized_crop: scale {" + std::to_string(least) + ", " + std::to_string(greatest) +
+                "}; give two shares of the area, the smaller first, such as {0.08, 1}");
+  }
+  const auto& [narrow, wide] = options.ratio;
+  if (!(narrow > 0 && narrow <= wide && std::isfinite(wide))) {
+    throw error("random_resized_crop: ratio {" + std::to_string(narrow) + ", " + std::to_string(wide) +
+                "}; give two ratios of width to height, the smaller first, such as {3. / 4, 4. / 3}");
+  }
+}
+
+lazy_image random_resized_crop_stage::operator()(lazy_image picture, context& ctx) const {
+  picture.crop(choose(picture.width(), picture.height(), ctx.random()));
+  picture.resize(width_, height_, options_.interpolation);
+  return picture;
+}
+
+rect random_resized_crop_stage::choose(int width, int height, random_stream& random) const noexcept {
+  const double area = static_cast<double>(width) * height;
+  const double low = std::log(options_.ratio[0]), high = std::log(options_.ratio[1]);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const double wanted = area * random.uniform(options_.scale[0], options_.scale[1]);
+    const double ratio = std::exp(random.uniform(low, high));
+    const double w = std::nearbyint(std::sqrt(wanted * ratio)), h = std::nearbyint(std::sqrt(wanted / ratio));
+    if (!(w >= 1 && w <= width && h >= 1 && h <= height)) continue;
+    const int wide = static_cast<int>(w), tall = static_cast<int>(h);
+    const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height - tall) + 1));
+    const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(width - wide) + 1));
+    return {x, y, wide, tall};
+  }
+  // None fitted: the middle, as large as the ratio allows.
+  const double ratio = static_cast<double>(width) / height;
+  int w = width, h = height;
+  if (ratio < options_.ratio[0])
+    h = at_least_one(width / options_.ratio[0], height);
+  else if (ratio > options_.ratio[1])
+    w = at_least_one(height * options_.ratio[1], width);
+  return {(width - w) / 2, (height - h) / 2, w, h};
+}
+
+std::uint64_t random_resized_crop_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(height_, width_, options_.scale, options_.ratio, options_.interpolation);
+}
+
+int random_resized_crop_stage::at_least_one(double side, int most) noexcept {
+  return static_cast<int>(std::clamp(std::nearbyint(side), 1.0, static_cast<double>(most)));
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::random_crop_stage random_crop(int height, int width, const detail::random_crop_options& options) {
+  return {height, width, options};
+}
+
+detail::random_crop_stage random_crop(int size, const detail::random_crop_options& options) {
+  return {size, size, options};
+}
+
+detail::random_resized_crop_stage random_resized_crop(int height, int width,
+                                                      const detail::random_resized_crop_options& options) {
+  return {height, width, options};
+}
+
+detail::random_resized_crop_stage random_resized_crop(int size,
+                                                      const detail::random_resized_crop_options& options) {
+  return {size, size, options};
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/decode.hpp
+/// \file
+/// The bodies of what image/decode.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/codec/detail/exif.hpp
+/// \file
+/// Which way up a JPEG's camera was held: the orientation tag of its EXIF segment.
+
+namespace wick::detail {
+
+/// 1 to 8 as EXIF 2.3 numbers them; 1, upright, when nothing (or nonsense) is said.
+inline int exif_orientation(std::span<const std::byte> encoded) noexcept {
+  if (encoded.size() < 2 || big16(encoded, 0) != 0xFFD8) return 1;
+  jpeg_markers markers(encoded);
+  for (;;) {
+    const unsigned marker = markers.next();
+    if (marker == jpeg_markers::none || marker == jpeg_markers::start_of_scan ||
+        marker == jpeg_markers::end_of_image)
+      return 1;
+    using namespace std::string_view_literals;
+    if (marker != 0xE1 || !starts_with(encoded, "Exif\0\0"sv, markers.payload())) continue;
+    if (markers.payload_size() < 14) return 1;
+    const std::span<const std::byte> tiff =
+        encoded.subspan(markers.payload() + 6, markers.payload_size() - 6);
+    const bool little = starts_with(tiff, "II");
+    const auto two = [&](std::size_t at) { return little ? little16(tiff, at) : big16(tiff, at); };
+    const std::size_t directory = little ? little32(tiff, 4) : big32(tiff, 4);
+    for (std::size_t i = 0, n = two(directory); i < n; ++i) {
+      const std::size_t entry = directory + 2 + 12 * i;
+      if (entry >= tiff.size()) return 1;
+      if (two(entry) != 0x0112) continue;
+      const std::uint32_t value = two(entry + 8);
+      return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
+    }
+    return 1;
+  }
+}
+
+/// Rows become columns.
+inline image transposed(const image& from) {
+  image out(from.height(), from.width(), from.channels());
+  const int channels = from.channels();
+  for (int y = 0; y < from.height(); ++y) {
+    const std::uint8_t* in = from.row(y);
+    for (int x = 0; x < from.width(); ++x) {
+      for (int c = 0; c < channels; ++c) out.row(x)[y * channels + c] = *in++;
+    }
+  }
   return out;
 }
 
@@ -22328,52 +17956,1608 @@ inline std::uint8_t* stb_jpeg_pixels(stbi__jpeg& from, jpeg_color_model colors, 
 
 namespace wick::detail {
 
-std::uint8_t* stb_load(const std::byte* encoded, int size, int channels, int& width, int& height,
-                       const char*& why, stb_limit& limit, bool cleared) noexcept {
-  int stored = 0;
-  stb_memory_is_cleared = cleared;
-  stb_limited_by = &limit;
-  stbi_uc* const pixels = stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(encoded), size, &width,
-                                                &height, &stored, channels);
-  stb_limited_by = nullptr;
-  if (pixels == nullptr) {
-    const char* const reason = stbi_failure_reason();
-    why = reason != nullptr ? reason : "no reason";
+decode_stage::decode_stage(const decode_options& options) : options_(options) {
+  if (options.max_pixels < 1) {
+    throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
+                " refuses every picture; give at least 1");
   }
-  return pixels;
+  if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
+    throw error("decode: .type = " + std::string(to_string(options.type)) + "; give uint8, int32 or float32");
+  }
+  if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
+    throw error(
+        "decode: color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
+        "uint8, or int32 for more than 256");
+  }
+  if (options.reduce_16_bits && options.type != dtype::uint8) {
+    throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(to_string(options.type)) +
+                "; leave one of them out");
+  }
 }
 
-std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model colors, int channels,
-                            int& width, int& height, const char*& why, stb_limit& limit,
-                            bool cleared) noexcept {
-  stb_memory_is_cleared = cleared;
-  stb_limited_by = &limit;
-  stbi__context context{};
-  stbi__start_mem(&context, reinterpret_cast<const stbi_uc*>(encoded), size);
-  auto* const jpeg = static_cast<stbi__jpeg*>(stb_memory(sizeof(stbi__jpeg)));
-  if (jpeg == nullptr) {
-    stb_limited_by = nullptr;
-    why = "outofmem";
-    return nullptr;
+lazy_image decode_stage::operator()(bytes encoded, context&) const {
+  const picture_info info = codecs().probe(encoded.span());
+  seen_.saw(info);
+  check_size(info, options_.max_pixels);
+  const pixel_numbers as = numbers(info);
+  if (info.decoder->check_complete != nullptr) {
+    try {
+      info.decoder->check_complete(encoded.span(), info);
+    } catch (const error&) {
+      if (!options_.allow_truncated || info.format != "JPEG") throw;
+      encoded = with_end_of_image(encoded);
+    }
   }
-  jpeg->s = &context;
-  stbi__setup_jpeg(jpeg);
-  std::uint8_t* const pixels = stb_jpeg_pixels(*jpeg, colors, channels, why);
-  stbi__cleanup_jpeg(jpeg);
-  stb_limited_by = nullptr;
-  release_block(jpeg);
-  width = static_cast<int>(context.img_x);
-  height = static_cast<int>(context.img_y);
-  return pixels;
+  const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
+  lazy_image picture(std::move(encoded), info, channels(info), options_.exact, as);
+  return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
+}
+
+std::uint64_t decode_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
+}
+
+std::string decode_stage::note() const {
+  std::string text = codecs().note();
+  const std::string seen = seen_.text();
+  if (seen.empty()) return text;
+  text += (text.empty() ? "decode: " : "; decode: ") + seen;
+  if (seen_.saw("JPEG", detail::stb_codec.name)) {
+    text +=
+        "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
+        "and build wick anew, without WICK_JPEG=stb";
+  }
+  return text;
+}
+
+bytes decode_stage::with_end_of_image(const bytes& broken) {
+  bytes mended(broken.size() + 2);
+  std::memcpy(mended.data(), broken.data(), broken.size());
+  mended.data()[broken.size()] = std::byte{0xFF};
+  mended.data()[broken.size() + 1] = std::byte{0xD9};
+  return mended;
+}
+
+lazy_image decode_stage::upright(lazy_image picture, int turn) {
+  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
+  if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
+  if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
+  return picture;
+}
+
+pixel_numbers decode_stage::numbers(const picture_info& info) const {
+  const bool indexes = options_.mode == color::index;
+  const std::string what(info.format);
+  if (indexes && !info.palette && (info.channels > 2 || info.format == "JPEG")) {
+    throw error(what + " of " + (info.channels <= 2 ? "gray levels" : "colors") +
+                ", which stores no numbers of classes: color::index is for PNGs and GIFs with a palette "
+                "and for gray PNGs; "
+                "convert the masks to such PNGs");
+  }
+  const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
+  if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
+    throw error(what +
+                " of 16 bits a channel, of which decode() would lose 8; write wick::decode({.type = "
+                "wick::dtype::int32}) for its values as they are, wick::dtype::float32 for values in [0, 1]" +
+                (indexes ? "" : ", or wick::decode({.reduce_16_bits = true}) for the upper 8 bits"));
+  }
+  return {options_.type, wide && options_.type != dtype::uint8, indexes};
+}
+
+int decode_stage::channels(const picture_info& info) const noexcept {
+  switch (options_.mode) {
+    case color::gray:
+    case color::index:
+      return 1;
+    case color::rgb:
+      return 3;
+    case color::rgba:
+      return 4;
+    default:
+      return info.channels;
+  }
 }
 
 }  // namespace wick::detail
 
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
+namespace wick {
 
-// ==== wick/order/detail/grid_rounds_implementation.hpp
+detail::decode_stage decode(const detail::decode_options& options) { return detail::decode_stage(options); }
+
+}  // namespace wick
+
+// ==== wick/image/implementation/lazy_image.hpp
+/// \file
+/// The bodies of what image/lazy_image.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/resample/detail/wide_resample.hpp
+/// \file
+/// Geometry of pictures of 16 bits a channel, by the same tables as that of 8 bits, and how levels are
+/// written as numbers.
+
+// ==== wick/resample/detail/axis.hpp
+/// \file
+/// Which source pixels make up each output pixel along one axis, and with what weight: computed once a
+/// picture, used by every row and column of it.
+
+#include <cmath>
+
+// ==== wick/resample/detail/resample_kernels.hpp
+/// \file
+/// The inner loops of the resize: what they compute, to the bit, and how the fastest set for this machine is
+/// found.
+
+namespace wick::detail {
+
+/// Weights are fixed-point numbers with this many bits behind the point; those of one output sum to exactly
+/// 1, so a constant picture stays what it is.
+inline constexpr int weight_bits = 14;
+inline constexpr int weight_one = 1 << weight_bits;
+
+/// Between the two passes a value is a 16-bit number with this many bits behind the point, level 128 being 0:
+/// bicubic's overshoot fits, and so does a product with its rounding in one instruction (pmulhrsw, sqrdmulh).
+inline constexpr int row_bits = 7;
+
+/// Up to this many source rows each product is rounded for itself, which is off by at most a 256th of a level
+/// each; more of them are summed up in 32 bits and rounded once.
+inline constexpr int most_rounded_taps = 32;
+
+/// Values that a kernel may read behind the last pixel of a row, and bytes it may write behind the last quad.
+inline constexpr std::size_t kernel_slack = 64;
+
+/// How a row becomes narrower or wider. Output x is the sum over j < 2 * pairs of the source
+/// pixel at first[x] + j * channels times its weight; weights that are not needed are 0.
+struct column_table {
+  int count = 0;                        ///< outputs; the tables go on to a multiple of eight
+  int pairs = 0;                        ///< of source pixels, for each output
+  int channels = 0;                     ///< 1 to 4
+  const std::int32_t* first = nullptr;  ///< in values: the pixel's number times the channels
+  /// For each two outputs and each pair of source pixels eight times two weights: four times those of the one
+  /// output, four times those of the other, so that one load serves every channel.
+  const std::int16_t* weights = nullptr;
+};
+
+/// One set of loops. All sets give the same bytes.
+struct resample_kernels {
+  std::string_view name;
+  /// out[i] = sum over k < taps of ((rows[k][i] - 128) * weights[k] + 64) >> 7, for i < n. Up to
+  /// most_rounded_taps.
+  void (*blend_rows)(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
+                     std::int16_t* out, std::size_t n);
+  /// quads[4 * x + c] = the level of channel c of output x, rounded once and clamped; channels that are not
+  /// there are anything.
+  void (*blend_columns)(const std::int16_t* row, const column_table& columns, std::uint8_t* quads);
+  /// Quads of three channels, side by side without the fourth byte. Writes exactly 3 * n bytes.
+  void (*pack_triples)(const std::uint8_t* quads, std::uint8_t* out, std::size_t n);
+  /// Channel c of n quads to planes[c], for c < channels. Writes exactly n bytes each.
+  void (*split_planes)(const std::uint8_t* quads, std::uint8_t* const* planes, int channels, std::size_t n);
+};
+
+// Defined in resample/implementation/resample_kernels.hpp, which is compiled once, with stb_image:
+// optimized whatever the program's build type, for all instruction sets at once.
+
+/// As blend_rows, for any number of rows: exact sums, rounded once.
+void blend_many_rows(const std::uint8_t* const* rows, const std::int16_t* weights, int taps,
+                     std::int16_t* out, std::size_t n) noexcept;
+
+/// What this machine can run, the portable set first, the fastest last.
+std::span<const resample_kernels* const> available_kernels() noexcept;
+/// The fastest. Chosen once a process.
+const resample_kernels& best_kernels() noexcept;
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What an axis table is to describe: the source interval [low, high) resized to `size` pixels, of which
+/// those from window_first on are wanted, window_size many, backwards when mirrored. Ends that are no whole
+/// pixels come from decoders that scale.
+struct axis_request {
+  double low = 0, high = 0;
+  int size = 0;
+  int window_first = 0, window_size = 0;
+  bool mirrored = false;
+  interpolation filter = interpolation::bilinear;
+};
+
+/// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
+class axis {
+ public:
+  void build(const axis_request& wanted);
+
+  int size() const noexcept { return static_cast<int>(first_.size()); }
+  /// The most source pixels that one output has.
+  int most_taps() const noexcept { return most_taps_; }
+  int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
+  int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
+  const std::int16_t* weights(int i) const noexcept {
+    return weights_.data() + static_cast<std::size_t>(i) * taps_;
+  }
+  /// The source pixels that are needed at all: [low, high).
+  int low() const noexcept { return low_; }
+  int high() const noexcept { return high_; }
+  /// Each output is one source pixel as it is.
+  bool copies() const noexcept { return copies_; }
+
+ private:
+  static double weight_at(double x, interpolation filter) noexcept {
+    x = std::abs(x);
+    if (filter == interpolation::bilinear) return x < 1 ? 1 - x : 0;
+    // Keys, "Cubic convolution interpolation for digital image processing", 1981, a = -0.5
+    if (x < 1) return (1.5 * x - 2.5) * x * x + 1;
+    if (x < 2) return ((-0.5 * x + 2.5) * x - 4) * x + 2;
+    return 0;
+  }
+  static int fixed(double w) noexcept {
+    return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
+  }
+  void fill(int i, const axis_request& wanted, int left, int length);
+  void copy(const axis_request& wanted);
+
+  std::vector<std::int32_t> first_, count_;
+  std::vector<std::int16_t> weights_;
+  std::vector<double> exact_;
+  std::size_t taps_ = 0;
+  int low_ = 0, high_ = 0, most_taps_ = 0;
+  bool copies_ = false;
+};
+
+inline void axis::build(const axis_request& wanted) {
+  if (wanted.high - wanted.low == wanted.size && wanted.low == std::floor(wanted.low)) return copy(wanted);
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
+  const auto n = static_cast<std::size_t>(wanted.window_size);
+  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  first_.resize(n);
+  count_.resize(n);
+  weights_.resize(n * taps_);
+  exact_.resize(taps_);
+  copies_ = true;
+  // Counted from the first whole pixel, so that a cut-out gives the same weights wherever it was cut.
+  const int left = static_cast<int>(std::floor(wanted.low)),
+            length = static_cast<int>(std::ceil(wanted.high)) - left;
+  for (int i = 0; i < wanted.window_size; ++i) fill(i, wanted, left, length);
+  low_ = *std::min_element(first_.begin(), first_.end());
+  high_ = 0;
+  most_taps_ = *std::max_element(count_.begin(), count_.end());
+  for (std::size_t i = 0; i < n; ++i) high_ = std::max(high_, first_[i] + count_[i]);
+}
+
+/// Nothing is resized: each output is a source pixel, whatever the filter.
+inline void axis::copy(const axis_request& wanted) {
+  const int n = wanted.window_size;
+  taps_ = 1;
+  first_.resize(static_cast<std::size_t>(n));
+  count_.assign(static_cast<std::size_t>(n), 1);
+  weights_.assign(static_cast<std::size_t>(n), static_cast<std::int16_t>(weight_one));
+  low_ = static_cast<int>(wanted.low) + wanted.window_first;
+  high_ = low_ + n;
+  for (int i = 0; i < n; ++i)
+    first_[static_cast<std::size_t>(i)] = wanted.mirrored ? high_ - 1 - i : low_ + i;
+  most_taps_ = 1;
+  copies_ = true;
+}
+
+/// `length` source pixels from `left` on are the interval's.
+inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
+  const double low = wanted.low - left;
+  const double scale = (wanted.high - wanted.low) / wanted.size;
+  const int out = wanted.window_first + (wanted.mirrored ? wanted.window_size - 1 - i : i);
+  std::int32_t& first = first_[static_cast<std::size_t>(i)];
+  std::int32_t& count = count_[static_cast<std::size_t>(i)];
+  std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
+  if (wanted.filter == interpolation::nearest) {
+    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
+    count = 1;
+    weights[0] = static_cast<std::int16_t>(weight_one);
+    return;
+  }
+  // The right half is computed as the left half's reflection, to the last bit: then a mirror commutes with a
+  // resize.
+  const int reflected = wanted.size - 1 - out;
+  const bool symmetric = low == 0 && left + length == wanted.high;
+  const bool reverse = symmetric && reflected < out, middle = symmetric && reflected == out;
+  const double center = low + ((reverse ? reflected : out) + 0.5) * scale;
+  const double widened = std::max(scale, 1.0), narrowed = 1 / widened;
+  const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * widened;
+  // A cast rounds towards 0, not down: the same where it counts, from 0 on.
+  int begin = std::max(0, static_cast<int>(center - reach + 0.5));
+  int end = std::min(length, static_cast<int>(center + reach + 0.5));
+  begin = std::min(begin, length - 1);
+  end = std::clamp(end, begin + 1, begin + static_cast<int>(taps_));
+  if (middle) begin = std::max(begin, length - end), end = length - begin;
+
+  double sum = 0;
+  for (int k = begin; k < end; ++k) {
+    const double w = weight_at((k - center + 0.5) * narrowed, wanted.filter);
+    exact_[static_cast<std::size_t>(k - begin)] = w;
+    sum += w;
+  }
+  // Rounding the running sum, not each weight, keeps the total exact however many taps share it.
+  const int taps = end - begin;
+  const int computed = middle ? taps / 2 : taps;
+  const double share = 1 / sum;
+  double running = 0;
+  int given = 0;
+  for (int k = 0; k < computed; ++k) {
+    running += exact_[static_cast<std::size_t>(k)];
+    const int up_to = !middle && k + 1 == taps ? weight_one : fixed(running * share);
+    weights[k] = static_cast<std::int16_t>(up_to - given);
+    given = up_to;
+  }
+  if (middle) {
+    for (int k = 0; k < computed; ++k) weights[taps - 1 - k] = weights[k];
+    if (taps % 2 != 0) {
+      weights[computed] = static_cast<std::int16_t>(weight_one - 2 * given);
+    } else {
+      weights[computed] = weights[computed - 1] =
+          static_cast<std::int16_t>(weights[computed - 1] + weight_one / 2 - given);
+    }
+  }
+  int skip = 0, used = taps;
+  while (used > 1 && weights[used - 1] == 0) --used;
+  while (skip + 1 < used && weights[skip] == 0) ++skip;
+  std::copy(weights + skip, weights + used, weights);
+  count = used - skip;
+  first = left + begin + skip;
+  if (reverse) {
+    first = left + length - (begin + skip) - count;
+    std::reverse(weights, weights + count);
+  }
+  if (count != 1) copies_ = false;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/resample/detail/row_resampler.hpp
+/// \file
+/// A plan carried out row by row: source rows go in from top to bottom, each output row is written to where
+/// it will stay as soon as the last row that it needs is there. Between a decoder and the batch's slot.
+
+namespace wick::detail {
+
+/// What a thread keeps between pictures: tables and a few rows.
+struct resample_scratch {
+  axis columns, rows;
+  std::vector<std::int32_t> first;        // of column_table
+  std::vector<std::int16_t> weights;      // of column_table
+  std::vector<std::int16_t> row;          // between the passes
+  std::vector<std::uint8_t> quads;        // behind them
+  std::vector<const std::uint8_t*> taps;  // source rows of one output row
+  std::vector<std::int32_t> needed_from;  // the first source row that an output row and those after it need
+  std::vector<std::uint8_t> ring;         // source rows of a picture that is never whole in memory
+};
+
+[[gnu::noinline]] inline resample_scratch& this_thread_resample_scratch() noexcept {
+  static thread_local resample_scratch scratch;
+  return scratch;
+}
+
+/// The thread's scratch, taken while it is used, so that a decoder called meanwhile may resample too.
+class resample_lease {
+ public:
+  resample_lease() noexcept : scratch_(std::move(this_thread_resample_scratch())) {}
+  resample_lease(const resample_lease&) = delete;
+  resample_lease& operator=(const resample_lease&) = delete;
+  ~resample_lease() { this_thread_resample_scratch() = std::move(scratch_); }
+  resample_scratch& operator*() noexcept { return scratch_; }
+
+ private:
+  resample_scratch scratch_;
+};
+
+/// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
+/// pixel 0 at source column `left` and row `top`.
+inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
+  scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
+                         p.window.x, p.window.width, p.mirror_x, p.filter});
+  scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height,
+                      p.window.y, p.window.height, p.mirror_y, p.filter});
+}
+
+/// The column axis as the kernels want it. A row starts with its lowest pixel.
+inline column_table build_column_table(const axis& columns, int channels, resample_scratch& scratch) {
+  const int count = columns.size(), pairs = (columns.most_taps() + 1) / 2;
+  const auto padded = static_cast<std::size_t>(count + 7) / 8 * 8;
+  scratch.first.assign(padded, 0);
+  scratch.weights.assign(padded * static_cast<std::size_t>(pairs) * 8, 0);
+  for (int x = 0; x < count; ++x) {
+    scratch.first[static_cast<std::size_t>(x)] = (columns.first(x) - columns.low()) * channels;
+    const std::int16_t* const from = columns.weights(x);
+    std::int16_t* to = scratch.weights.data() + std::ptrdiff_t{x / 2} * pairs * 16 + (x % 2) * 8;
+    for (int j = 0; j < columns.count(x); j += 2, to += 16) {
+      const std::int16_t a = from[j], b = j + 1 < columns.count(x) ? from[j + 1] : std::int16_t{0};
+      for (int c = 0; c < 8; c += 2) to[c] = a, to[c + 1] = b;
+    }
+  }
+  return {count, pairs, channels, scratch.first.data(), scratch.weights.data()};
+}
+
+/// Carries out the axis tables in `scratch` over rows that show the source from pixel `left` on.
+class row_blender {
+ public:
+  /// \throws std::bad_alloc
+  row_blender(resample_scratch& scratch, int channels, int left, const picture_target& to,
+              const resample_kernels& kernels = best_kernels())
+      : scratch_(scratch), kernels_(kernels), to_(to), channels_(channels), left_(left) {
+    const axis &columns = scratch.columns, &rows = scratch.rows;
+    copies_ = columns.copies() && rows.copies();
+    if (copies_) {
+      const int n = columns.size();
+      whole_ = to.plane == 1 && to.step == channels && columns.first(n - 1) - columns.first(0) == n - 1 &&
+               (n < 3 || columns.first(1) - columns.first(0) == 1);
+      return;
+    }
+    table_ = build_column_table(columns, channels, scratch);
+    values_ = static_cast<std::size_t>(columns.high() - columns.low()) * static_cast<std::size_t>(channels);
+    scratch.row.resize(values_ + static_cast<std::size_t>(8 * table_.pairs) + kernel_slack);
+    scratch.quads.resize(static_cast<std::size_t>(columns.size()) * 4 + kernel_slack);
+    scratch.taps.resize(static_cast<std::size_t>(rows.most_taps()));
+  }
+
+  /// Whether every output row is a source row as it is and where the target wants it.
+  bool whole_rows() const noexcept { return copies_ && whole_; }
+
+  /// Output row i. source(r) is where source row r starts.
+  template <class Source>
+  void write(int i, Source source) noexcept {
+    const axis &columns = scratch_.columns, &rows = scratch_.rows;
+    if (copies_) return copy(i, source(rows.first(i)));
+    const int taps = rows.count(i);
+    for (int k = 0; k < taps; ++k) {
+      scratch_.taps[static_cast<std::size_t>(k)] =
+          source(rows.first(i) + k) + std::ptrdiff_t{columns.low() - left_} * channels_;
+    }
+    const auto blend = taps <= most_rounded_taps ? kernels_.blend_rows : &blend_many_rows;
+    blend(scratch_.taps.data(), rows.weights(i), taps, scratch_.row.data(), values_);
+    kernels_.blend_columns(scratch_.row.data(), table_, scratch_.quads.data());
+    place(scratch_.quads.data(), to_.data + i * to_.row);
+  }
+
+ private:
+  void copy(int i, const std::uint8_t* in) noexcept {
+    const axis& columns = scratch_.columns;
+    const int n = columns.size();
+    std::uint8_t* out = to_.data + i * to_.row;
+    in -= std::ptrdiff_t{left_} * channels_;
+    if (whole_) {
+      std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels_, std::ptrdiff_t{n} * channels_, out);
+      return;
+    }
+    for (int x = 0; x < n; ++x, out += to_.step) {
+      const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels_;
+      for (int c = 0; c < channels_; ++c) out[c * to_.plane] = pixel[c];
+    }
+  }
+  void place(const std::uint8_t* quads, std::uint8_t* out) noexcept {
+    const auto n = static_cast<std::size_t>(to_.width);
+    if (to_.step == 1) {
+      std::uint8_t* planes[4];
+      for (int c = 0; c < channels_; ++c) planes[c] = out + c * to_.plane;
+      return kernels_.split_planes(quads, planes, channels_, n);
+    }
+    if (to_.plane == 1 && to_.step == 3 && channels_ == 3) return kernels_.pack_triples(quads, out, n);
+    if (to_.plane == 1 && to_.step == 4 && channels_ == 4) {
+      std::memcpy(out, quads, n * 4);
+      return;
+    }
+    for (std::size_t x = 0; x < n; ++x, out += to_.step) {
+      for (int c = 0; c < channels_; ++c) out[c * to_.plane] = quads[4 * x + static_cast<std::size_t>(c)];
+    }
+  }
+
+  resample_scratch& scratch_;
+  const resample_kernels& kernels_;
+  picture_target to_;
+  column_table table_;
+  std::size_t values_ = 0;
+  int channels_, left_;
+  bool copies_ = false, whole_ = false;
+};
+
+/// Carries out two axis tables over pixels that are all there. `from` shows the source from pixel (left, top)
+/// on.
+inline void resample(const picture_view& from, int left, int top, resample_scratch& scratch,
+                     const picture_target& to, const resample_kernels& kernels = best_kernels()) {
+  row_blender blender(scratch, from.channels, left, to, kernels);
+  for (int i = 0; i < scratch.rows.size(); ++i) {
+    blender.write(i, [&](int r) { return from.data + (r - top) * from.stride; });
+  }
+}
+
+/// The same over rows that a decoder is just making. Keeps no more of them than one output row needs, and a
+/// few for the decoder to fill at once. The rows of a picture that is only copied are decoded right into
+/// their place.
+class row_resampler final : public row_sink {
+ public:
+  /// `scratch` has the tables of the plan at full size already.
+  row_resampler(const plan& p, resample_scratch& scratch, const picture_target& to,
+                phase_timer* timer = nullptr) noexcept
+      : plan_(p), scratch_(scratch), to_(to), timer_(timer) {}
+
+  void begin(const decoded_rows& what) override {
+    int left = what.left;
+    next_ = what.top;
+    if (what.scale != 1.0) {
+      build_axes(plan_, what.scale, what.left, what.top, scratch_);
+      left = next_ = 0;
+    }
+    const axis &columns = scratch_.columns, &rows = scratch_.rows;
+    if (what.channels != to_.channels || columns.low() < left || columns.high() > left + what.width ||
+        rows.low() < next_ || rows.high() > next_ + what.height) {
+      throw error(
+          "the decoder gives less of the picture than it was asked for; report it to the codec's author");
+    }
+    end_ = next_ + what.height;
+    blender_.emplace(scratch_, what.channels, left, to_);
+    const int n = rows.size();
+    upwards_ = plan_.mirror_y;
+    stride_ = (static_cast<std::size_t>(what.width) * static_cast<std::size_t>(what.channels) + 63) / 64 * 64;
+    direct_ = blender_->whole_rows() && columns.size() == what.width && n == what.height && !upwards_ &&
+              (n < 2 || rows.first(n - 1) - rows.first(0) == n - 1);
+    if (direct_) return;
+    scratch_.needed_from.resize(static_cast<std::size_t>(n));
+    int from = end_, most = 0;
+    for (int e = n; e-- > 0;) scratch_.needed_from[index(e)] = from = std::min(from, rows.first(output(e)));
+    for (int e = 0, to = 0; e < n; ++e) {
+      to = std::max(to, rows.first(output(e)) + rows.count(output(e)));
+      most = std::max(most, to - scratch_.needed_from[index(e)]);
+    }
+    slots_ = most + static_cast<int>(together);
+    scratch_.ring.resize(static_cast<std::size_t>(slots_) * stride_ + unaligned);
+  }
+
+  std::span<std::uint8_t* const> room() override {
+    int free = std::min(end_ - next_, static_cast<int>(together));
+    if (direct_) {
+      for (int k = 0; k < free; ++k)
+        room_[index(k)] = to_.data + (next_ - scratch_.rows.first(0) + k) * to_.row;
+    } else if (done_ == scratch_.rows.size()) {
+      free = 0;
+    } else {
+      free = std::min(free, std::max(scratch_.needed_from[index(done_)], next_) + slots_ - next_);
+      for (int k = 0; k < free; ++k) room_[index(k)] = slot(next_ + k);
+    }
+    return {room_.data(), index(free)};
+  }
+
+  void written(int count) override {
+    next_ += count;
+    if (direct_) {
+      done_ += count;
+      return;
+    }
+    if (timer_ != nullptr) timer_->next(phase::resize);
+    const axis& rows = scratch_.rows;
+    for (; done_ < rows.size(); ++done_) {
+      const int i = output(done_);
+      if (rows.first(i) + rows.count(i) > next_) break;
+      blender_->write(i, [&](int r) { return static_cast<const std::uint8_t*>(slot(r)); });
+    }
+    if (timer_ != nullptr) timer_->next(phase::decode);
+  }
+
+  /// Whether the whole output is written.
+  bool finished() const noexcept { return done_ >= scratch_.rows.size(); }
+
+ private:
+  static constexpr std::size_t together = 8;
+  /// libjpeg-turbo writes rows that are aligned around the cache (jdcolext's movntdq), and these are read at
+  /// once.
+  static constexpr std::size_t unaligned = 8;
+  static std::size_t index(int i) noexcept { return static_cast<std::size_t>(i); }
+  /// The e-th output row in the order of the source rows.
+  int output(int e) const noexcept { return upwards_ ? scratch_.rows.size() - 1 - e : e; }
+  std::uint8_t* slot(int row) const noexcept {
+    return scratch_.ring.data() + static_cast<std::size_t>(row % slots_) * stride_ + unaligned;
+  }
+
+  const plan& plan_;
+  resample_scratch& scratch_;
+  picture_target to_;
+  phase_timer* timer_;  // runs for decode, but here
+  std::optional<row_blender> blender_;
+  std::array<std::uint8_t*, together> room_{};
+  std::size_t stride_ = 0;
+  int next_ = 0, end_ = 0;  // source rows
+  int done_ = 0;            // output rows
+  int slots_ = 0;
+  bool direct_ = false, upwards_ = false;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// Carries out the axis tables in `scratch`. The sums are exact, and rounded once: at most 2 levels from what
+/// weights without a fixed point would give.
+inline wide_rows resample_wide(const wide_rows& from, const resample_scratch& scratch) {
+  const axis &columns = scratch.columns, &rows = scratch.rows;
+  const int n = from.channels;
+  wide_rows out(columns.size(), rows.size(), n, 0);
+  std::uint16_t* to = out.levels.data();
+  if (columns.copies() && rows.copies()) {
+    for (int y = 0; y < rows.size(); ++y) {
+      const std::uint16_t* const in = from.row(rows.first(y));
+      for (int x = 0; x < columns.size(); ++x, to += n)
+        std::copy_n(in + std::ptrdiff_t{columns.first(x)} * n, n, to);
+    }
+    return out;
+  }
+  // 16 bits of level and 14 of each weight; bicubic ones sum up to less than 1.5, without their signs to less
+  // than 2.
+  const std::size_t begin = static_cast<std::size_t>(columns.low()) * static_cast<std::size_t>(n),
+                    end = static_cast<std::size_t>(columns.high()) * static_cast<std::size_t>(n);
+  std::vector<std::int32_t> line(end - begin);
+  for (int y = 0; y < rows.size(); ++y) {
+    std::fill(line.begin(), line.end(), 0);
+    for (int k = 0; k < rows.count(y); ++k) {
+      const std::uint16_t* const in = from.row(rows.first(y) + k) + begin;
+      const std::int32_t weight = rows.weights(y)[k];
+      for (std::size_t i = 0; i < line.size(); ++i) line[i] += in[i] * weight;
+    }
+    for (int x = 0; x < columns.size(); ++x) {
+      const std::int16_t* const weights = columns.weights(x);
+      const std::int32_t* const in =
+          line.data() + static_cast<std::size_t>(columns.first(x)) * static_cast<std::size_t>(n) - begin;
+      for (int c = 0; c < n; ++c) {
+        std::int64_t sum = std::int64_t{1} << (2 * weight_bits - 1);
+        for (int k = 0; k < columns.count(x); ++k) sum += std::int64_t{in[k * n + c]} * weights[k];
+        *to++ = static_cast<std::uint16_t>(std::clamp<std::int64_t>(sum >> (2 * weight_bits), 0, 65535));
+      }
+    }
+  }
+  return out;
+}
+
+/// Levels, up to `most`, as int32 as they are, or as float32 in [0, 1] and then normalized. Planar or
+/// interleaved. \throws wick::error when there are not as many means as channels
+template <class Level>
+inline void write_numbers(const Level* levels, std::size_t pixels, int channels, float most, dtype type,
+                          const normalization& by, const slot& to) {
+  if (by.count > 1) require_channels(by, channels);
+  const auto n = static_cast<std::size_t>(channels);
+  for (std::size_t c = 0; c < n; ++c) {
+    const std::size_t k = by.count > 1 ? c : 0;
+    const float mean = by.count != 0 ? by.mean[k] : 0.0f, deviation = by.count != 0 ? by.deviation[k] : 1.0f;
+    const std::size_t step = to.planar ? 1 : n;
+    std::byte* out = to.data + 4 * (to.planar ? c * pixels : c);
+    for (std::size_t i = 0; i < pixels; ++i, out += 4 * step) {
+      const Level level = levels[i * n + c];
+      if (type == dtype::int32) {
+        const std::int32_t number = level;
+        std::memcpy(out, &number, 4);
+      } else {
+        const float number = (static_cast<float>(level) / most - mean) / deviation;
+        std::memcpy(out, &number, 4);
+      }
+    }
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/resample/resample.hpp
+/// \file
+/// The resize itself: antialiased, separable, in integers, one output row at a time, from decoded pixels
+/// straight into the place where they will stay. Its inner loops are compiled once, with the decoder, for
+/// every instruction set, and chosen when the program runs; all give the same bytes.
+
+namespace wick::detail {
+
+/// Carries out a plan over decoded pixels into `to`, which has the plan's output size and the picture's
+/// channels. Within one level of Pillow's resize for `bilinear` and `bicubic`; the same integers on every
+/// machine.
+inline void resample(const picture_view& from, const plan& p, const picture_target& to) {
+  if (p.only_cuts()) {
+    const rect& part = p.source;
+    return copy_pixels(from.part(part.x, part.y, part.width, part.height), to);
+  }
+  detail::resample_lease scratch;
+  detail::build_axes(p, 1.0, 0, 0, *scratch);
+  detail::resample(from, 0, 0, *scratch, to);
+}
+
+/// The same into a picture of its own.
+inline image resample(const picture_view& from, const plan& p) {
+  image out(p.output_width(), p.output_height(), from.channels);
+  resample(from, p, picture_target::interleaved(out.data(), out.width(), out.height(), out.channels()));
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+lazy_image::lazy_image(bytes encoded, const picture_info& info, int channels, bool exact,
+                       const detail::pixel_numbers& as) noexcept
+    : encoded_(std::move(encoded)),
+      info_(info),
+      exact_(exact),
+      as_(as),
+      channels_(channels),
+      out_channels_(channels),
+      plan_(detail::plan::whole(static_cast<int>(info.width), static_cast<int>(info.height))) {}
+
+lazy_image::lazy_image(image pixels) noexcept
+    : decoded_(std::move(pixels)),
+      channels_(decoded_.channels()),
+      out_channels_(channels_),
+      plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
+
+void lazy_image::crop(const detail::rect& part) {
+  if (!pointwise_) carry_out();
+  detail::compose_crop(plan_, part);
+}
+
+void lazy_image::resize(int width, int height, interpolation filter) {
+  if (as_.indexes && filter != interpolation::nearest &&
+      (width != this->width() || height != this->height())) {
+    throw error(
+        "a resize that blends would make numbers of classes which the mask does not have; give it "
+        ".interpolation = wick::interpolation::nearest");
+  }
+  if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
+  if (detail::compose_resize(plan_, width, height, filter)) return;
+  carry_out();
+  detail::compose_resize(plan_, width, height, filter);
+}
+
+void lazy_image::apply(const detail::pixel_op& op) {
+  refuse_normalized("color operations");
+  refuse_numbers("color operations");
+  if (op_count_ == ops_.size() || out_channels_ != channels_) carry_out();
+  ops_[op_count_++] = op;
+  pointwise_ = pointwise_ && op.pointwise();
+}
+
+void lazy_image::make_gray(int channels) {
+  refuse_numbers("grayscale");
+  if (out_channels_ >= 3) apply({detail::pixel_op::kind::gray});
+  out_channels_ = channels;
+}
+
+void lazy_image::normalize(const detail::normalization& by) {
+  refuse_normalized("a second normalize");
+  if (as_.indexes || as_.type == dtype::int32) {
+    throw error("normalize gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
+                (as_.indexes
+                     ? " numbers of classes; leave normalize out"
+                     : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
+  }
+  normal_ = by;
+}
+
+image lazy_image::pixels() const& {
+  refuse_normalized("pixels as wick::image");
+  refuse_wide("pixels as wick::image");
+  return render();
+}
+
+image lazy_image::pixels() && {
+  refuse_normalized("pixels as wick::image");
+  refuse_wide("pixels as wick::image");
+  if (untouched()) return std::move(decoded_);
+  image out = render();
+  encoded_ = {};  // not needed any more
+  return out;
+}
+
+image lazy_image::materialize() && {
+  if (as_.type != dtype::uint8) {
+    throw error("a wick::image has 8 bits a channel, and decode() was asked for " +
+                std::string(to_string(as_.type)) +
+                ": that goes with batch() alone; leave .type out, or write batch()");
+  }
+  return std::move(*this).pixels();
+}
+
+void lazy_image::replace_pixels(image pixels) {
+  const detail::pixel_numbers as = as_;
+  *this = lazy_image(std::move(pixels));
+  as_ = as;
+}
+
+void lazy_image::write_to(slot to) const {
+  if (as_.wide) {
+    const detail::wide_rows out = render_wide();
+    detail::write_numbers(out.levels.data(), out.levels.size() / static_cast<std::size_t>(channels_),
+                          channels_, 65535.0f, type(), normal_, to);
+  } else if (as_.type != dtype::uint8 && !normalized()) {
+    const image out = render();
+    detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
+                          out.channels(), 255.0f, type(), normal_, to);
+  } else if (normalized()) {
+    detail::write_normalized(render(), normal_, to.data, to.planar);
+  } else if (out_channels_ != channels_) {
+    render().write_to(to);
+  } else {
+    render_to(to.planar ? detail::picture_target::planar(to.data, width(), height(), channels())
+                        : detail::picture_target::interleaved(to.data, width(), height(), channels()));
+  }
+}
+
+bool lazy_image::untouched() const noexcept {
+  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
+         plan_ == detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+void lazy_image::refuse_wide(const char* what) const {
+  if (as_.wide) {
+    throw error(std::string(what) +
+                " of a picture of 16 bits a channel, which goes with crop, resize, flip and batch() "
+                "alone; write wick::decode({.reduce_16_bits = true}) and no .type for 8 bits");
+  }
+}
+
+void lazy_image::refuse_numbers(const char* what) const {
+  refuse_wide(what);
+  if (as_.indexes)
+    throw error(std::string(what) + " on numbers of classes, which are no levels; leave them out for masks");
+}
+
+void lazy_image::refuse_normalized(const char* what) const {
+  if (normalized()) {
+    throw error(std::string(what) +
+                " after normalize: the picture is float32 by then; make normalize the last picture stage");
+  }
+}
+
+decode_request lazy_image::request(const detail::resample_scratch& scratch) const noexcept {
+  detail::rect part{scratch.columns.low(), scratch.rows.low(), scratch.columns.high() - scratch.columns.low(),
+                    scratch.rows.high() - scratch.rows.low()};
+  double scale = std::max(static_cast<double>(plan_.width) / plan_.source.width,
+                          static_cast<double>(plan_.height) / plan_.source.height);
+  if (exact_ || scale > 1) scale = 1;
+  if (scale < 1) {
+    // The same filter over a smaller picture may reach one pixel of that further.
+    const detail::rect& all = plan_.source;
+    const int more = static_cast<int>(std::min(1 / scale, 65536.0)) + 1;
+    const int right = std::min(part.x + part.width + more, all.x + all.width),
+              bottom = std::min(part.y + part.height + more, all.y + all.height);
+    part.x = std::max(part.x - more, all.x);
+    part.y = std::max(part.y - more, all.y);
+    part.width = right - part.x;
+    part.height = bottom - part.y;
+  }
+  return {part, scale, channels_, as_.indexes};
+}
+
+void lazy_image::render_to(const detail::picture_target& to) const {
+  detail::phase_timer timer(detail::phase::resize);
+  if (encoded_.empty()) {
+    detail::resample(decoded_.view(), plan_, to);
+  } else {
+    try {
+      decode_to(to, timer);
+    } catch (const error& e) {  // what only decoding shows is still decode()'s
+      throw detail::late_error("decode", e.what());
+    }
+  }
+  if (op_count_ == 0) return;
+  timer.next(detail::phase::color);
+  for (std::size_t i = 0; i < op_count_; ++i) wick::detail::apply(ops_[i], to);
+}
+
+void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
+  const bool by_rows = info_.decoder->decode_rows != nullptr;
+  if (plan_.only_cuts() && !by_rows) {  // no tables are needed
+    timer.next(detail::phase::decode);
+    const detail::rect& part = plan_.source;
+    const decoded_picture got = decode(part, 1.0);
+    timer.next(detail::phase::resize);
+    return detail::copy_pixels(
+        got.pixels.view().part(part.x - got.left, part.y - got.top, part.width, part.height), to);
+  }
+  detail::resample_lease lease;
+  detail::resample_scratch& scratch = *lease;
+  detail::build_axes(plan_, 1.0, 0, 0, scratch);
+  timer.next(detail::phase::decode);
+  const decode_request wanted = request(scratch);
+  if (by_rows) {
+    decode_rows(wanted, scratch, to, timer);
+  } else {
+    decode_whole(wanted, scratch, to, timer);
+  }
+}
+
+void lazy_image::decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
+                             const detail::picture_target& to, detail::phase_timer& timer) const {
+  detail::row_resampler sink(plan_, scratch, to, &timer);
+  info_.decoder->decode_rows(encoded_.span(), info_, wanted, sink);
+  if (!sink.finished())
+    throw error(std::string(info_.decoder->name) + " stopped before the last row; report it");
+}
+
+void lazy_image::decode_whole(const decode_request& wanted, detail::resample_scratch& scratch,
+                              const detail::picture_target& to, detail::phase_timer& timer) const {
+  const decoded_picture got = decode(wanted.wanted, wanted.scale);
+  timer.next(detail::phase::resize);
+  if (got.scale == 1.0) return detail::resample(got.pixels.view(), got.left, got.top, scratch, to);
+  detail::build_axes(plan_, got.scale, got.left, got.top, scratch);
+  detail::resample(got.pixels.view(), 0, 0, scratch, to);
+}
+
+decoded_picture lazy_image::decode(const detail::rect& part, double scale) const {
+  decoded_picture got = info_.decoder->decode(encoded_.span(), info_, {part, scale, channels_, as_.indexes});
+  const image& p = got.pixels;
+  const auto covers = [&](int from, int size, int start, int extent) {
+    return start <= from && start + extent / got.scale > from + size - 0.5;
+  };
+  if (p.channels() != channels_ || got.scale < scale || !covers(part.x, part.width, got.left, p.width()) ||
+      !covers(part.y, part.height, got.top, p.height())) {
+    throw error(std::string(info_.decoder->name) +
+                " gave less of the picture than it was asked for; report it to the codec's author");
+  }
+  return got;
+}
+
+detail::wide_rows lazy_image::render_wide() const {
+  detail::phase_timer timer(detail::phase::resize);
+  detail::resample_lease lease;
+  detail::resample_scratch& scratch = *lease;
+  detail::build_axes(plan_, 1.0, 0, 0, scratch);
+  if (encoded_.empty()) return detail::resample_wide(wide_, scratch);
+  timer.next(detail::phase::decode);
+  const int low = scratch.rows.low(), high = scratch.rows.high();
+  detail::wide_rows got;
+  try {
+    got = info_.decoder->decode_wide(encoded_.span(), info_,
+                                     {{0, low, static_cast<int>(info_.width), high - low}, 1.0, channels_});
+  } catch (const error& e) {
+    throw detail::late_error("decode", e.what());
+  }
+  if (got.channels != channels_ || got.width != info_.width || got.top > low || got.top + got.height < high) {
+    throw error(std::string(info_.decoder->name) +
+                " gave less of the picture than it was asked for; report it to the codec's author");
+  }
+  timer.next(detail::phase::resize);
+  return detail::resample_wide(got, scratch);
+}
+
+image lazy_image::render() const {
+  image out(width(), height(), channels_);
+  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
+  if (out_channels_ == channels_) return out;
+  image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
+  for (int y = 0; y < height(); ++y) {
+    const std::uint8_t* in = out.row(y);
+    std::uint8_t* to = changed.row(y);
+    for (int x = 0; x < width(); ++x, in += channels_) {
+      for (int c = 0; c < out_channels_; ++c) *to++ = in[0];
+    }
+  }
+  return changed;
+}
+
+void lazy_image::carry_out() {
+  if (as_.wide) {
+    wide_ = render_wide();
+    encoded_ = {};
+    plan_ = detail::plan::whole(wide_.width, wide_.height);
+    return;
+  }
+  decoded_ = render();
+  encoded_ = {};
+  op_count_ = 0;
+  pointwise_ = true;
+  channels_ = out_channels_;
+  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/normalize.hpp
+/// \file
+/// The bodies of what image/normalize.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+channel_values::channel_values(std::initializer_list<double> each) : count(static_cast<int>(each.size())) {
+  if (each.size() < 1 || each.size() > values.size()) {
+    throw error("normalize: " + std::to_string(each.size()) +
+                " values; give one for each channel, or one for all");
+  }
+  std::size_t i = 0;
+  for (const double v : each) values[i++] = static_cast<float>(v);
+}
+
+normalize_stage::normalize_stage(const channel_values& mean, const channel_values& deviation)
+    : by_{mean.values, deviation.values, std::max(mean.count, deviation.count)} {
+  if (mean.count != deviation.count && mean.count != 1 && deviation.count != 1) {
+    throw error("normalize: " + std::to_string(mean.count) + " means and " + std::to_string(deviation.count) +
+                " deviations; give as many of each");
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(by_.count); ++i) {
+    if (mean.count == 1) by_.mean[i] = mean.values[0];
+    if (deviation.count == 1) by_.deviation[i] = deviation.values[0];
+    if (!std::isfinite(by_.mean[i]) || !std::isfinite(by_.deviation[i]) || !(by_.deviation[i] > 0)) {
+      throw error("normalize: mean " + std::to_string(by_.mean[i]) + ", deviation " +
+                  std::to_string(by_.deviation[i]) +
+                  "; give finite means, and deviations above 0, for pixels in [0, 1]");
+    }
+  }
+}
+
+lazy_image normalize_stage::operator()(lazy_image picture, context&) const {
+  picture.normalize(by_);
+  return picture;
+}
+
+std::uint64_t normalize_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(by_.mean, by_.deviation, by_.count);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std) {
+  return {mean, std};
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/pad.hpp
+/// \file
+/// The bodies of what image/pad.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void require_edges(std::string_view stage, const edges& e) {
+  if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
+    throw error(std::string(stage) +
+                ": negative padding; use center_crop or random_crop to take pixels away");
+  }
+}
+
+std::vector<int> padded_axis(int size, int before, int after, padding_mode mode) {
+  const int most = mode == padding_mode::reflect     ? size - 1
+                   : mode == padding_mode::symmetric ? size
+                                                     : before + after;
+  if (before > most || after > most) {
+    throw error("pad: a picture of " + std::to_string(size) + " px can be mirrored by at most " +
+                std::to_string(most) + " px, not " + std::to_string(std::max(before, after)) +
+                "; pad less, or use padding_mode::edge");
+  }
+  std::vector<int> from(static_cast<std::size_t>(before) + static_cast<std::size_t>(size) +
+                        static_cast<std::size_t>(after));
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    int x = static_cast<int>(i) - before;
+    if (x < 0 || x >= size) {
+      const bool low = x < 0;
+      switch (mode) {
+        case padding_mode::constant:
+          x = -1;
+          break;
+        case padding_mode::edge:
+          x = low ? 0 : size - 1;
+          break;
+        case padding_mode::reflect:
+          x = low ? -x : 2 * (size - 1) - x;
+          break;
+        case padding_mode::symmetric:
+          x = low ? -1 - x : 2 * size - 1 - x;
+          break;
+      }
+    }
+    from[i] = x;
+  }
+  return from;
+}
+
+image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode) {
+  const std::vector<int> columns = detail::padded_axis(picture.width(), by.left, by.right, mode);
+  const std::vector<int> rows = detail::padded_axis(picture.height(), by.top, by.bottom, mode);
+  const auto n = static_cast<std::size_t>(picture.channels());
+  image out(static_cast<int>(columns.size()), static_cast<int>(rows.size()), picture.channels());
+  const auto put = [n](std::uint8_t* to, const std::uint8_t* pixel) {
+    for (std::size_t c = 0; c < n; ++c) to[c] = pixel[c];
+  };
+  const auto inner = static_cast<std::size_t>(by.left),
+             end = inner + static_cast<std::size_t>(picture.width());
+  for (std::size_t y = 0; y < rows.size(); ++y) {
+    std::uint8_t* const to = out.row(static_cast<int>(y));
+    const std::uint8_t* const in = rows[y] < 0 ? nullptr : picture.row(rows[y]);
+    for (std::size_t x = 0; x < columns.size(); ++x) {
+      if (in != nullptr && x == inner && end > inner) {
+        std::memcpy(to + inner * n, in, (end - inner) * n);
+        x = end - 1;
+        continue;
+      }
+      const int from = columns[x];
+      put(to + x * n,
+          in == nullptr || from < 0 ? fill.levels.data() : in + static_cast<std::size_t>(from) * n);
+    }
+  }
+  return out;
+}
+
+pad_stage::pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
+  detail::require_edges(name, by);
+}
+
+lazy_image pad_stage::operator()(lazy_image picture, context&) const {
+  if (by_.empty()) return picture;
+  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
+  return picture;
+}
+
+std::uint64_t pad_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options) { return {by, options}; }
+
+detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options) {
+  return {{left, top, right, bottom}, options};
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/resize.hpp
+/// \file
+/// The bodies of what image/resize.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+resize_stage::resize_stage(int height, int width, const resize_options& options)
+    : height_(height), width_(width), options_(options) {
+  detail::require_size(name, height, width);
+  if (options.max_size != 0)
+    throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
+}
+
+resize_stage::resize_stage(int shorter_edge, const resize_options& options)
+    : shorter_(shorter_edge), options_(options) {
+  detail::require_size(name, shorter_edge, shorter_edge);
+  if (options.max_size != 0 && options.max_size <= shorter_edge) {
+    throw error("resize: max_size " + std::to_string(options.max_size) +
+                " must be larger than the shorter edge, " + std::to_string(shorter_edge));
+  }
+}
+
+lazy_image resize_stage::operator()(lazy_image picture, context&) const {
+  const auto [width, height] = size_for(picture.width(), picture.height());
+  picture.resize(width, height, options_.interpolation);
+  return picture;
+}
+
+std::pair<int, int> resize_stage::size_for(int width, int height) const noexcept {
+  if (shorter_ == 0) return {width_, height_};
+  const double is_short = std::min(width, height), is_long = std::max(width, height);
+  int new_short = shorter_,
+      new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
+  if (options_.max_size != 0 && new_long > options_.max_size) {
+    new_short = std::max(1, static_cast<int>(static_cast<double>(options_.max_size) * new_short / new_long));
+    new_long = options_.max_size;
+  }
+  return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
+}
+
+std::uint64_t resize_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(shorter_, height_, width_, options_.max_size, options_.interpolation);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::resize_stage resize(int height, int width, const detail::resize_options& options) {
+  return {height, width, options};
+}
+
+detail::resize_stage resize(int shorter_edge, const detail::resize_options& options) {
+  return {shorter_edge, options};
+}
+
+}  // namespace wick
+
+// ==== wick/loader/implementation/report_book.hpp
+/// \file
+/// The bodies of what loader/detail/report_book.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void report_book::usage::add(const usage& until, const usage& since) noexcept {
+  time += until.time - since.time;
+  program += until.program - since.program;
+  workers += until.workers - since.workers;
+  io += until.io - since.io;
+  io_calls += until.io_calls - since.io_calls;
+  own += until.own - since.own;
+  others += until.others - since.others;
+}
+
+report_book::clocked report_book::since_reported(const stage_clocks::sum& now,
+                                                 const stage_clocks::sum& before) noexcept {
+  clocked c;
+  c.count = now.count - before.count;
+  const double timed = static_cast<double>(now.timed - before.timed);
+  if (timed > 0) {
+    c.busy = static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(c.count) / timed;
+  }
+  const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
+  if (waited > 0) c.blocked = static_cast<double>(waited);
+  return c;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/loader/implementation/single_user.hpp
+/// \file
+/// The bodies of what loader/detail/single_user.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void single_user::hold::refuse(const char* call) {
+  throw std::logic_error(
+      std::string("wick: ") + call +
+      ": two threads or coroutines use one loader at the same time; let one take the batches, or "
+      "give each a loader of its own (they may share an executor)");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/observe/implementation/report.hpp
+/// \file
+/// The bodies of what observe/report.hpp declares. Included in exactly one file of a program.
+
+#include <cstdio>
+
+// ==== wick/observe/detail/advice.hpp
+/// \file
+/// What to change, in a sentence, from what was measured of a loader. Arithmetic and words; measuring is
+/// elsewhere.
+
+#include <cstdio>
+
+namespace wick::detail {
+
+/// Measured while batches were being taken. Shares are 0 … 1.
+struct load_figures {
+  std::uint64_t iterations = 0;  // batches that the loop came for
+  double wait = 0;               // share of the loop's time in which it had no batch
+  double helped = 0;             // share of the loop's time in which it then ran samples itself
+  std::size_t workers = 0, io_threads = 0, cpus = 0;
+  double processors = 0;  // share of the time of all `cpus` that this program took
+  double pipeline = 1;    // share of that which workers, I/O threads and the helping loop took
+  double busy = 0;        // share of the workers' time in which they were at work, for whomever
+  double running = 0;     // share of the workers' time in which they had a processor
+  double own = 1;         // share of the workers' work that was this loader's
+  double io_busy = 0;     // share of the I/O threads' time in which they were in a call
+  double suspended = 0;   // samples that waited in a stage, on average
+  std::string slowest;    // the stage with the most work
+  double slowest_share = 0;
+  std::string waits_in;  // the stage in which samples waited most
+};
+
+/// "4.2 %", from a tenth on "42 %".
+inline std::string format_percent(double share) {
+  char text[32];
+  std::snprintf(text, sizeof(text), share < 0.1 ? "%.1f %%" : "%.0f %%", share * 100);
+  return text;
+}
+
+inline std::string advise(const load_figures& f) {
+  constexpr double hardly = 0.01;  // of the loop's time
+  constexpr double full =
+      0.85;  // of all processors: the rest is lost to scheduling and to what else runs there
+  constexpr double most = 0.7;  // of a thread's time: it is what holds the others up
+  const auto number = [](std::size_t n, const char* what) {
+    return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+  };
+  const std::string cpus = number(f.cpus, "processor"), workers = number(f.workers, "worker");
+  const std::string cheaper =
+      "make that stage cheaper (smaller pictures on disk, work moved to the device, a faster codec)";
+  const std::string slowest = f.slowest.empty() ? ""
+                                                : ", with '" + f.slowest + "' for " +
+                                                      format_percent(f.slowest_share) + " of their time";
+  const std::string others =
+      "other loaders have this one's workers for " + format_percent(1 - f.own) + " of their work";
+
+  if (f.iterations == 0) return "nothing was taken yet";
+  if (f.wait < hardly) return "the training loop hardly waits for data: the model sets the pace";
+  const bool helps = f.helped > f.wait / 2;
+  std::string text = "the training loop waits " + format_percent(f.wait) + " of its time";
+  if (helps) text += ", and runs samples itself meanwhile";
+  text += "; ";
+
+  if (f.processors >= full) {
+    text += "all of the time of " + cpus + " is used";
+    if (f.pipeline < 0.5) {
+      return text + ", " + format_percent(1 - f.pipeline) +
+             " of it by the rest of the program: leave the pipeline more (wick::share_cores, fewer threads "
+             "of the "
+             "model's)";
+    }
+    if (f.own < 0.5)
+      return text + ", and " + others + ": take from fewer loaders at a time, or make their stages cheaper";
+    text += slowest.empty() ? ": make the stages cheaper" : ", by '" + f.slowest + "' most: " + cheaper;
+    return text + "; more threads would only take turns" +
+           (f.workers > f.cpus ? ", as the " + workers + " do already" : "");
+  }
+  if (f.busy >= most) {
+    const bool room = f.workers < f.cpus;
+    const std::string more = "use more workers (" + std::to_string(f.workers) + " now, " + cpus + ")";
+    if (f.own < 0.5) {
+      return text + others + ": " +
+             (room ? more : "take from fewer loaders at a time, or make their stages cheaper");
+    }
+    if (f.running < f.busy - 0.3) {
+      return text + "the workers are at work for " + format_percent(f.busy) +
+             " of their time, and have a processor for " + format_percent(f.running) +
+             ": either a stage blocks them" + (f.slowest.empty() ? "" : ", probably '" + f.slowest + "'") +
+             " (a lock, a read or a wait of its own: see io_pool), or other programs have the processors";
+    }
+    return text + "the workers are busy" + slowest + ": " + (room ? more : cheaper);
+  }
+  if (helps) {
+    return text + "samples are so short that it makes many of them, and the workers are free for " +
+           format_percent(1 - f.busy) +
+           " of their time: raise prefetch or make batches larger, so that there is more to share";
+  }
+  if (f.suspended >= 0.5 && !f.waits_in.empty()) {
+    char many[32];
+    std::snprintf(many, sizeof(many), f.suspended < 10 ? "%.1f" : "%.0f", f.suspended);
+    text +=
+        "the workers are idle and " + std::string(many) + " samples at a time wait in '" + f.waits_in + "': ";
+    if (f.io_busy >= most) {
+      return text + "raise io_threads (" + std::to_string(f.io_threads) +
+             " now, all in use), or bring the data closer";
+    }
+    return text + "raise prefetch, so that more wait at a time, or bring closer what they wait for";
+  }
+  return text + "the workers are idle: raise prefetch";
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+std::string format_duration(double seconds) {
+  char text[32];
+  if (seconds >= 99.995)
+    std::snprintf(text, sizeof(text), "%.0f s", seconds);
+  else if (seconds >= 0.999995)
+    std::snprintf(text, sizeof(text), "%.2f s", seconds);
+  else if (seconds >= 0.999995e-3)
+    std::snprintf(text, sizeof(text), "%.2f ms", seconds * 1e3);
+  else if (seconds >= 0.9995e-6)
+    std::snprintf(text, sizeof(text), "%.2f us", seconds * 1e6);
+  else
+    std::snprintf(text, sizeof(text), "%.0f ns", seconds * 1e9);
+  return text;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+double report::busy() const noexcept {
+  double sum = 0;
+  for (const detail::stage_report& s : stages) sum += s.busy;
+  return sum;
+}
+
+double report::share(double some, std::size_t threads) const noexcept {
+  if (taking <= 0 || threads == 0) return 0;
+  return std::clamp(some / (taking * static_cast<double>(threads)), 0.0, 1.0);
+}
+
+std::string report::advice() const {
+  detail::load_figures f;
+  f.iterations = iterations;
+  f.wait = wait_mean;
+  f.helped = share(helped, 1);
+  f.workers = workers;
+  f.io_threads = io_threads;
+  f.cpus = cpus;
+  f.processors = share(processor, cpus);
+  if (processor > 0)
+    f.pipeline = std::clamp((worker_processor + io_processor + helped) / processor, 0.0, 1.0);
+  f.busy = share(worked + others, workers);
+  f.running = worker_processor > 0 ? share(worker_processor, workers) : f.busy;
+  f.busy = std::max(f.busy, f.running);
+  if (worked + others > 0) f.own = worked / (worked + others);
+  f.io_busy = share(io_calls, io_threads);
+  double blocked = 0;
+  const detail::stage_report *slowest = nullptr, *waiting = nullptr;
+  for (const detail::stage_report& s : stages) {
+    blocked += s.blocked;
+    if (s.busy > 0 && (slowest == nullptr || s.busy > slowest->busy)) slowest = &s;
+    if (s.blocked > 0 && (waiting == nullptr || s.blocked > waiting->blocked)) waiting = &s;
+  }
+  if (seconds > 0) f.suspended = blocked / seconds;
+  if (slowest != nullptr) f.slowest = slowest->name, f.slowest_share = slowest->busy / busy();
+  if (waiting != nullptr) f.waits_in = waiting->name;
+  return detail::advise(f);
+}
+
+std::string report::to_string() const {
+  char line[256];
+  std::string out;
+  std::snprintf(line, sizeof(line), "%llu samples in %s (%.0f samples/s), %llu batches, %zu worker%s %s busy",
+                static_cast<unsigned long long>(samples), detail::format_duration(taking).c_str(),
+                taking > 0 ? static_cast<double>(samples) / taking : 0.0,
+                static_cast<unsigned long long>(batches), workers, workers == 1 ? "" : "s",
+                detail::format_percent(utilization()).c_str());
+  out += line;
+  if (share(others, workers) > 0.005) {
+    out += ", with other loaders " + detail::format_percent(share(others, workers));
+  }
+  if (share(helped, 1) > 0.005) {
+    out += ", the waiting loop helps " + detail::format_percent(share(helped, 1)) + " of its time";
+  }
+  out += '\n';
+  if (taking > 0 && processor > 0) {
+    std::snprintf(line, sizeof(line),
+                  "processors: %.2f of %zu in use, %.2f by workers, %.2f by I/O threads\n",
+                  processor / taking, cpus, worker_processor / taking, io_processor / taking);
+    out += line;
+  }
+  std::size_t width = 5;
+  for (const detail::stage_report& s : stages) width = std::max(width, s.name.size());
+  const int w = static_cast<int>(std::min<std::size_t>(width, 40));
+  std::snprintf(line, sizeof(line), "  %-*s %10s %10s %7s %10s %10s\n", w, "stage", "count", "busy", "share",
+                "each", "blocked");
+  out += line;
+  const double all = busy();
+  for (const detail::stage_report& s : stages) {
+    std::snprintf(line, sizeof(line), "  %-*.40s %10llu %10s %7s %10s %10s\n", w, s.name.c_str(),
+                  static_cast<unsigned long long>(s.count), detail::format_duration(s.busy).c_str(),
+                  detail::format_percent(all > 0 ? s.busy / all : 0).c_str(),
+                  s.count ? detail::format_duration(s.busy / static_cast<double>(s.count)).c_str() : "-",
+                  s.blocked > 0 ? detail::format_duration(s.blocked).c_str() : "-");
+    out += line;
+  }
+  std::snprintf(line, sizeof(line), "waiting for data: mean %s, median %s of %llu iterations\n",
+                detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
+                static_cast<unsigned long long>(iterations));
+  out += line;
+  if (failures != 0 || !outcomes.empty()) {
+    out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      out += (i == 0 ? " (" : ", ") + outcomes[i].stage + ": " + std::to_string(outcomes[i].count) + " " +
+             std::string(outcomes[i].outcome);
+    }
+    out += outcomes.empty() ? "; see loader.ledger()\n" : "); see loader.ledger()\n";
+  }
+  for (const std::string& n : notes) out += "note: " + n + "\n";
+  return out + advice() + "\n";
+}
+
+}  // namespace wick
+
+// ==== wick/observe/implementation/stage_clocks.hpp
+/// \file
+/// The bodies of what observe/detail/stage_clocks.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
+                           bool suspend)
+    : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend) {
+  for (std::size_t slot = 0; slot < on.slots(); ++slot) rows_.push_back(make_row(rows + 1));
+  on.tenants().enter(
+      this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
+}
+
+stage_clocks::~stage_clocks() {
+  if (!on_.forked()) on_.tenants().leave(this);
+}
+
+std::vector<stage_clocks::sum> stage_clocks::totals() const {
+  std::vector<sum> out(stages_);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < stages_; ++i) {
+      out[i].count += row[i].count();
+      out[i].timed += row[i].timed();
+      out[i].timed_ticks += row[i].timed_ticks();
+      out[i].waited += row[i].waited_ticks();
+    }
+  }
+  return out;
+}
+
+stage_clocks::usage stage_clocks::ticks() const noexcept {
+  usage out;
+  for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
+    std::uint64_t samples = rows_[slot][stages_].timed_ticks(), timed = 0, batches = 0;
+    for (std::size_t i = 0; i < stages_; ++i) {
+      (of_samples(i) ? timed : batches) += rows_[slot][i].timed_ticks();
+    }
+    // What is run of a sample after it was suspended is in no run.
+    if (suspend_) samples = std::max(samples, timed);
+    (slot < on_.workers() ? out.workers : out.helpers) += samples + batches;
+  }
+  return out;
+}
+
+std::uint64_t stage_clocks::run_ticks() const noexcept {
+  std::uint64_t sum = 0;
+  for (const auto& row : rows_) sum += row[stages_].timed_ticks();
+  return sum;
+}
+
+stage_clocks::row stage_clocks::make_row(std::size_t clocks) {
+  const std::size_t bytes = (clocks * sizeof(stage_clock) + 63) / 64 * 64;
+  auto* const memory = static_cast<stage_clock*>(::operator new(bytes, line));
+  std::uninitialized_value_construct_n(memory, clocks);
+  return row(memory);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/observe/implementation/stall_meter.hpp
+/// \file
+/// The bodies of what observe/stall_meter.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+double stall_meter::median() const noexcept {
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < bins_.size(); ++i) {
+    below += bins_[i];
+    if (2 * below >= count_ && count_ != 0) return static_cast<double>(i) / bins;
+  }
+  return 0.0;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/order/implementation/block_shuffle.hpp
+/// \file
+/// The bodies of what order/block_shuffle.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+block_order::block_order(std::uint64_t n, std::uint64_t block, std::uint64_t window, std::uint64_t seed,
+                         std::uint64_t epoch, std::uint32_t stage) noexcept
+    : n_(n),
+      block_(block),
+      window_(window),
+      seed_(seed),
+      epoch_(epoch),
+      stage_(stage),
+      full_(n / block),
+      rest_(n % block) {
+  if (full_ != 0) blocks_ = permutation(full_, seed, epoch, stage);
+  // The short block has no like: it stands at a place drawn for it, the others are permuted around it.
+  short_at_ = full_;
+  if (rest_ != 0) short_at_ = random_stream(seed, epoch, 1, stage).below(full_ + 1);
+}
+
+block_order block_shuffle_stage::prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                                         std::uint32_t stage) const noexcept {
+  return {n, block, window, seed, epoch, stage};
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window) {
+  if (block == 0 || window == 0) {
+    throw error("block_shuffle(" + std::to_string(block) + ", " + std::to_string(window) +
+                "): a block has at least one sample, and a window at least one block");
+  }
+  if (window > detail::endless / block)
+    window = detail::endless / block + 1;  // all blocks: nothing overflows
+  return {block, window};
+}
+
+}  // namespace wick
+
+// ==== wick/order/implementation/grid_rounds.hpp
 /// \file
 /// The rounds of a permutation by AVX2 and AVX-512, where the processor has them. Included in exactly one
 /// file of a program.
@@ -22473,12 +19657,2103 @@ void grid_rounds::many(std::uint64_t* places) const noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/resample/detail/resample_kernels_implementation.hpp
+// ==== wick/order/implementation/mix.hpp
+/// \file
+/// The bodies of what order/mix.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares) {
+  double left = 0;
+  for (const double w : weights) {
+    if (!(w > 0) || !std::isfinite(w)) {
+      throw error("mix: a weight of " + std::to_string(w) + "; weights are finite and above 0");
+    }
+    left += w;
+  }
+  if (!std::isfinite(left)) throw error("mix: the sum of the weights is not finite; make them smaller");
+  for (std::size_t s = 0; s + 1 < weights.size(); ++s) {
+    left = 0;
+    for (std::size_t i = s; i < weights.size(); ++i) left += weights[i];
+    shares[s] = static_cast<std::uint64_t>(std::min(std::ldexp(weights[s] / left, 64), 0x1.fffffffffffffp63));
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/order/implementation/order.hpp
+/// \file
+/// The bodies of what order/order.hpp declares. Included in exactly one file of a program.
+
+#include <charconv>
+
+namespace wick::detail {
+
+permutation shuffle_stage::prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
+                                   std::uint32_t stage) const noexcept {
+  return permutation(n, seed, epoch, stage);
+}
+
+permutation shuffle_once_stage::prepare(std::uint64_t n, std::uint64_t, std::uint64_t,
+                                        std::uint32_t) const noexcept {
+  return permutation(n, seed, 0, 0);
+}
+
+identity_order shard_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
+                                    std::uint32_t) const noexcept {
+  return {};
+}
+
+std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  std::uint64_t n = 0;
+  const char* const end = text + std::string_view(text).size();
+  const auto [stopped, fault] = std::from_chars(text, end, n);
+  if (fault != std::errc() || stopped != end) {
+    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) +
+                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write "
+                "shard(rank, world)");
+  }
+  return n;
+}
+
+identity_order take_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
+                                   std::uint32_t) const noexcept {
+  return {};
+}
+
+skip_stage::shifted skip_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
+                                        std::uint32_t) const noexcept {
+  return {count};
+}
+
+subset_stage::subset_stage(std::vector<std::uint64_t> indices)
+    : indices_(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))) {
+  for (const std::uint64_t i : *indices_) highest_ = i > highest_ ? i : highest_;
+}
+
+std::uint64_t subset_stage::size(std::uint64_t n) const {
+  if (!indices_->empty() && highest_ >= n) {
+    throw error("subset: index " + std::to_string(highest_) + " of " + std::to_string(n) +
+                " samples; indices count from 0 to the number of samples before subset() - 1");
+  }
+  return indices_->size();
+}
+
+subset_stage::listed subset_stage::prepare(std::uint64_t, std::uint64_t, std::uint64_t,
+                                           std::uint32_t) const noexcept {
+  return {indices_};
+}
+
+std::uint64_t subset_stage::fingerprint() const noexcept {
+  return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
+}
+
+std::uint64_t repeat_stage::size(std::uint64_t n) const noexcept {
+  if (n == 0) return 0;
+  return times == 0 || times > endless / n ? endless : n * times;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
+  if (world == 0 || rank >= world) {
+    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
+                " ranks; ranks count from 0 to world size - 1");
+  }
+  return {rank, world};
+}
+
+detail::shard_stage shard() {
+  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
+}
+
+detail::subset_stage subset(std::vector<std::uint64_t> indices) {
+  return detail::subset_stage(std::move(indices));
+}
+
+detail::repeat_stage repeat(std::uint64_t times) {
+  if (times == 0)
+    throw error("repeat(0): an epoch would have no sample; write repeat() for one that never ends");
+  return {times};
+}
+
+}  // namespace wick
+
+// ==== wick/order/implementation/weighted.hpp
+/// \file
+/// The bodies of what order/weighted.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+alias_table::alias_table(const std::vector<double>& weights) : columns_(weights.size()) {
+  const double most = *std::max_element(weights.begin(), weights.end());
+  double sum = 0;
+  for (const double w : weights) sum += w / most;  // no sum of finite weights overflows
+  const auto count = static_cast<double>(weights.size());
+  std::vector<std::uint64_t> small, large;
+  for (std::uint64_t i = 0; i < weights.size(); ++i) {
+    columns_[i] = {weights[i] / most / sum * count, i};
+    (columns_[i].keep < 1 ? small : large).push_back(i);
+  }
+  while (!small.empty() && !large.empty()) {
+    column& under = columns_[small.back()];
+    const std::uint64_t over = large.back();
+    small.pop_back();
+    under.alias = over;
+    columns_[over].keep = columns_[over].keep + under.keep - 1;
+    if (columns_[over].keep < 1) {
+      large.pop_back();
+      small.push_back(over);
+    }
+  }
+  // What is left over is so by rounding alone. A weight of 0 never is the last: someone is above 1 for it.
+  for (const std::uint64_t i : small)
+    columns_[i] = {weights[i] > 0 ? 1.0 : 0.0, weights[i] > 0 ? i : heaviest(weights)};
+  for (const std::uint64_t i : large) columns_[i].keep = 1;
+}
+
+std::uint64_t alias_table::heaviest(const std::vector<double>& w) {
+  return static_cast<std::uint64_t>(std::max_element(w.begin(), w.end()) - w.begin());
+}
+
+weighted_stage::weighted_stage(std::vector<double> weights, weighted_options options)
+    : table_(std::make_shared<table>()) {
+  table_->options = options;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    if (!(weights[i] >= 0) || !std::isfinite(weights[i])) {
+      throw error("weighted: weight " + std::to_string(i) + " is " + std::to_string(weights[i]) +
+                  "; weights are finite and not negative");
+    }
+    table_->drawable += weights[i] > 0;
+  }
+  if (table_->drawable == 0) throw error("weighted: no weight is above 0, so no sample could be drawn");
+  if (table_->options.samples == 0) table_->options.samples = weights.size();
+  if (!options.replacement && table_->options.samples > table_->drawable) {
+    throw error("weighted: " + std::to_string(table_->options.samples) +
+                " samples can't be drawn without replacement from " + std::to_string(table_->drawable) +
+                " with a weight above 0; say how many with {.samples = …}");
+  }
+  if (options.replacement) table_->alias.emplace_back(weights);
+  table_->weights = std::move(weights);
+}
+
+std::uint64_t weighted_stage::size(std::uint64_t n) const {
+  if (n != table_->weights.size()) {
+    throw error("weighted: " + std::to_string(table_->weights.size()) + " weights for " + std::to_string(n) +
+                " samples; give one to each sample before weighted()");
+  }
+  return table_->options.samples;
+}
+
+std::uint64_t weighted_stage::fingerprint() const noexcept {
+  const auto& [samples, replacement] = table_->options;
+  return fingerprint_hash()
+      .add(samples)
+      .add(replacement)
+      .add(table_->weights.data(), table_->weights.size() * sizeof(double))
+      .value();
+}
+
+double weighted_stage::exponential(random_stream& random) noexcept {
+  const auto draw = [&]() -> std::uint64_t {
+    const std::uint64_t high = random();
+    return (high << 32) | random();
+  };
+  for (double whole = 0;; ++whole) {
+    const std::uint64_t part = draw();
+    bool odd = true;  // the length of the run of falling numbers that `part` begins
+    for (std::uint64_t last = part, next; (next = draw()) < last; last = next) odd = !odd;
+    if (odd) return whole + static_cast<double>(part >> 11) * 0x1p-53;
+  }
+}
+
+weighted_stage::arrival::arrival(double time, double weight, std::uint64_t i) noexcept : index(i) {
+  int of_time = 0, of_weight = 0, of_both = 0;
+  const double t = std::frexp(time, &of_time), w = std::frexp(weight, &of_weight);
+  mantissa = std::frexp(t / w, &of_both);
+  exponent = time > 0 ? of_time - of_weight + of_both : std::numeric_limits<int>::min();
+}
+
+bool weighted_stage::arrival::operator<(const arrival& other) const noexcept {
+  return std::tie(exponent, mantissa, index) < std::tie(other.exponent, other.mantissa, other.index);
+}
+
+weighted_stage::list weighted_stage::draw_all(key k) const {
+  std::lock_guard lock(table_->mutex);
+  for (const auto& [of, made] : table_->lists) {
+    if (of == k) return made;
+  }
+  std::vector<arrival> times;
+  times.reserve(table_->drawable);
+  for (std::uint64_t i = 0; i < table_->weights.size(); ++i) {
+    if (table_->weights[i] == 0) continue;
+    random_stream random(k.seed, k.epoch, i, k.stage);
+    times.emplace_back(exponential(random), table_->weights[i], i);
+  }
+  const auto end = times.begin() + static_cast<std::ptrdiff_t>(table_->options.samples);
+  std::partial_sort(times.begin(), end, times.end());
+  auto made = std::make_shared<std::vector<std::uint64_t>>();
+  made->reserve(table_->options.samples);
+  for (auto t = times.begin(); t != end; ++t) made->push_back(t->index);
+  if (table_->lists.size() == kept_lists) table_->lists.erase(table_->lists.begin());
+  table_->lists.emplace_back(k, made);
+  return made;
+}
+
+detail::weighted_stage::drawn detail::weighted_stage::prepare(std::uint64_t, std::uint64_t seed,
+                                                              std::uint64_t epoch,
+                                                              std::uint32_t stage) const {
+  const key k{seed, epoch, stage};
+  return drawn(table_, table_->options.replacement ? nullptr : draw_all(k), k);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options) {
+  return {std::move(weights), options};
+}
+
+}  // namespace wick
+
+// ==== wick/pixels/implementation/block_cache.hpp
+/// \file
+/// The bodies of what pixels/detail/block_cache.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+block_cache::~block_cache() {
+  while (count != 0) std::free(remove(0));
+  block_cache_gone = true;
+}
+
+block_header* block_cache::remove(std::size_t i) noexcept {
+  block_header* const block = blocks[i];
+  bytes -= block->capacity;
+  for (--count; i < count; ++i) blocks[i] = blocks[i + 1];
+  return block;
+}
+
+block_header* block_cache::take(std::size_t size) noexcept {
+  std::size_t best = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t capacity = blocks[i]->capacity;
+    if (capacity >= size && capacity / 4 <= size && (best == count || capacity < blocks[best]->capacity))
+      best = i;
+  }
+  return best == count ? nullptr : remove(best);
+}
+
+void block_cache::give(block_header* block) noexcept {
+  while (count != 0 && (count == blocks.size() || bytes + block->capacity > most_kept_bytes))
+    std::free(remove(0));
+  blocks[count++] = block;
+  bytes += block->capacity;
+}
+
+block_cache* this_thread_blocks() noexcept {
+#if defined(__SANITIZE_ADDRESS__)
+  return nullptr;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  return nullptr;
+#endif
+#endif
+  if (block_cache_gone) return nullptr;
+  static thread_local block_cache blocks;
+  return &blocks;
+}
+
+void* allocate_block(std::size_t bytes) noexcept {
+  if (bytes > static_cast<std::size_t>(-1) / 2) return nullptr;
+  const std::size_t size = block_size(bytes);
+  block_header* block = nullptr;
+  if (size >= smallest_kept_block) {
+    if (block_cache* kept = this_thread_blocks()) block = kept->take(size);
+  }
+  if (block == nullptr) {
+    void* const memory = std::malloc(block_header_bytes + size);
+    if (memory == nullptr) return nullptr;
+    block = ::new (memory) block_header{size};
+  }
+  return reinterpret_cast<std::byte*>(block) + block_header_bytes;
+}
+
+void release_block(void* data) noexcept {
+  if (data == nullptr) return;
+  auto* const block = reinterpret_cast<block_header*>(static_cast<std::byte*>(data) - block_header_bytes);
+  if (block->capacity >= smallest_kept_block && block->capacity <= most_kept_bytes) {
+    if (block_cache* kept = this_thread_blocks()) return kept->give(block);
+  }
+  std::free(block);
+}
+
+void* resize_block(void* data, std::size_t bytes) noexcept {
+  if (data == nullptr) return allocate_block(bytes);
+  const std::size_t capacity =
+      reinterpret_cast<block_header*>(static_cast<std::byte*>(data) - block_header_bytes)->capacity;
+  if (bytes <= capacity) return data;
+  void* const larger = allocate_block(bytes);
+  if (larger == nullptr) return nullptr;
+  std::memcpy(larger, data, capacity);
+  release_block(data);
+  return larger;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/pixels/implementation/geometry.hpp
+/// \file
+/// The bodies of what pixels/geometry.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+std::string size_text(std::int64_t width, std::int64_t height) {
+  return std::to_string(width) + " x " + std::to_string(height);
+}
+
+plan plan::whole(int width, int height) noexcept {
+  return {{0, 0, width, height}, width, height, {0, 0, width, height}, false, false, interpolation::bilinear};
+}
+
+void compose_crop(plan& p, rect part) {
+  const int width = p.output_width(), height = p.output_height();
+  if (part.width < 1 || part.height < 1) {
+    throw error("crop " + size_text(part.width, part.height) + " is empty; give at least 1 px a side");
+  }
+  if (part.width > width || part.height > height) {
+    throw error("crop " + size_text(part.width, part.height) + " is larger than the picture, " +
+                size_text(width, height) + "; resize first or pad");
+  }
+  if (part.x < 0 || part.y < 0 || part.x > width - part.width || part.y > height - part.height) {
+    throw error("crop " + size_text(part.width, part.height) + " at (" + std::to_string(part.x) + ", " +
+                std::to_string(part.y) + ") reaches past the picture, " + size_text(width, height) +
+                "; move or shrink it");
+  }
+  if (p.mirror_x) part.x = width - part.width - part.x;
+  if (p.mirror_y) part.y = height - part.height - part.y;
+  if (p.resizes()) {
+    p.window = {p.window.x + part.x, p.window.y + part.y, part.width, part.height};
+  } else {
+    // Nothing is resampled yet, so window and source are the same rectangle.
+    p.source = {p.source.x + part.x, p.source.y + part.y, part.width, part.height};
+    p.width = part.width;
+    p.height = part.height;
+    p.window = {0, 0, part.width, part.height};
+  }
+}
+
+bool compose_resize(plan& p, int width, int height, interpolation filter) {
+  if (width < 1 || height < 1) {
+    throw error("resize to " + size_text(width, height) + " leaves no picture; give at least 1 px a side");
+  }
+  if (width == p.output_width() && height == p.output_height()) return true;
+  if (p.resizes()) return false;
+  if (filter == interpolation::nearest && (p.mirror_x || p.mirror_y)) return false;
+  p.width = width;
+  p.height = height;
+  p.window = {0, 0, width, height};
+  p.filter = filter;
+  return true;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/pixels/implementation/image.hpp
+/// \file
+/// The bodies of what pixels/image.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+picture_view picture_view::part(int x, int y, int part_width, int part_height) const noexcept {
+  return {data + y * stride + std::ptrdiff_t{x} * channels, part_width, part_height, channels, stride};
+}
+
+picture_target picture_target::interleaved(void* data, int width, int height, int channels) noexcept {
+  return {static_cast<std::uint8_t*>(data), width, height, channels, channels,
+          std::ptrdiff_t{width} * channels, 1};
+}
+
+picture_target picture_target::planar(void* data, int width, int height, int channels) noexcept {
+  return {static_cast<std::uint8_t*>(data), width, height, channels, 1, width,
+          std::ptrdiff_t{width} * height};
+}
+
+void copy_pixels(const picture_view& from, const picture_target& to) noexcept {
+  const auto row_bytes = static_cast<std::size_t>(from.width) * static_cast<std::size_t>(from.channels);
+  const bool whole_rows = to.plane == 1 && to.step == from.channels;
+  if (whole_rows && from.stride == to.row && from.stride == static_cast<std::ptrdiff_t>(row_bytes)) {
+    // In one go the system's copy writes large blocks without reading their memory first: twice as fast.
+    if (from.height > 0) std::memcpy(to.data, from.data, row_bytes * static_cast<std::size_t>(from.height));
+    return;
+  }
+  for (int y = 0; y < from.height; ++y) {
+    const std::uint8_t* in = from.data + y * from.stride;
+    std::uint8_t* out = to.data + y * to.row;
+    if (whole_rows) {
+      std::memcpy(out, in, row_bytes);
+      continue;
+    }
+    for (int c = 0; c < from.channels; ++c) {
+      for (int x = 0; x < from.width; ++x) out[x * to.step + c * to.plane] = in[x * from.channels + c];
+    }
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+image::image(int width, int height, int channels) : image(nullptr, width, height, channels) {
+  if (width < 0 || height < 0 || channels < 1 || channels > 4) {
+    throw error("image: cannot make " + std::to_string(width) + " x " + std::to_string(height) + " px with " +
+                std::to_string(channels) + " channels; sides are at least 0, channels 1 to 4");
+  }
+  if (size() != 0 && (data_ = static_cast<std::uint8_t*>(detail::allocate_block(size()))) == nullptr) {
+    throw std::bad_alloc();
+  }
+}
+
+image::image(const image& other) : image() {
+  if (other.data_ == nullptr) return;
+  image copy(other.width_, other.height_, other.channels_);
+  std::memcpy(copy.data_, other.data_, other.size());
+  swap(copy);
+}
+
+image& image::operator=(image other) noexcept {
+  swap(other);
+  return *this;
+}
+
+image image::adopt(std::uint8_t* data, int width, int height, int channels) noexcept {
+  return image(data, width, height, channels);
+}
+
+void image::write_to(slot to) const noexcept {
+  detail::copy_pixels(view(), to.planar
+                                  ? detail::picture_target::planar(to.data, width_, height_, channels_)
+                                  : detail::picture_target::interleaved(to.data, width_, height_, channels_));
+}
+
+std::size_t image::size() const noexcept {
+  return static_cast<std::size_t>(stride()) * static_cast<std::size_t>(height_);
+}
+
+void image::swap(image& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(width_, other.width_);
+  std::swap(height_, other.height_);
+  std::swap(channels_, other.channels_);
+}
+
+}  // namespace wick
+
+// ==== wick/pixels/implementation/pixel_ops.hpp
+/// \file
+/// The bodies of what pixels/pixel_ops.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
+  return static_cast<std::uint8_t>(0.2989f * static_cast<float>(r) + 0.587f * static_cast<float>(g) +
+                                   0.114f * static_cast<float>(b));
+}
+
+std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
+  return static_cast<std::uint8_t>(
+      std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
+}
+
+void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
+  if (p.channels >= 3) {
+    for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = level[v[0]];
+      v[p.plane] = level[v[p.plane]];
+      v[2 * p.plane] = level[v[2 * p.plane]];
+    });
+  } else {
+    for_each_pixel(p, [&](std::uint8_t* v) { v[0] = level[v[0]]; });
+  }
+}
+
+float mean_luma(const picture_target& p) {
+  std::uint64_t sum = 0;
+  if (p.channels >= 3) {
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma(v[0], v[p.plane], v[2 * p.plane]); });
+  } else {
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += v[0]; });
+  }
+  return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
+}
+
+std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint8_t b8, float turn) noexcept {
+  const int high8 = std::max({r8, g8, b8}), low8 = std::min({r8, g8, b8});
+  if (high8 == low8) return {r8, g8, b8};
+  const auto high = static_cast<float>(high8), range = static_cast<float>(high8 - low8);
+  const float sextant = high8 == r8   ? static_cast<float>(g8 - b8) / range
+                        : high8 == g8 ? static_cast<float>(b8 - r8) / range + 2.0f
+                                      : static_cast<float>(r8 - g8) / range + 4.0f;
+  const float hue = sextant + 6.0f * turn + 12.0f;  // above 0, so that a cast cuts off downwards
+  const int whole = static_cast<int>(hue);
+  const float part = hue - static_cast<float>(whole);
+  constexpr float to_level =
+      (255.0f + 1.0f - 1e-3f) / 255.0f;  // convert_image_dtype's rule for whole numbers
+  const auto top = static_cast<std::uint8_t>(high * to_level),
+             bottom = static_cast<std::uint8_t>(static_cast<float>(low8) * to_level);
+  const auto falling = static_cast<std::uint8_t>((high - range * part) * to_level);
+  const auto rising = static_cast<std::uint8_t>((high - range * (1.0f - part)) * to_level);
+  switch (whole % 6) {
+    case 0:
+      return {top, rising, bottom};
+    case 1:
+      return {falling, top, bottom};
+    case 2:
+      return {bottom, top, rising};
+    case 3:
+      return {bottom, falling, top};
+    case 4:
+      return {rising, bottom, top};
+    default:
+      return {top, bottom, falling};
+  }
+}
+
+void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  const float value = op.value;
+  const std::ptrdiff_t plane = p.plane;
+  if (op.what == kind::brightness || op.what == kind::contrast) {
+    const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
+    std::array<std::uint8_t, 256> level;
+    for (std::size_t i = 0; i < level.size(); ++i)
+      level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
+    return detail::map_levels(p, level);
+  }
+  if (p.channels < 3) return;  // gray has neither saturation nor hue
+  if (op.what == kind::hue) {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
+      v[0] = turned[0];
+      v[plane] = turned[1];
+      v[2 * plane] = turned[2];
+    });
+  } else if (op.what == kind::saturation) {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      const float gray = detail::luma(v[0], v[plane], v[2 * plane]);
+      v[0] = detail::blend(value, v[0], gray);
+      v[plane] = detail::blend(value, v[plane], gray);
+      v[2 * plane] = detail::blend(value, v[2 * plane], gray);
+    });
+  } else {
+    detail::for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = v[plane] = v[2 * plane] = detail::luma(v[0], v[plane], v[2 * plane]);
+    });
+  }
+}
+
+void require_channels(const normalization& by, int channels) {
+  if (by.count == 1 || by.count == channels) return;
+  throw error("normalize has " + std::to_string(by.count) + " means, the picture has " +
+              std::to_string(channels) +
+              " channels; give one mean and deviation for each channel, or one for all");
+}
+
+void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
+  const int channels = from.channels();
+  detail::require_channels(by, channels);
+  std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
+  for (int c = 0; c < channels; ++c) {
+    const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
+    for (std::size_t i = 0; i < 256; ++i) {
+      level[static_cast<std::size_t>(c)][i] = (static_cast<float>(i) / 255.0f - by.mean[k]) / by.deviation[k];
+    }
+  }
+  float* const out = reinterpret_cast<float*>(to);
+  const std::span<const std::uint8_t> in = from.pixels();
+  const std::size_t n = static_cast<std::size_t>(channels), pixels = in.size() / n;
+  for (std::size_t c = 0; c < n; ++c) {
+    const auto& table = level[c];
+    if (planar) {
+      for (std::size_t i = 0; i < pixels; ++i) out[c * pixels + i] = table[in[i * n + c]];
+    } else {
+      for (std::size_t i = 0; i < pixels; ++i) out[i * n + c] = table[in[i * n + c]];
+    }
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/cached_read.hpp
+/// \file
+/// The bodies of what read/detail/cached_read.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+
+// ==== wick/read/detail/known_places.hpp
+/// \file
+/// What this process has found out about folders and devices, for workers that may not ask.
+
+namespace wick::detail {
+
+/// A map of 64 bits to 64 bits that only grows. Any thread, at any time: it neither locks nor moves an entry,
+/// so a forked child may go on with it, and it never gives memory back, so the last thread of a process may
+/// still ask. What finds no room any more, or no memory, is forgotten.
+class growing_map {
+ public:
+  /// 0 when nothing was noted.
+  std::uint64_t find(std::uint64_t key) const noexcept {
+    for (std::size_t l = 0; l < levels; ++l) {
+      const entry* const table = tables_[l].load(std::memory_order_acquire);
+      if (table == nullptr) return 0;
+      for (std::size_t p = 0; p < probes; ++p) {
+        const entry& e = table[place(key, l, p)];
+        const std::uint64_t there = e.key.load(std::memory_order_acquire);
+        if (there == key) return e.value.load(std::memory_order_relaxed);
+        if (there == 0) return 0;
+      }
+    }
+    return 0;
+  }
+  /// `key` is not 0.
+  void note(std::uint64_t key, std::uint64_t value) noexcept {
+    for (std::size_t l = 0; l < levels; ++l) {
+      entry* table = tables_[l].load(std::memory_order_acquire);
+      if (table == nullptr) {
+        entry* const mine = new (std::nothrow) entry[slots(l)];
+        if (mine == nullptr) return;
+        if (tables_[l].compare_exchange_strong(table, mine, std::memory_order_acq_rel))
+          table = mine;
+        else
+          delete[] mine;
+      }
+      for (std::size_t p = 0; p < probes; ++p) {
+        entry& e = table[place(key, l, p)];
+        std::uint64_t there = e.key.load(std::memory_order_acquire);
+        if (there == 0 && e.key.compare_exchange_strong(there, key, std::memory_order_acq_rel)) there = key;
+        if (there != key) continue;
+        e.value.store(value, std::memory_order_relaxed);
+        return;
+      }
+    }
+  }
+
+  /// Blocks of memory that it has taken.
+  std::size_t blocks() const noexcept {
+    std::size_t n = 0;
+    for (const auto& t : tables_) n += t.load(std::memory_order_relaxed) != nullptr;
+    return n;
+  }
+
+ private:
+  struct entry {
+    std::atomic<std::uint64_t> key{0}, value{0};
+  };
+  static constexpr std::size_t levels = 7, probes = 4;  // 256 entries, and four times as many a level
+  static constexpr std::size_t slots(std::size_t level) noexcept { return std::size_t{256} << (2 * level); }
+  static std::size_t place(std::uint64_t key, std::size_t level, std::size_t probe) noexcept {
+    return (static_cast<std::size_t>(key >> 8) + probe) & (slots(level) - 1);
+  }
+
+  std::atomic<entry*> tables_[levels] = {};
+};
+
+/// Which folders lie on a local file system, by the way they are written, and which devices can't say what is
+/// in the page cache. Found out by the threads that may block, at the first file of a folder.
+class known_places {
+ public:
+  static known_places& all() noexcept {
+    static constinit known_places places;
+    return places;
+  }
+
+  static std::uint64_t folder_of(std::string_view path) noexcept {
+    const std::size_t slash = path.rfind('/');
+    fingerprint_hash h;
+    return h.add(slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1)).value() |
+           1;
+  }
+
+  enum kind : unsigned char { unknown, remote, local };
+  struct place {
+    kind what = unknown;
+    std::uint64_t device = 0;  ///< of a local one's files
+  };
+  place find(std::uint64_t folder) const noexcept {
+    const std::uint64_t value = folders_.find(folder);
+    return value < 2 ? place{static_cast<kind>(value), 0} : place{local, value - 2};
+  }
+  void note_local(std::uint64_t folder, std::uint64_t device) noexcept { folders_.note(folder, device + 2); }
+  void note_remote(std::uint64_t folder) noexcept { folders_.note(folder, remote); }
+  void forget(std::uint64_t folder) noexcept { folders_.note(folder, unknown); }
+
+  bool tells_what_is_cached(std::uint64_t device) const noexcept { return silent_.find(device + 1) == 0; }
+  void note_silent(std::uint64_t device) noexcept { silent_.note(device + 1, 1); }
+
+  /// Blocks of memory, which stay until the process ends.
+  std::size_t blocks() const noexcept { return folders_.blocks() + silent_.blocks(); }
+
+ private:
+  growing_map folders_, silent_;
+};
+
+}  // namespace wick::detail
+
+#if defined(__linux__) && defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
+#define WICK_DETAIL_CACHED_READS 1
+#endif
+
+namespace wick::detail {
+
+#ifdef WICK_DETAIL_CACHED_READS
+namespace cached {
+
+/// Whether an attempt that failed so says that the kernel, or a sandbox, does not have the call at all. Any
+/// other failure is that of one file, or of one moment.
+constexpr bool is_call_missing(int fault) noexcept {
+  return fault == ENOSYS || fault == EPERM || fault == EINVAL || fault == E2BIG || fault == EACCES;
+}
+
+inline int open(const char* path, std::uint64_t flags) noexcept {
+  struct open_how how = {};
+  how.flags = flags | O_CLOEXEC;
+  how.resolve = RESOLVE_CACHED;
+  return static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how)));
+}
+
+/// Tried once, with a path that there is no other reason to refuse.
+inline bool can_open() noexcept {
+  static const bool can = [] {
+    const file_handle root(open("/", O_PATH));
+    return root || !is_call_missing(errno);
+  }();
+  return can;
+}
+
+inline std::uint64_t up_to(std::uint64_t size, std::uint64_t offset) noexcept {
+  return size > offset ? size - offset : 0;
+}
+
+inline bool may_read(bool local, std::uint64_t device) noexcept {
+  return local && known_places::all().tells_what_is_cached(device);
+}
+
+}  // namespace cached
+#endif
+
+void note_place(const char* path, int file) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  known_places& known = known_places::all();
+  const std::uint64_t folder = known_places::folder_of(path);
+  const known_places::place there = known.find(folder);
+  struct ::stat about {};
+  if (there.what == known_places::remote || ::fstat(file, &about) != 0) return;
+  const auto device = static_cast<std::uint64_t>(about.st_dev);
+  if (there.what == known_places::local && there.device == device) return;
+  // What a link leads to says nothing of the folder that it lies in.
+  struct ::stat name {};
+  if (::lstat(path, &name) != 0 || S_ISLNK(name.st_mode)) return;
+  if (is_local(file))
+    known.note_local(folder, device);
+  else
+    known.note_remote(folder);
+#else
+  (void)path, (void)file;
+#endif
+}
+
+bool cached_reader::measure(const location& where, std::uint64_t& length) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  length = where.length;
+  if (where.indexed != nullptr && !cached::may_read(where.indexed->local, where.indexed->device))
+    return false;
+  if (where.file >= 0) {
+    if (where.indexed == nullptr) return false;
+    if (length == location::whole) length = cached::up_to(where.indexed->size, where.offset);
+    return true;
+  }
+  if (!open(where)) return false;
+  if (length == location::whole) length = cached::up_to(opened_.size, where.offset);
+  return true;
+#else
+  (void)where, (void)length;
+  return false;
+#endif
+}
+
+bool cached_reader::read(const location& where, std::byte* to, std::size_t size) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  const int file = where.file >= 0 ? where.file : own_.get();
+  if (file != last_ && !unchanged()) return false;
+  last_ = file;
+  before_ = where.file >= 0 ? *where.indexed : opened_;
+  for (std::size_t done = 0; done < size;) {
+    const struct ::iovec part = {to + done, size - done};
+    const ::ssize_t n = ::preadv2(file, &part, 1, static_cast<::off_t>(where.offset + done), RWF_NOWAIT);
+    if (n > 0) {
+      done += static_cast<std::size_t>(n);
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EOPNOTSUPP || errno == ENOSYS || errno == EPERM))
+      known_places::all().note_silent(before_.device);
+    return false;
+  }
+  return true;
+#else
+  (void)where, (void)to, (void)size;
+  return false;
+#endif
+}
+
+bool cached_reader::unchanged() const noexcept {
+  struct ::stat about {};
+  return last_ < 0 || (::fstat(last_, &about) == 0 && before_.change(file_stamp::of(about)) == nullptr);
+}
+
+bool cached_reader::open(const location& where) noexcept {
+#ifdef WICK_DETAIL_CACHED_READS
+  if (!cached::can_open()) return false;
+  known_places& known = known_places::all();
+  std::uint64_t folder = 0;
+  if (where.indexed == nullptr) {
+    folder = known_places::folder_of(where.path);
+    const known_places::place there = known.find(folder);
+    if (!cached::may_read(there.what == known_places::local, there.device)) return false;
+    opened_.device = there.device;
+  } else {
+    opened_.device = where.indexed->device;
+  }
+  own_ = file_handle(cached::open(where.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW));
+  struct ::stat about {};
+  if (!own_ || ::fstat(own_.get(), &about) != 0 || !S_ISREG(about.st_mode)) return false;
+  const std::uint64_t device = opened_.device;
+  opened_ = file_stamp::of(about);
+  opened_.local = true;
+  if (opened_.device == device) return where.indexed == nullptr || where.indexed->change(opened_) == nullptr;
+  if (folder != 0) known.forget(folder);  // something else was mounted there
+  return false;
+#else
+  (void)where;
+  return false;
+#endif
+}
+
+}  // namespace wick::detail
+
+#undef WICK_DETAIL_CACHED_READS
+
+// ==== wick/read/implementation/file_io.hpp
+/// \file
+/// The bodies of what read/detail/file_io.hpp declares. Included in exactly one file of a program.
+
+#include <unistd.h>
+
+namespace wick::detail {
+
+void throw_io(const char* doing, int code) {
+  throw error(std::string("can't ") + doing + " it: " + std::generic_category().message(code) +
+              (is_out_of_descriptors(code) ? "; raise the limit on open files (ulimit -n)" : ""));
+}
+
+file_handle checked_file(plain_file opened) {
+  if (opened.other != nullptr) throw error(not_a_file(opened.other));
+  if (opened.fault != 0) throw_io("open", opened.fault);
+  return std::move(opened.file);
+}
+
+std::uint64_t regular_size(const struct stat& about) {
+  if (const char* other = other_than_file(about.st_mode)) throw error(not_a_file(other));
+  return static_cast<std::uint64_t>(about.st_size);
+}
+
+std::uint64_t size_of_file(int fd) {
+  struct stat about;
+  if (::fstat(fd, &about) != 0) throw_io("look at", errno);
+  return regular_size(about);
+}
+
+std::uint64_t size_of_file(const char* path) {
+  struct stat about;
+  if (::stat(path, &about) != 0) throw_io("open", errno);
+  return regular_size(about);
+}
+
+std::size_t read_up_to(int fd, std::byte* to, std::size_t size, std::uint64_t offset) {
+  std::size_t done = 0;
+  while (done < size) {
+    const ssize_t n = ::pread(fd, to + done, size - done, static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw_io("read", errno);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  return done;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/file_stamp.hpp
+/// \file
+/// The bodies of what read/file_stamp.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+file_stamp file_stamp::of(int file) {
+  struct ::stat about {};
+  if (::fstat(file, &about) != 0) detail::throw_io("look at", errno);
+  detail::regular_size(about);
+  file_stamp out = of(about);
+  out.local = detail::is_local(file);
+  return out;
+}
+
+file_stamp file_stamp::of(const struct ::stat& about) noexcept {
+#ifdef __APPLE__
+  const ::timespec& changed = about.st_mtimespec;
+#else
+  const ::timespec& changed = about.st_mtim;
+#endif
+  return {.device = static_cast<std::uint64_t>(about.st_dev),
+          .inode = static_cast<std::uint64_t>(about.st_ino),
+          .size = static_cast<std::uint64_t>(about.st_size),
+          .seconds = changed.tv_sec,
+          .nanoseconds = changed.tv_nsec,
+          .linked = about.st_nlink != 0};
+}
+
+const char* file_stamp::change(const file_stamp& now) const noexcept {
+  if (local && (now.device != device || now.inode != inode)) return "was replaced";
+  if (now.size != size || now.seconds != seconds || now.nanoseconds != nanoseconds) return "was changed";
+  if (linked && !now.linked) return "was deleted or replaced";
+  return nullptr;
+}
+
+void require_same(const file_stamp& then, const file_stamp& now, const char* since, const char* advice) {
+  const char* const what = then.change(now);
+  if (what == nullptr) return;
+  std::string sizes;
+  if (then.size != now.size)
+    sizes = " (it had " + std::to_string(then.size) + " bytes, and has " + std::to_string(now.size) + ")";
+  throw error(std::string("the file ") + what + " since it was " + since + sizes + "; " + advice);
+}
+
+file_watch file_watch::begin(int file, const file_stamp* indexed) {
+  struct ::stat about {};
+  if (::fstat(file, &about) != 0) throw_io("look at", errno);
+  regular_size(about);
+  const file_watch out{file_stamp::of(about)};
+  if (indexed != nullptr) {
+    require_same(*indexed, out.before, "indexed",
+                 "make the source and the loader anew, and give a changed file a new name while the old "
+                 "one is read");
+  }
+  return out;
+}
+
+void file_watch::end(int file, const file_stamp* indexed) {
+  const file_watch after = begin(file, indexed);
+  before.linked = false;  // whoever has it open may read it, though it has lost its name
+  require_same(before, after.before, "opened",
+               "let its writer end before it is read, or write under another name and rename it");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/files.hpp
+/// \file
+/// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/read/detail/glob.hpp
+/// \file
+/// Patterns for many files: "shard-{000..009}.tar", "photos/*.jpg", "logs/**/*.json".
+
+#include <charconv>
+#include <fnmatch.h>
+
+namespace wick::detail {
+
+/// Numbers within names compare as numbers: "f2" before "f10". A total order.
+inline bool natural_less(std::string_view a, std::string_view b) noexcept {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (digit(a[i]) && digit(b[j])) {
+      while (i < a.size() && a[i] == '0') ++i;
+      while (j < b.size() && b[j] == '0') ++j;
+      const std::size_t first_a = i, first_b = j;
+      while (i < a.size() && digit(a[i])) ++i;
+      while (j < b.size() && digit(b[j])) ++j;
+      if (i - first_a != j - first_b) return i - first_a < j - first_b;
+      const int order = a.compare(first_a, i - first_a, b, first_b, j - first_b);
+      if (order != 0) return order < 0;
+    } else if (a[i] != b[j]) {
+      return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+    } else {
+      ++i, ++j;
+    }
+  }
+  const std::size_t left_a = a.size() - i, left_b = b.size() - j;
+  return left_a != left_b ? left_a < left_b : a < b;
+}
+
+inline bool has_wildcard(std::string_view text) noexcept {
+  return text.find_first_of("*?[") != std::string_view::npos;
+}
+
+/// The bounds of "007..123".
+struct brace_range {
+  std::uint64_t first = 0, last = 0;
+  std::size_t width = 0;  ///< digits to pad to; 0 for none
+
+  static bool parse(std::string_view text, brace_range& out) noexcept {
+    const std::size_t dots = text.find("..");
+    if (dots == std::string_view::npos) return false;
+    const std::string_view a = text.substr(0, dots), b = text.substr(dots + 2);
+    const auto number = [](std::string_view digits, std::uint64_t& to) {
+      const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), to);
+      return code == std::errc() && end == digits.data() + digits.size();
+    };
+    if (!number(a, out.first) || !number(b, out.last)) return false;
+    const bool padded = (a.size() > 1 && a[0] == '0') || (b.size() > 1 && b[0] == '0');
+    out.width = padded ? std::max(a.size(), b.size()) : 0;
+    return true;
+  }
+};
+
+/// As in a shell: "a{1..3}" → a1 a2 a3, "{01..10}" keeps its zeros, "{x,y}" → x y; braces may be nested.
+/// \throws wick::error past a million names
+inline std::vector<std::string> expand_braces(std::string_view pattern) {
+  constexpr std::size_t limit = 1'000'000;
+  std::vector<std::string> done,
+      open{std::string(pattern)};  // `open` is a stack: what comes first lies on top
+  while (!open.empty()) {
+    const std::string text = std::move(open.back());
+    open.pop_back();
+    std::size_t first = std::string::npos, last = 0;
+    std::vector<std::string> choices;
+    for (std::size_t at = text.find('{'); at != std::string::npos && first == std::string::npos;
+         at = text.find('{', at + 1)) {
+      std::vector<std::size_t> cuts{at};
+      std::size_t depth = 0;
+      for (last = at; last < text.size(); ++last) {
+        if (text[last] == '{') ++depth;
+        if (text[last] == ',' && depth == 1) cuts.push_back(last);
+        if (text[last] == '}' && --depth == 0) break;
+      }
+      if (last == text.size()) continue;  // never closed: an ordinary character
+      cuts.push_back(last);
+      brace_range range;
+      if (cuts.size() > 2) {
+        for (std::size_t c = 1; c < cuts.size(); ++c)
+          choices.push_back(text.substr(cuts[c - 1] + 1, cuts[c] - cuts[c - 1] - 1));
+        first = at;
+      } else if (brace_range::parse(std::string_view(text).substr(at + 1, last - at - 1), range)) {
+        const bool up = range.first <= range.last;
+        const std::uint64_t steps = up ? range.last - range.first : range.first - range.last;
+        if (steps >= limit) throw error(printable(pattern) + ": stands for more than a million names");
+        for (std::uint64_t k = 0; k <= steps; ++k) {
+          std::string number = std::to_string(up ? range.first + k : range.first - k);
+          if (number.size() < range.width) number.insert(0, range.width - number.size(), '0');
+          choices.push_back(std::move(number));
+        }
+        first = at;
+      }
+    }
+    if (first == std::string::npos) {
+      done.push_back(text);
+    } else {
+      for (std::size_t c = choices.size(); c-- > 0;) {
+        open.push_back(text.substr(0, first) + choices[c] + text.substr(last + 1));
+      }
+    }
+    if (done.size() + open.size() > limit)
+      throw error(printable(pattern) + ": stands for more than a million names");
+  }
+  return done;
+}
+
+/// Collects the files that match `pattern` below `folder`.
+inline void glob_into(const std::string& folder, std::string_view pattern, std::string_view who,
+                      std::vector<std::string>& out) {
+  std::string base = folder;
+  std::string_view part;
+  for (;;) {  // components without a wildcard need no listing
+    const std::size_t slash = pattern.find('/');
+    part = pattern.substr(0, slash);
+    if (slash == std::string_view::npos || has_wildcard(part)) break;
+    base = slash == 0 && base.empty() ? "/" : part.empty() ? base : join_path(base, part);
+    pattern.remove_prefix(slash + 1);
+  }
+  const bool last = part.size() == pattern.size();
+  std::string_view rest = last ? std::string_view() : pattern.substr(part.size() + 1);
+  if (last && !has_wildcard(part)) {
+    struct ::stat status {};
+    std::string path = join_path(base, part);
+    if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) out.push_back(std::move(path));
+    return;
+  }
+  struct ::stat status {};
+  if (::stat(base.empty() ? "." : base.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))
+    return;  // matches nothing
+  if (part == "**" && !last) {
+    while (rest.starts_with("**/")) rest.remove_prefix(3);  // as deep as one of them
+    for (const std::string& f : walk_folders(base, who)) glob_into(f, rest, who, out);
+    return;
+  }
+  const std::string glob(part);
+  std::vector<std::string> folders;
+  list_folder(base.empty() ? "." : base, who, [&](std::string_view name, entry_kind kind) {
+    if (::fnmatch(glob.c_str(), name.data(), 0) != 0) return;
+    if (is_folder(kind) && !last) folders.push_back(join_path(base, name));
+    if (kind == entry_kind::file && last) out.push_back(join_path(base, name));
+  });
+  for (const std::string& f : folders) glob_into(f, rest, who, out);
+}
+
+/// Regular files that match, in natural order, each once. `*`, `?`, `[…]` within a name, `**` for any number
+/// of folders; hidden files match only what names them in full. \throws wick::error when a folder can't be
+/// listed
+inline std::vector<std::string> glob_files(std::string_view pattern, std::string_view who) {
+  std::vector<std::string> out;
+  glob_into("", pattern, who, out);
+  std::sort(out.begin(), out.end(),
+            [](const std::string& a, const std::string& b) { return natural_less(a, b); });
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+/// The files that `pattern` stands for: itself when such a file exists, else braces, then wildcards, are
+/// expanded. A name without wildcards is kept whether it exists or not. \throws wick::error when a wildcard
+/// matches nothing
+inline std::vector<std::string> expand_pattern(const std::string& pattern, std::string_view who) {
+  struct ::stat status {};
+  if (pattern.empty()) throw error(std::string(who) + ": the path is empty");
+  if (pattern.find("://") != std::string::npos) {
+    throw source_error(pattern, who,
+                       "is a URL, and only local files are read here; download it, or mount it");
+  }
+  if (::stat(pattern.c_str(), &status) == 0 && !S_ISDIR(status.st_mode)) return {pattern};
+  std::vector<std::string> out;
+  for (std::string& name : expand_braces(pattern)) {
+    if (!has_wildcard(name)) {
+      out.push_back(std::move(name));
+      continue;
+    }
+    std::vector<std::string> found = glob_files(name, who);
+    if (found.empty())
+      throw source_error(name, who,
+                         "matches no file; check the path, and that the pattern is not one for folders");
+    out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+void files::keep(std::span<const std::string> paths) {
+  if (paths.empty()) throw error("files: the list is empty; give it at least one path");
+  auto data = std::make_shared<table>();
+  std::size_t total = 0;
+  for (const std::string& path : paths) total += path.size() + 1;
+  data->arena.reserve(total);
+  data->offsets.reserve(paths.size());
+  for (const std::string& path : paths) {
+    if (path.empty())
+      throw error("files: path " + std::to_string(data->offsets.size()) + " of the list is empty");
+    data->offsets.push_back(data->arena.size());
+    data->arena.append(path).push_back('\0');
+  }
+  data->shared_prefix = shared_prefix(*data);
+  data_ = std::move(data);
+}
+
+void files::find(const std::string& pattern) {
+  const std::vector<std::string> found = detail::expand_pattern(pattern, "files");
+  struct ::stat status {};
+  if (found.size() == 1 && ::stat(found[0].c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    throw detail::source_error(pattern, "files",
+                               "is a folder; write \"" + detail::join_path(detail::printable(pattern), "*") +
+                                   "\", or use wick::image_folder");
+  }
+  keep(found);
+}
+
+std::string files::key(std::uint64_t i) const { return detail::printable(path(i)); }
+
+std::uint64_t files::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(path(i)).substr(data_->shared_prefix));
+  return h.add(size()).value();
+}
+
+std::size_t files::shared_prefix(const table& data) noexcept {
+  const std::string_view first(data.arena.data());
+  std::size_t shared = first.rfind('/') + 1;
+  for (const std::uint64_t offset : data.offsets) {
+    const std::string_view path(data.arena.data() + offset);
+    while (shared > 0 && path.substr(0, shared) != first.substr(0, shared)) {
+      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
+    }
+  }
+  return shared;
+}
+
+}  // namespace wick
+
+// ==== wick/read/implementation/folder.hpp
+/// \file
+/// The bodies of what read/detail/folder.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+
+namespace wick::detail {
+
+entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
+  switch (entry.d_type) {
+    case DT_REG:
+      return entry_kind::file;
+    case DT_DIR:
+      return entry_kind::folder;
+    case DT_LNK:
+    case DT_UNKNOWN:
+      break;
+    default:
+      return entry_kind::other;
+  }
+  struct ::stat status {};
+  if (::fstatat(folder, entry.d_name, &status, 0) != 0 || S_ISREG(status.st_mode)) return entry_kind::file;
+  if (!S_ISDIR(status.st_mode)) return entry_kind::other;
+  if (entry.d_type == DT_LNK) return entry_kind::link;
+  // Some file systems don't say what an entry is.
+  struct ::stat own {};
+  const bool link = ::fstatat(folder, entry.d_name, &own, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(own.st_mode);
+  return link ? entry_kind::link : entry_kind::folder;
+}
+
+bool is_folder(entry_kind kind) noexcept { return kind == entry_kind::folder || kind == entry_kind::link; }
+
+std::string join_path(std::string_view folder, std::string_view name) {
+  std::string out;
+  out.reserve(folder.size() + 1 + name.size());
+  out += folder;
+  if (!folder.empty() && folder.back() != '/') out += '/';
+  out += name;
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/idx.hpp
+/// \file
+/// The bodies of what read/idx.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/read/detail/idx_file.hpp
+/// \file
+/// Reads an idx file (the format of MNIST), plain or gzip-compressed, whole and checked.
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+// ==== wick/read/detail/endian.hpp
+/// \file
+/// Big-endian numbers, as idx files have them.
+
+namespace wick::detail {
+
+inline std::uint32_t load_big_endian(const unsigned char* p) noexcept {
+  return std::uint32_t{p[0]} << 24 | std::uint32_t{p[1]} << 16 | std::uint32_t{p[2]} << 8 | p[3];
+}
+
+inline std::uint16_t reverse_bytes(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
+inline std::uint32_t reverse_bytes(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
+inline std::uint64_t reverse_bytes(std::uint64_t v) noexcept { return __builtin_bswap64(v); }
+
+template <std::unsigned_integral Word>
+void reverse_each(std::byte* data, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i, data += sizeof(Word)) {
+    Word word;
+    std::memcpy(&word, data, sizeof(Word));
+    word = reverse_bytes(word);
+    std::memcpy(data, &word, sizeof(Word));
+  }
+}
+
+/// In place, from the order of idx files to the machine's.
+inline void big_endian_to_native(std::byte* data, std::size_t count, std::size_t element_size) noexcept {
+  if constexpr (std::endian::native == std::endian::little) {
+    switch (element_size) {
+      case 2:
+        reverse_each<std::uint16_t>(data, count);
+        break;
+      case 4:
+        reverse_each<std::uint32_t>(data, count);
+        break;
+      case 8:
+        reverse_each<std::uint64_t>(data, count);
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// An array [count, …] in memory, elements in the machine's byte order.
+struct idx_array {
+  std::uint64_t count = 0;
+  shape row;
+  dtype type = dtype::uint8;
+  std::unique_ptr<std::byte[]> data;
+};
+
+class idx_file {
+ public:
+  explicit idx_file(const std::string& path) : path_(path) {
+    opened_ = open_regular(path, "idx");
+    unsigned char start[2] = {};
+    file_size_ = opened_.stamp.size;
+    packed_ = ::pread(opened_.file.get(), start, 2, 0) == 2 && start[0] == 0x1F && start[1] == 0x8B;
+    file_handle second(::fcntl(opened_.file.get(), F_DUPFD_CLOEXEC, 0));  // zlib closes what it gets
+    if (second) gz_.reset(::gzdopen(second.get(), "rb"));
+    if (gz_ != nullptr) static_cast<void>(second.release());
+    if (gz_ == nullptr) throw source_error(path_, "idx", "zlib can't open it: " + system_text(errno));
+    ::gzbuffer(gz_.get(), 1 << 17);
+  }
+
+  /// Once. \throws wick::error naming the path, what was expected and what was found
+  idx_array read() {
+    try {
+      idx_array out = read_all();
+      require_unchanged(opened_, path_, "idx");
+      return out;
+    } catch (const error&) {
+      require_unchanged(opened_, path_, "idx");  // that is the reason then
+      throw;
+    }
+  }
+
+ private:
+  idx_array read_all() {
+    idx_array out;
+    const std::uint64_t bytes = read_header(out);
+    out.data = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
+    const std::uint64_t got = fill(out.data.get(), bytes);
+    if (got < bytes) {
+      throw source_error(path_, "idx",
+                         "cut off: its header announces " + std::to_string(bytes) +
+                             " bytes of data, and there are " + std::to_string(got) +
+                             "; copy or download it again");
+    }
+    std::byte more;
+    if (fill(&more, 1) != 0) {
+      throw source_error(path_, "idx",
+                         "is longer than the " + std::to_string(bytes) +
+                             " bytes of data that its header announces; copy or download it again");
+    }
+    const std::size_t element = size_of(out.type);
+    big_endian_to_native(out.data.get(), static_cast<std::size_t>(bytes) / element, element);
+    return out;
+  }
+
+  struct closer {
+    void operator()(::gzFile f) const noexcept { ::gzclose(f); }
+  };
+
+  /// 0, 0, type, rank, then each extent as 4 bytes. Returns the bytes of data that must follow.
+  std::uint64_t read_header(idx_array& out) {
+    unsigned char magic[4] = {};
+    const std::uint64_t got = fill(magic, 4);
+    const std::optional<dtype> type = type_of(magic[2]);
+    if (got < 4 || magic[0] != 0 || magic[1] != 0 || !type || magic[3] == 0) {
+      static constexpr char digits[] = "0123456789abcdef";
+      std::string found;
+      for (std::uint64_t i = 0; i < got; ++i) found += {' ', digits[magic[i] >> 4], digits[magic[i] & 15]};
+      throw source_error(path_, "idx",
+                         "is not an idx file: it starts with" + (got == 0 ? " nothing" : found) +
+                             ", and 00 00, a type (08 to 0e) and a rank were expected, such as 00 00 08 03");
+    }
+    if (magic[3] > shape::max_rank + 1) {
+      throw source_error(path_, "idx",
+                         "has " + std::to_string(magic[3]) + " dimensions, and at most 7 can be read");
+    }
+    out.type = *type;
+    // What the file can hold at most: deflate packs no better than 1032 to 1. Nothing is allocated beyond
+    // that.
+    const std::uint64_t header = 4 + 4 * std::uint64_t{magic[3]};
+    const std::uint64_t most = packed_ ? file_size_ * 1032 : file_size_ - std::min(file_size_, header);
+    std::uint64_t bytes = size_of(out.type);
+    bool too_many = false, none = false;
+    for (int d = 0; d < magic[3]; ++d) {
+      unsigned char extent[4];
+      if (fill(extent, 4) < 4)
+        throw source_error(path_, "idx", "cut off within its header; copy or download it again");
+      const std::uint64_t n = load_big_endian(extent);
+      if (d == 0)
+        out.count = n;
+      else
+        out.row.push_back(static_cast<std::int64_t>(n));
+      none |= n == 0;
+      too_many |= n != 0 && bytes > std::numeric_limits<std::uint64_t>::max() / n;
+      if (!too_many) bytes *= n;
+    }
+    if (none) {
+      throw source_error(
+          path_, "idx",
+          "is an array of no elements: " + std::to_string(out.count) + " × " + to_string(out.row));
+    }
+    if (too_many || bytes > most) {
+      throw source_error(path_, "idx",
+                         "cut off: its header announces " + std::to_string(out.count) + " × " +
+                             to_string(out.row) + " " + std::string(to_string(out.type)) +
+                             ", which a file of " + std::to_string(file_size_) +
+                             " bytes cannot hold; copy or download it again");
+    }
+    return bytes;
+  }
+
+  static std::optional<dtype> type_of(unsigned char code) noexcept {
+    switch (code) {
+      case 0x08:
+        return dtype::uint8;
+      case 0x09:
+        return dtype::int8;
+      case 0x0B:
+        return dtype::int16;
+      case 0x0C:
+        return dtype::int32;
+      case 0x0D:
+        return dtype::float32;
+      case 0x0E:
+        return dtype::float64;
+      default:
+        return std::nullopt;
+    }
+  }
+
+  /// Reads up to `size` bytes, fewer only at the end.
+  std::uint64_t fill(void* to, std::uint64_t size) {
+    std::uint64_t done = 0;
+    while (done < size) {
+      const auto piece = static_cast<unsigned>(std::min<std::uint64_t>(size - done, 1 << 30));
+      const int n = ::gzread(gz_.get(), static_cast<char*>(to) + done, piece);
+      if (n > 0) done += static_cast<std::uint64_t>(n);
+      if (n >= 0 && static_cast<unsigned>(n) == piece) continue;
+      int code = Z_OK;
+      const char* text = ::gzerror(gz_.get(), &code);
+      if (code == Z_BUF_ERROR)
+        throw source_error(path_, "idx", "cut off within its gzip data; copy or download it again");
+      if (code == Z_ERRNO) throw source_error(path_, "idx", "can't read it: " + system_text(errno));
+      if (code != Z_OK) {
+        throw source_error(
+            path_, "idx", std::string("its gzip data are damaged (") + text + "); copy or download it again");
+      }
+      break;
+    }
+    return done;
+  }
+
+  const std::string& path_;
+  opened_file opened_;
+  std::unique_ptr<::gzFile_s, closer> gz_;
+  std::uint64_t file_size_ = 0;
+  bool packed_ = false;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+idx::idx(const std::string& data, const std::string& labels, detail::idx_options options)
+    : data_path_(data), rows_(load(data, labels, options)) {}
+
+std::string idx::key(std::uint64_t i) const {
+  return detail::printable(data_path_) + "[" + std::to_string(i) + "]";
+}
+
+detail::memory_rows idx::load(const std::string& data_path, const std::string& labels_path,
+                              const detail::idx_options& options) {
+  std::vector<std::int64_t> targets = read_labels(labels_path, options);
+  detail::idx_array array = detail::idx_file(data_path).read();
+  if (array.count != targets.size()) {
+    throw error(detail::printable(data_path) + ": idx: " + std::to_string(array.count) + " rows, but " +
+                std::to_string(targets.size()) + " labels in " + detail::printable(labels_path) +
+                "; are these two of one set (train or t10k)?");
+  }
+  std::shared_ptr<const std::byte[]> owner(std::move(array.data));
+  const std::byte* first = owner.get();
+  return detail::memory_rows(std::move(owner), first, detail::row_format(array.row, array.type),
+                             std::move(targets));
+}
+
+std::vector<std::int64_t> idx::read_labels(const std::string& path, const detail::idx_options& options) {
+  const detail::idx_array array = detail::idx_file(path).read();
+  if (array.row.rank() != 0) {
+    throw error(detail::printable(path) + ": idx: labels are an array [N], found [" +
+                std::to_string(array.count) + "] × " + to_string(array.row) +
+                "; the order is idx(images, labels)");
+  }
+  std::vector<std::int64_t> out(static_cast<std::size_t>(array.count));
+  const auto copy = [&]<class T>(T) {
+    const std::byte* from = array.data.get();
+    for (std::int64_t& label : out) {
+      T value;
+      std::memcpy(&value, from, sizeof(T));
+      label = value;  // NOLINT(bugprone-signed-char-misuse): int8 has a sign
+      from += sizeof(T);
+    }
+  };
+  switch (array.type) {
+    case dtype::uint8:
+      copy(std::uint8_t{});
+      break;
+    case dtype::int8:
+      copy(std::int8_t{});
+      break;
+    case dtype::int16:
+      copy(std::int16_t{});
+      break;
+    case dtype::int32:
+      copy(std::int32_t{});
+      break;
+    default:
+      throw error(detail::printable(path) + ": idx: labels are integers, found " +
+                  std::string(to_string(array.type)));
+  }
+  for (std::size_t i = 0; options.classes != 0 && i < out.size(); ++i) {
+    if (out[i] < 0 || out[i] >= options.classes) {
+      throw error(detail::printable(path) + ": idx: label " + std::to_string(i) + " is " +
+                  std::to_string(out[i]) + ", out of range for " + std::to_string(options.classes) +
+                  " classes; check the file, or set .classes");
+    }
+  }
+  return out;
+}
+
+}  // namespace wick
+
+// ==== wick/read/implementation/image_folder.hpp
+/// \file
+/// The bodies of what read/image_folder.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+image_folder::image_folder(const std::string& root, detail::image_folder_options options) {
+  std::string folder = root;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  for (std::string& e : options.extensions) {
+    for (char& c : e) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  auto data = std::make_shared<table>();
+  data->root_size = folder.size();
+  data->classes = list_classes(folder, options);
+  for (const std::string& name : data->classes) {
+    const std::string path = detail::join_path(folder, name);
+    const std::vector<detail::folder_files> found =
+        detail::walk_files(path, "image_folder", options.extensions);
+    if (!keep(*data, found) && !options.allow_empty) throw no_pictures(path, options);
+  }
+  if (data->samples.empty()) throw no_pictures(folder, options);
+  data->samples.shrink_to_fit();
+  data_ = std::move(data);
+}
+
+sample<location, std::int64_t> image_folder::at(std::uint64_t i) const noexcept {
+  const entry e = data_->samples[i];
+  return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
+}
+
+std::uint64_t image_folder::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (const std::string& c : classes()) h.add(c);
+  for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(at(i).data.path + data_->root_size));
+  return h.add(size()).value();
+}
+
+std::vector<std::string> image_folder::list_classes(const std::string& root,
+                                                    const detail::image_folder_options& options) {
+  std::vector<std::string> classes;
+  std::uint64_t pictures = 0;
+  detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
+    if (detail::is_folder(kind)) classes.emplace_back(name);
+    if (kind == detail::entry_kind::file && detail::has_extension(name, options.extensions)) ++pictures;
+  });
+  if (classes.empty() && pictures == 0) {
+    throw detail::source_error(root, "image_folder",
+                               "has no class sub-folders and no pictures; check the path");
+  }
+  if (classes.empty()) {
+    throw detail::source_error(
+        root, "image_folder",
+        "has no class sub-folders (" + std::to_string(pictures) +
+            " pictures lie directly in it); put them in one sub-folder per class, or use "
+            "wick::files");
+  }
+  std::sort(classes.begin(), classes.end());
+  return classes;
+}
+
+error image_folder::no_pictures(const std::string& folder, const detail::image_folder_options& options) {
+  std::string wanted;
+  for (const std::string& e : options.extensions) wanted += " " + e;
+  return detail::source_error(folder, "image_folder",
+                              "has no pictures" +
+                                  (wanted.empty() ? wanted : " (wanted:" + detail::printable(wanted) + ")") +
+                                  "; remove the folder, name other extensions, or set .allow_empty = true");
+}
+
+bool image_folder::keep(table& data, const std::vector<detail::folder_files>& found) {
+  std::uint64_t bytes = 0, count = 0;
+  for (const detail::folder_files& f : found) {
+    count += f.names.size();
+    for (const std::string& name : f.names) bytes += f.folder.size() + 1 + name.size() + 1;
+  }
+  if (bytes > std::numeric_limits<std::uint32_t>::max()) {
+    throw error("image_folder: the paths of one class take more than 4 GiB");
+  }
+  const auto target = static_cast<std::uint32_t>(data.paths.size());
+  data.paths.push_back(std::make_unique_for_overwrite<char[]>(bytes));
+  char* const block = data.paths.back().get();
+  char* to = block;
+  const auto append = [&to](std::string_view text) {
+    std::memcpy(to, text.data(), text.size());
+    to += text.size();
+  };
+  for (const detail::folder_files& f : found) {
+    for (const std::string& name : f.names) {
+      data.samples.push_back({target, static_cast<std::uint32_t>(to - block)});
+      append(f.folder);
+      append("/");
+      append(name);
+      *to++ = '\0';
+    }
+  }
+  return count != 0;
+}
+
+}  // namespace wick
+
+// ==== wick/read/implementation/memory.hpp
+/// \file
+/// The bodies of what read/memory.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+memory_rows::memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
+                         std::vector<std::int64_t> targets)
+    : kept_(std::make_shared<const kept>(kept{std::move(owner), format, std::move(targets)})),
+      data_(data),
+      stride_(format.bytes),
+      format_(&kept_->format),
+      targets_(kept_->targets.data()) {
+  if (kept_->targets.empty()) throw error("in_memory: there are no targets, so no samples; give one a row");
+}
+
+std::uint64_t memory_rows::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(to_string(format_->type));
+  for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
+  for (const std::int64_t t : targets()) h.add(static_cast<std::uint64_t>(t));
+  const std::uint64_t rows =
+      std::min(size(), (std::uint64_t{16} << 20) / std::max<std::size_t>(stride_, 1) + 1);
+  for (std::uint64_t r = 0; r < rows; ++r) h.add(data_ + r * size() / rows * stride_, stride_);
+  return h.add(size()).value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/memory_view.hpp
+/// \file
+/// The bodies of what read/memory_view.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+strided_walk::strided_walk(const shape& extents, const shape& strides, std::size_t element) noexcept
+    : run_(element) {
+  span_ = element;
+  for (std::size_t d = extents.rank(); d-- > 0;) {
+    const std::int64_t extent = extents[d], step = strides[d] * static_cast<std::int64_t>(element);
+    if (extent == 1) continue;
+    span_ += static_cast<std::size_t>((extent - 1) * step);
+    if (loops_ == 0 && step == static_cast<std::int64_t>(run_)) {
+      run_ *= static_cast<std::size_t>(extent);
+    } else if (loops_ != 0 && step == loop_[loops_ - 1].extent * loop_[loops_ - 1].step) {
+      loop_[loops_ - 1].extent *= extent;
+    } else {
+      loop_[loops_++] = {extent, step};
+    }
+  }
+}
+
+void strided_walk::copy(const std::byte* from, std::byte* to) const noexcept {
+  switch (loops_ == 0 ? 0 : run_) {
+    case 0:
+      std::memcpy(to, from, run_);
+      break;
+    case 1:
+      walk<1>(from, to);
+      break;
+    case 2:
+      walk<2>(from, to);
+      break;
+    case 3:
+      walk<3>(from, to);
+      break;
+    case 4:
+      walk<4>(from, to);
+      break;
+    case 8:
+      walk<8>(from, to);
+      break;
+    case 12:
+      walk<12>(from, to);
+      break;
+    case 16:
+      walk<16>(from, to);
+      break;
+    default:
+      walk<0>(from, to);
+  }
+}
+
+row_format::row_format(const shape& of, dtype element)
+    : extents(of), type(element), bytes(static_cast<std::size_t>(of.count()) * size_of(element)) {
+  for (const std::int64_t e : of) {
+    if (e < 1)
+      throw error("wick: a row of shape " + to_string(of) + " has no elements; extents are at least 1");
+  }
+}
+
+row_format::row_format(const shape& of, dtype element, const shape& strides) : row_format(of, element) {
+  walk = detail::strided_walk(of, strides, size_of(element));
+  packed = walk.packed();
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+void memory_view::refuse() const {
+  throw error(
+      "wick::memory_view: the elements of a row " + to_string(extents()) +
+      " don't lie side by side; make the array contiguous before it becomes a source, or copy the row "
+      "by write_to(), into size() bytes");
+}
+
+}  // namespace wick
+
+// ==== wick/read/implementation/open_shards.hpp
+/// \file
+/// The bodies of what read/detail/open_shards.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+descriptor_share::descriptor_share(std::size_t wanted) noexcept {
+  ::rlimit limit{};
+  const std::size_t most =
+      ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<std::size_t>(limit.rlim_cur / 4) : 64;
+  std::size_t used = in_use().load(std::memory_order_relaxed);
+  while (wanted <= most && used <= most - wanted) {
+    if (in_use().compare_exchange_weak(used, used + wanted, std::memory_order_relaxed)) {
+      held_ = wanted;
+      return;
+    }
+  }
+}
+
+descriptor_share& descriptor_share::operator=(descriptor_share&& other) noexcept {
+  std::swap(held_, other.held_);
+  return *this;
+}
+
+std::atomic<std::size_t>& descriptor_share::in_use() noexcept {
+  static std::atomic<std::size_t> count{0};
+  return count;
+}
+
+void open_shards::keep(file_handle file) {
+  if (share_.granted()) files_.push_back(std::move(file));
+}
+
+int open_shards::operator[](std::size_t shard) const noexcept {
+  return shard < files_.size() ? files_[shard].get() : -1;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/read.hpp
+/// \file
+/// The bodies of what read/read.hpp declares. Included in exactly one file of a program.
+
+#include <chrono>
+
+namespace wick::detail {
+
+std::uint64_t length_of(const location& where) {
+  if (where.length != location::whole) return where.length;
+  const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
+  return size > where.offset ? size - where.offset : 0;
+}
+
+bytes location_reader::read(const location& where, std::uint64_t length) {
+  const int file = where.file >= 0 ? where.file : open(where.path);
+  file_watch watch = file_watch::begin(file, where.indexed);
+  if (where.length == location::whole) {
+    const std::uint64_t size = watch.before.size;
+    if (size != where.offset + length) {
+      throw error("has " + std::to_string(size) + " bytes, and had " + std::to_string(where.offset + length) +
+                  " a moment ago; it is being written. Read it when that is done");
+    }
+  }
+  bytes out(static_cast<std::size_t>(length));
+  const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
+  watch.end(file, where.indexed);
+  if (n != out.size()) {
+    throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
+                std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
+  }
+  return out;
+}
+
+int location_reader::open(const char* path) {
+  if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
+    close();  // never two at a time
+    own_ = open_when_possible(path);
+    opened_ = path;
+    note_place(path, own_.get());
+  }
+  return own_.get();
+}
+
+void location_reader::close() noexcept {
+  if (own_) open_now().fetch_sub(1, std::memory_order_relaxed);
+  own_.close();
+  opened_ = nullptr;
+}
+
+std::atomic<int>& location_reader::open_now() noexcept {
+  static constinit std::atomic<int> count{0};
+  return count;
+}
+
+file_handle location_reader::open_when_possible(const char* path) {
+  constexpr auto pause = std::chrono::milliseconds(2);
+  plain_file opened = open_plain(path);
+  for (int alone = 0; is_out_of_descriptors(opened.fault) && alone < 250;) {
+    std::this_thread::sleep_for(pause);
+    alone = open_now().load(std::memory_order_relaxed) != 0 ? 0 : alone + 1;
+    opened = open_plain(path);
+  }
+  file_handle out = checked_file(std::move(opened));
+  open_now().fetch_add(1, std::memory_order_relaxed);
+  return out;
+}
+
+void check_size(std::uint64_t found, const read_options& options) {
+  if (found <= options.max_bytes) return;
+  throw error("has " + std::to_string(found) + " bytes, more than the " + std::to_string(options.max_bytes) +
+              " that read() takes for a sample; write read({.max_bytes = " + std::to_string(found) +
+              "}) if that is right");
+}
+
+read_operation<record<location>> read_stage::operator()(record<location> where, context& c) const {
+  return {std::move(where), c, options_};
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::read_stage read(detail::read_options options) noexcept { return detail::read_stage(options); }
+
+}  // namespace wick
+
+// ==== wick/read/implementation/record.hpp
+/// \file
+/// The bodies of what read/record.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+record_fields::record_fields(const std::vector<std::string>& wanted) {
+  if (wanted.empty() || wanted.size() > max_fields) {
+    throw error("wick: a record has 1 to 8 members, found " + std::to_string(wanted.size()));
+  }
+  for (const std::string& field : wanted) add(field);
+}
+
+const std::vector<std::string>& record_fields::alternatives(std::size_t field) const noexcept {
+  return alternatives_[field];
+}
+
+std::pair<std::size_t, std::size_t> record_fields::find_alternative(
+    std::string_view extension) const noexcept {
+  for (std::size_t f = 0; f < size(); ++f) {
+    for (std::size_t a = 0; a < alternatives_[f].size(); ++a) {
+      if (alternatives_[f][a] == extension) return {f, a};
+    }
+  }
+  return {size(), 0};
+}
+
+void record_fields::add(std::string_view field) {
+  std::vector<std::string>& list = alternatives_.emplace_back();
+  names_.emplace_back(field);
+  for (;;) {
+    const std::size_t end = field.find(';');
+    std::string extension;
+    for (const char c : field.substr(0, end)) {
+      if (c != ' ') extension += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    if (extension.starts_with('.')) extension.erase(0, 1);
+    if (extension.empty()) {
+      throw error("wick: \"" + printable(names_.back()) +
+                  "\" names an empty extension; write \"jpg\" or \"jpg;png\"");
+    }
+    if (find(extension) != size())
+      throw error("wick: the member \"" + printable(extension) + "\" is asked for twice");
+    list.push_back(std::move(extension));
+    if (end == std::string_view::npos) return;
+    field.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/source_file.hpp
+/// \file
+/// The bodies of what read/detail/source_file.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+error source_error(std::string_view path, std::string_view who, const std::string& what) {
+  return error(printable(path) + ": " + std::string(who) + ": " + what);
+}
+
+opened_file open_regular(const std::string& path, std::string_view who) {
+  try {
+    opened_file out{open_file(path.c_str()), {}};
+    out.stamp = file_stamp::of(out.file.get());
+    return out;
+  } catch (const error& e) {
+    throw source_error(path, who, e.what());
+  }
+}
+
+void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who) {
+  const char* const what = opened.stamp.change(file_stamp::of(opened.file.get()));
+  if (what != nullptr)
+    throw source_error(path, who, std::string("it ") + what + " while it was read; let its writer end first");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/walk.hpp
+/// \file
+/// The bodies of what read/detail/walk.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept {
+  const auto same = [](char a, char lower) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == lower; };
+  return extensions.empty() || std::any_of(extensions.begin(), extensions.end(), [&](std::string_view e) {
+           return name.size() >= e.size() &&
+                  std::equal(e.begin(), e.end(), name.end() - static_cast<std::ptrdiff_t>(e.size()),
+                             [&](char lower, char a) { return same(a, lower); });
+         });
+}
+
+std::vector<folder_files> folder_walk::run(const std::string& start) {
+  found_.clear();
+  listed_.clear();
+  above_.clear();
+  visit(start, false);
+  // Those that fewer links lead to come first, each row by name: which of several links is the one that is
+  // followed does not depend on the order in which the file system lists them.
+  while (!links_.empty()) {
+    std::vector<link> row = std::move(links_);
+    links_.clear();
+    std::sort(row.begin(), row.end(), [](const link& a, const link& b) { return a.path < b.path; });
+    for (link& l : row) {
+      above_ = std::move(l.above);
+      struct ::stat status {};
+      const bool there = ::stat(l.path.c_str(), &status) == 0;
+      if (there && l.inside_a_link && listed_.count({status.st_dev, status.st_ino}) != 0) continue;
+      visit(l.path, true);
+    }
+  }
+  return std::move(found_);
+}
+
+void folder_walk::visit(const std::string& folder, bool inside_a_link) {
+  folder_files here{folder, {}};
+  std::vector<std::string> below, links;
+  const folder_id self =
+      list_folder(folder.empty() ? "." : folder, who_, [&](std::string_view name, entry_kind kind) {
+        if (kind == entry_kind::folder) below.emplace_back(name);
+        if (kind == entry_kind::link) links.emplace_back(name);
+        if (kind == entry_kind::file && wanted_(name, of_)) here.names.emplace_back(name);
+      });
+  if (std::find(above_.begin(), above_.end(), self) != above_.end()) return;
+  listed_.insert(self);
+  found_.push_back(std::move(here));
+  above_.push_back(self);
+  for (const std::string& name : links) links_.push_back({join_path(folder, name), above_, inside_a_link});
+  for (const std::string& name : below) visit(join_path(folder, name), inside_a_link);
+  above_.pop_back();
+}
+
+std::vector<folder_files> walk_files(const std::string& folder, std::string_view who,
+                                     const std::vector<std::string>& extensions) {
+  folder_walk walk(
+      who,
+      [](std::string_view name, const void* of) {
+        return has_extension(name, *static_cast<const std::vector<std::string>*>(of));
+      },
+      &extensions);
+  std::vector<folder_files> found = walk.run(folder);
+  std::erase_if(found, [](const folder_files& f) { return f.names.empty(); });
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.folder < b.folder; });
+  for (folder_files& f : found) std::sort(f.names.begin(), f.names.end());
+  return found;
+}
+
+std::vector<std::string> walk_folders(const std::string& folder, std::string_view who) {
+  folder_walk walk(
+      who, [](std::string_view, const void*) { return false; }, nullptr);
+  std::vector<std::string> out;
+  for (folder_files& f : walk.run(folder)) out.push_back(std::move(f.folder));
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/resample/implementation/resample_kernels.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
 /// in exactly one file of a program, with stb_image.
 
-// ==== wick/resample/detail/portable_kernels_implementation.hpp
+// ==== wick/resample/implementation/portable_kernels.hpp
 /// \file
 /// The inner loops of the resize in plain C++: also what the others do at the end of a row.
 
@@ -22596,7 +21871,7 @@ inline void blend_many_rows_portable(const std::uint8_t* const* rows, const std:
 }  // namespace wick::detail
 
 #if defined(__x86_64__) || defined(__i386__)
-// ==== wick/resample/detail/x86_kernels_implementation.hpp
+// ==== wick/resample/implementation/x86_kernels.hpp
 /// \file
 /// The inner loops of the resize for SSSE3 and AVX2, in one build for any x86.
 
@@ -22798,7 +22073,7 @@ inline constexpr resample_kernels avx2_kernels{"avx2", &blend_rows_avx2, &blend_
 }  // namespace wick::detail
 
 #elif defined(__aarch64__)
-// ==== wick/resample/detail/neon_kernels_implementation.hpp
+// ==== wick/resample/implementation/neon_kernels.hpp
 /// \file
 /// The inner loops of the resize for NEON, which every 64-bit ARM has.
 
@@ -22911,30 +22186,2496 @@ const resample_kernels& best_kernels() noexcept {
 
 }  // namespace wick::detail
 
-#if __has_include(<jpeglib.h>) && !defined(WICK_JPEG_STB)
-#include <jpeglib.h>
-#ifdef LIBJPEG_TURBO_VERSION
-#define WICK_HAS_LIBJPEG_TURBO
-// ==== wick/jpeg/detail/libjpeg_turbo_implementation.hpp
+// ==== wick/resume/implementation/epoch_fingerprint.hpp
+/// \file
+/// The bodies of what resume/epoch_fingerprint.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+epoch_fingerprint& epoch_fingerprint::operator+=(const epoch_fingerprint& other) noexcept {
+  value += other.value;
+  samples += other.samples;
+  batches += other.batches;
+  return *this;
+}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept {
+  const auto word = [](const std::byte* at, std::size_t n) {
+    std::uint64_t w = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+      std::memcpy(&w, at, n);
+    } else {
+      for (std::size_t i = 0; i < n; ++i) w |= std::to_integer<std::uint64_t>(at[i]) << (8 * i);
+    }
+    return w;
+  };
+  std::uint64_t a = folded_product(seed ^ 0x8EBC6AF09C88C6E3u, size ^ 0x589965CC75374CC3u), b = a;
+  for (; size >= 32; data += 32, size -= 32) {
+    a = folded_product(word(data, 8) ^ 0xA0761D6478BD642Fu, word(data + 8, 8) ^ a);
+    b = folded_product(word(data + 16, 8) ^ 0xE7037ED1A0B428DBu, word(data + 24, 8) ^ b);
+  }
+  for (; size != 0;) {
+    const std::size_t n = size < 8 ? size : 8;
+    a = folded_product(word(data, n) ^ 0xA0761D6478BD642Fu, a ^ n);
+    data += n;
+    size -= n;
+  }
+  return folded_product(a ^ 0x1D8E4E27C47D124Fu, b ^ 0xEB44ACCAB455D165u);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/resume/implementation/replace_file.hpp
+/// \file
+/// The bodies of what resume/detail/replace_file.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/random.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
+                      const char* kind) {
+  throw error(printable(path) + ": " + kind + ": " + what + ": " + std::generic_category().message(fault) +
+              "; " + advice);
+}
+
+neighbor_file::neighbor_file(int folder, ::mode_t mode) noexcept : folder_(folder) {
+  for (int tries = 0; tries < 100; ++tries) {
+    choose_name();
+    do {
+      file_ =
+          file_handle(::openat(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    } while (!file_ && errno == EINTR);
+    fault_ = file_ ? 0 : errno;
+    if (fault_ == EEXIST) continue;
+    if (fault_ != 0) return;
+    // Whoever tidies up may have seen it before it was locked.
+    if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      discard();
+      continue;
+    }
+    struct ::stat named {};
+    if (::fstatat(folder_, name_, &named, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return;
+    discard();
+    fault_ = ENOENT;
+  }
+}
+
+bool neighbor_file::write(std::span<const std::byte> bytes) noexcept {
+  while (!bytes.empty()) {
+    const ::ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) errno = ENOSPC;
+    if (n <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(n));
+  }
+  return true;
+}
+
+bool neighbor_file::sync() noexcept {
+  int done;
+  do {
+    done = ::fsync(file_.get());
+  } while (done != 0 && errno == EINTR);
+  if (done != 0) return false;
+  file_handle second(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
+  return !second || second.close();
+}
+
+bool neighbor_file::rename_to(const char* name) noexcept {
+  if (::renameat(folder_, name_, folder_, name) != 0) return false;
+  file_.close();
+  return true;
+}
+
+void neighbor_file::tidy_up(int folder) noexcept {
+  struct ::stat status {};
+  if (::fstat(folder, &status) != 0) return;
+  // A folder of very many files is looked through once.
+  constexpr std::uint64_t many = 10'000;
+  static constinit std::atomic<std::uint64_t> last_large{0};
+  const std::uint64_t self = (std::uint64_t{status.st_dev} * 0x9E3779B97F4A7C15u) ^ status.st_ino;
+  if (self == last_large.load(std::memory_order_relaxed)) return;
+  struct closer {
+    void operator()(::DIR* d) const noexcept { ::closedir(d); }
+  };
+  file_handle again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!again) return;
+  const std::unique_ptr<::DIR, closer> listing(::fdopendir(again.get()));
+  if (listing == nullptr) return;
+  again.release();
+  const bool local = is_local(folder);
+  std::uint64_t entries = 0;
+  for (const ::dirent* e = ::readdir(listing.get()); e != nullptr; e = ::readdir(listing.get()), ++entries) {
+    if (is_name(e->d_name)) remove_if_left(folder, e->d_name, local);
+  }
+  if (entries > many) last_large.store(self, std::memory_order_relaxed);
+}
+
+bool neighbor_file::is_name(std::string_view name) noexcept {
+  return name.size() == prefix.size() + digits && name.starts_with(prefix) &&
+         name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
+}
+
+void neighbor_file::remove_if_left(int folder, const char* name, bool local) noexcept {
+  const file_handle left(::openat(folder, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+  struct ::stat status {};
+  if (!left || ::fstat(left.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  const auto age = ::time(nullptr) - status.st_mtime;
+  constexpr auto hour = 3600, day = 24 * hour;
+  const bool free = ::flock(left.get(), LOCK_EX | LOCK_NB) == 0;
+  if (!free && errno == EWOULDBLOCK) return;
+  if (free ? local || age > hour : age > day) ::unlinkat(folder, name, 0);
+}
+
+void neighbor_file::choose_name() noexcept {
+  // Threads, processes and containers that share nothing but the folder must not agree: neither a counter
+  // nor the process id would do. Where there is no randomness, O_EXCL finds another.
+  std::uint64_t number = 0;
+  if (::getentropy(&number, sizeof(number)) != 0) {
+    static constinit std::atomic<std::uint64_t> next{0};
+    number = next.fetch_add(1, std::memory_order_relaxed) + (static_cast<std::uint64_t>(::getpid()) << 32);
+  }
+  std::memcpy(name_, prefix.data(), prefix.size());
+  for (std::size_t i = 0; i < digits; ++i, number >>= 4)
+    name_[prefix.size() + i] = "0123456789abcdef"[number & 15];
+}
+
+void neighbor_file::discard() noexcept {
+  if (!file_) return;
+  ::unlinkat(folder_, name_, 0);
+  file_.close();
+}
+
+void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind) {
+  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
+  const std::filesystem::path given(path);
+  const std::filesystem::path parent =
+      given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
+  const std::string name = given.filename().native();
+  // All goes by the open folder: it may be renamed meanwhile, and the name may be as long as names get.
+  const file_handle folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder) state_file_error("can't be created, its folder can't be opened", path, errno, advice, kind);
+  if (name.empty() || name == "." || name == "..") {
+    state_file_error("can't be created", path, EISDIR, "give the path of a file", kind);
+  }
+  struct ::stat old {};
+  const bool is_there = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  const char* other = is_there && !S_ISLNK(old.st_mode) ? other_than_file(old.st_mode) : nullptr;
+  if (other != nullptr) {
+    throw error(printable(path) + ": " + kind + ": is " + other +
+                ", and only a regular file is replaced; give another path");
+  }
+  const bool keeps_mode = is_there && S_ISREG(old.st_mode);
+
+  neighbor_file::tidy_up(folder.get());
+  neighbor_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
+  const auto failed = [&](const char* what) { state_file_error(what, path, errno, advice, kind); };
+  if (next.fault() != 0) {
+    errno = next.fault();
+    failed("can't be created");
+  }
+  // Not every file system has modes: then it stays as open() made it, which is never for more than the old
+  // one was.
+  if (keeps_mode) static_cast<void>(::fchmod(next.get(), old.st_mode & 0777) == 0);
+  if (!next.write(bytes)) failed("can't be written");
+  if (!next.sync()) failed("can't be brought to the disk");
+  if (!next.rename_to(name.c_str())) failed("can't take its name");
+  // The name lies in the folder: it is on the disk when the folder is.
+  if (::fsync(folder.get()) != 0 && errno != EINVAL) {
+    state_file_error("was written, but its folder can't be brought to the disk", path, errno,
+                     "after a power failure the old one may be back", kind);
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/resume/implementation/state.hpp
+/// \file
+/// The bodies of what resume/state.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void loader_state::begin_next_epoch() noexcept {
+  ++epoch;
+  batch = sample = moved = epoch_failures = 0;
+}
+
+void state_writer::text(std::string_view t) {
+  for (const char c : t) out_.push_back(static_cast<std::byte>(c));
+}
+
+std::string state_reader::text(std::size_t size) {
+  const auto raw = take(size);
+  return {reinterpret_cast<const char*>(raw.data()), raw.size()};
+}
+
+std::span<const std::byte> state_reader::take(std::size_t n) {
+  if (n > in_.size())
+    throw error("load_state: the state says that it has more than it holds; it was not written by wick");
+  const auto taken = in_.first(n);
+  in_ = in_.subspan(n);
+  return taken;
+}
+
+std::uint64_t state_checksum(std::span<const std::byte> bytes) noexcept {
+  return fingerprint_hash().add(bytes.data(), bytes.size()).value();
+}
+
+std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages) {
+  constexpr std::size_t most = 70;
+  std::vector<stage_identity> out;
+  for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
+    const auto& [name, parameters] = stages[i];
+    if (name.size() <= max_state_name)
+      out.push_back(stages[i]);
+    else
+      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
+  }
+  if (stages.size() > most) {
+    fingerprint_hash h;
+    for (std::size_t i = most; i < stages.size(); ++i) h.add(stages[i].name).add(stages[i].parameters);
+    out.push_back({"further stages", h.value()});
+  }
+  return out;
+}
+
+std::string hex(std::uint64_t n) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out = "0x";
+  for (int shift = 60; shift >= 0; shift -= 4) out += digits[(n >> shift) & 15];
+  return out;
+}
+
+std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
+  const auto number = [](std::uint64_t n) { return std::to_string(n); };
+  if (saved.samples != mine.samples) {
+    return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
+           number(mine.samples) + "; give the source that the state was made with";
+  }
+  if (saved.data != mine.data) {
+    return "another data set: of the same size, with fingerprint " + hex(saved.data) +
+           ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
+  }
+  const std::vector<stage_identity>& before = saved.stages;
+  const std::vector<stage_identity> now = shortened(mine.stages);
+  for (std::size_t i = 0; i < std::max(before.size(), now.size()); ++i) {
+    const std::string at = "another pipeline: stage " + number(i + 1) + " behind the source ";
+    if (i >= now.size())
+      return at + "was " + printable(before[i].name) + ", and this loader has no such stage";
+    if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
+    if (before[i].name != now[i].name)
+      return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
+    if (before[i].parameters != now[i].parameters)
+      return at + "(" + printable(now[i].name) + ") had other parameters";
+  }
+  if (saved.seed != mine.seed) {
+    return "another seed: " + number(saved.seed) + ", this loader has " + number(mine.seed) +
+           "; set loader_options::seed";
+  }
+  if (saved.batch != mine.batch) {
+    if (!mine.batched) {
+      return "another number of ranks (" + number(saved.batch) + " samples are planned at a time, here " +
+             number(mine.batch) + "); a pipeline without batch() goes on only with as many ranks as before";
+    }
+    return "another global batch: " + number(saved.batch) + " samples over all ranks, this loader has " +
+           number(mine.batch) + "; give batch() that number whatever the number of ranks is";
+  }
+  return {};
+}
+
+std::vector<std::byte> loader_state::to_bytes() const {
+  detail::state_writer w;
+  w.text(detail::state_magic);
+  w.number(version);
+  w.number(std::uint32_t{0});  // length, below
+  for (const std::uint64_t n :
+       {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
+        counted_failures, epoch_failures, consecutive_failures, moved}) {
+    w.number(n);
+  }
+  const auto stages = detail::shortened(of.stages);
+  w.number(static_cast<std::uint16_t>(stages.size()));
+  for (const stage_identity& s : stages) {
+    w.number(static_cast<std::uint8_t>(s.name.size()));
+    w.text(s.name);
+    w.number(s.parameters);
+  }
+  auto& bytes = w.bytes();
+  const std::uint64_t length = bytes.size() + sizeof(std::uint64_t);
+  for (std::size_t i = 0; i < 4; ++i) bytes[12 + i] = static_cast<std::byte>(length >> (8 * i));
+  w.number(detail::state_checksum(bytes));
+  return std::move(bytes);
+}
+
+loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
+  const std::string size = std::to_string(bytes.size()) + " bytes";
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!text.starts_with(detail::state_magic.substr(0, bytes.size())) || bytes.empty()) {
+    throw error("load_state: these " + size +
+                " are no state of a wick loader, which begins with \"wick-st\"; is it the right file?");
+  }
+  if (bytes.size() < 16)
+    throw error("load_state: the state was cut off after " + size + "; take an older one");
+  detail::state_reader r(bytes.subspan(detail::state_magic.size()));
+  const auto format = r.number<std::uint32_t>();
+  if (format != version) {
+    throw error("load_state: the state has format " + std::to_string(format) +
+                ", and this wick knows format " + std::to_string(version) + "; " +
+                (format == 0 || format >= 1000 ? "it is damaged: take an older one"
+                 : format > version            ? "it was written by a newer wick"
+                                               : "it was written by an older wick: begin its epoch anew"));
+  }
+  const auto length = r.number<std::uint32_t>();
+  if (length < 24 || length > max_bytes)
+    throw error("load_state: the state is damaged (a length of " + std::to_string(length) +
+                " bytes); take an older one");
+  if (bytes.size() != length) {
+    throw error(
+        "load_state: the state has " + std::to_string(length) + " bytes, and there are " + size + "; " +
+        (bytes.size() < length ? "it was cut off: take an older one" : "give exactly what state() gave"));
+  }
+  detail::state_reader end(bytes.last(8));
+  if (end.number<std::uint64_t>() != detail::state_checksum(bytes.first(length - 8))) {
+    throw error(
+        "load_state: the state is damaged (its checksum is not that of its bytes); take an older one");
+  }
+  loader_state s;
+  std::uint64_t batched = 0;
+  for (std::uint64_t* n :
+       {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch, &s.sample,
+        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved}) {
+    *n = r.number<std::uint64_t>();
+  }
+  s.of.batched = batched != 0;
+  const auto stages = r.number<std::uint16_t>();
+  for (std::size_t i = 0; i < stages; ++i) {
+    const auto letters = r.number<std::uint8_t>();
+    std::string name = r.text(letters);
+    s.of.stages.push_back({std::move(name), r.number<std::uint64_t>()});
+  }
+  return s;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/resume/implementation/state_file.hpp
+/// \file
+/// The bodies of what resume/state_file.hpp declares. Included in exactly one file of a program.
+
+#include <unistd.h>
+
+namespace wick {
+
+void write_state(const std::string& path, std::span<const std::byte> bytes) {
+  detail::replace_file(path, bytes, "state");
+}
+
+std::vector<std::byte> read_state(const std::string& path) {
+  detail::plain_file opened = detail::open_plain(path.c_str());
+  if (opened.other != nullptr)
+    throw error(detail::printable(path) + ": state: " + detail::not_a_file(opened.other));
+  if (opened.fault != 0) {
+    detail::state_file_error("can't be opened", path, opened.fault,
+                             "begin a training without it, or give its path");
+  }
+  const detail::file_handle file = std::move(opened.file);
+  std::vector<std::byte> out(detail::loader_state::max_bytes + 1);
+  std::size_t size = 0;
+  while (size < out.size()) {
+    const ::ssize_t n = ::read(file.get(), out.data() + size, out.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) detail::state_file_error("can't be read", path, errno, "take an older one");
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  if (size > detail::loader_state::max_bytes) {
+    throw error(detail::printable(path) + ": state: has more than the " +
+                std::to_string(detail::loader_state::max_bytes) +
+                " bytes that a state has at most; is it the right file?");
+  }
+  out.resize(size);
+  return out;
+}
+
+}  // namespace wick
+
+// ==== wick/run/implementation/budget.hpp
+/// \file
+/// The bodies of what run/budget.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void byte_budget::let_through(job**& end) noexcept {
+  auto chosen = waiting_.end();
+  for (auto w = waiting_.begin(); w != waiting_.end(); ++w) {
+    const bool holds = (*w)->into_ != nullptr && (*w)->into_->bytes_ != 0;
+    if (holds && (chosen == waiting_.end() || waiter::later(*chosen, *w))) chosen = w;
+  }
+  if (chosen == waiting_.end()) return serve(end);
+  std::iter_swap(chosen, waiting_.end() - 1);
+  std::make_heap(waiting_.begin(), waiting_.end() - 1, waiter::later);
+  serve_last(end);
+}
+
+void byte_budget::serve_last(job**& end) noexcept {
+  waiter* const w = waiting_.back();
+  waiting_.pop_back();
+  take(w->bytes_);
+  if (w->into_ != nullptr) {
+    if (--w->into_->waiting_ == 0) idle_ -= w->into_->bytes_;
+    credit(*w->into_, w->bytes_);
+  }
+  w->granted_ = true;
+  w->next = nullptr;
+  *end = w;
+  end = &w->next;
+}
+
+void byte_budget::serve_all_that_fit(job**& end) noexcept {
+  while (!waiting_.empty()) {
+    if (fits(waiting_.front()->bytes_)) {
+      serve(end);
+    } else if (all_wait()) {
+      let_through(end);
+    } else {
+      return;
+    }
+  }
+}
+
+void byte_budget::watch(executor& on) noexcept {
+  watch_.of = this;
+  watch_.due = clock::now() + std::min(patience_.now, at_rest_.now);
+  watch_.watches = true;
+  watch_.place = timer::unseen;
+  watch_.expired = [](timer* t, bool on_time) noexcept { static_cast<watch_timer*>(t)->of->look(on_time); };
+  bool added = false;
+  try {
+    added = on.timers().add(watch_);
+  } catch (...) {  // no thread to be had: nobody watches, then
+  }
+  watched_on_ = added ? &on : nullptr;
+}
+
+void byte_budget::post_all(job* first) noexcept {
+  while (first != nullptr) {
+    job* const j = std::exchange(first, first->next);
+    static_cast<waiter*>(j)->on_->post(j);
+  }
+}
+
+bool byte_budget::wait(waiter* w) {
+  job* granted = nullptr;
+  job** end = &granted;
+  bool waits = true;
+  {
+    std::lock_guard lock(mutex_);
+    waiting_.push_back(w);
+    std::push_heap(waiting_.begin(), waiting_.end(), waiter::later);
+    if (w->into_ != nullptr && w->into_->waiting_++ == 0) idle_ += w->into_->bytes_;
+    // Others may go on now: all that hold bytes may be waiting.
+    serve_all_that_fit(end);
+    if (w->granted_) {
+      waits = false;
+      job** at = &granted;
+      while (*at != w) at = &(*at)->next;
+      *at = w->next;
+    } else if (watched_on_ == nullptr) {
+      given_back_ = rested_ = false;
+      since_ = clock::now();
+      watch(*w->on_);
+    }
+  }
+  post_all(granted);
+  return waits;
+}
+
+void byte_budget::look(bool on_time) noexcept {
+  job* granted = nullptr;
+  job** end = &granted;
+  {
+    std::lock_guard lock(mutex_);
+    if (!on_time || waiting_.empty()) {
+      patience_.now = patience_.least;
+      at_rest_.now = at_rest_.least;
+      watched_on_ = nullptr;
+      unwatched_.notify_all();
+      return;
+    }
+    executor& on = *waiting_.front()->on_;
+    const auto now = clock::now();
+    const bool rests = on.at_rest();
+    bool served = true;
+    if (std::exchange(given_back_, false)) {
+      patience_.shorter();
+      at_rest_.shorter();
+    } else if (rests && rested_ && now - since_ >= at_rest_.now) {
+      let_through(end);
+      at_rest_.longer();
+    } else if (now - since_ >= patience_.now) {
+      let_through(end);
+      patience_.longer();
+    } else {
+      served = false;
+    }
+    if (served) since_ = now;
+    rested_ = rests;
+    watch(on);
+    if (watched_on_ == nullptr) unwatched_.notify_all();
+  }
+  post_all(granted);
+}
+
+byte_budget::~byte_budget() {
+  if (born_.elsewhere()) return;  // a forked child has no timers
+  std::unique_lock lock(mutex_);
+  if (executor* const on = watched_on_; on != nullptr && on->timers().cancel(watch_)) return;
+  unwatched_.wait(lock, [&] { return watched_on_ == nullptr; });
+}
+
+}  // namespace wick::detail
+
+// ==== wick/run/implementation/executor.hpp
+/// \file
+/// The bodies of what run/executor.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/system/detail/signal_mask.hpp
+/// \file
+/// Which signals the threads of this library take: only those that they cause themselves.
+
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#include <signal.h>
+#endif
+
+namespace wick::detail {
+
+/// As long as one lives, the calling thread has all signals blocked but those below. A thread that it starts
+/// meanwhile inherits that, from its first instruction on: a handler of the program's (for SIGINT, SIGTERM,
+/// SIGALRM, SIGCHLD, …) runs on the program's own threads, as without this library, and never in the middle
+/// of a worker's job, where its system calls would be interrupted too.
+///
+/// Not blocked, unless the calling thread had them blocked: what a thread causes by an instruction or a call
+/// of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE), since nobody else can
+/// take it, and what must reach the thread that uses the time (SIGPROF).
+class signals_blocked {
+ public:
+#if defined(__unix__) || defined(__APPLE__)
+  signals_blocked() noexcept {
+    ::sigset_t most;
+    ::sigfillset(&most);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPIPE, SIGPROF})
+      ::sigdelset(&most, own);
+    changed_ = ::pthread_sigmask(SIG_BLOCK, &most, &before_) == 0;
+  }
+  ~signals_blocked() {
+    if (changed_) ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+#else
+  signals_blocked() noexcept {}
+  ~signals_blocked() {}
+#endif
+  signals_blocked(const signals_blocked&) = delete;
+  signals_blocked& operator=(const signals_blocked&) = delete;
+
+ private:
+#if defined(__unix__) || defined(__APPLE__)
+  ::sigset_t before_;
+  bool changed_ = false;
+#endif
+};
+
+}  // namespace wick::detail
+
+// ==== wick/system/detail/thread_name.hpp
+/// \file
+/// Names for threads, so that top, perf and a debugger say who is who.
+
+#include <cstdio>
+
+#if defined(__linux__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace wick::detail {
+
+/// "wick-3"; the system keeps 15 characters.
+inline void name_this_thread(const char* name, std::size_t number) noexcept {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%.8s-%zu", name, number % 100000);
+#if defined(__linux__)
+  ::pthread_setname_np(::pthread_self(), text);
+#elif defined(__APPLE__)
+  ::pthread_setname_np(text);
+#else
+  (void)text;
+#endif
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+void executor::refuse(const char* call, const char* whom, const char* instead) {
+  throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead +
+                         " there");
+}
+
+void executor::bind(binding& to, int cpu) noexcept {
+  if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
+  to.tried.set();
+}
+
+executor::executor(executor_options options)
+    : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
+      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
+  const std::size_t n = workers();
+  workers_.reserve(n);
+  // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
+  const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
+  try {
+    for (std::size_t i = 0; i < n; ++i) {
+      const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
+      binding* const to = bindings ? &bindings[i] : nullptr;
+      const detail::signals_blocked quiet;
+      workers_.emplace_back([this, i, cpu, to, name = options.name] {
+        detail::name_this_thread(name.c_str(), i);
+        if (to != nullptr) bind(*to, cpu);
+        work(i);
+      });
+    }
+    for (std::size_t i = 0; bindings && i < n; ++i) {
+      bindings[i].tried.wait();
+      if (bindings[i].refused == unbound) continue;
+      std::string allowed;
+      for (const int c : detail::allowed_cpus()) allowed += ' ' + std::to_string(c);
+      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) +
+                                  " can't be bound to processor " + std::to_string(bindings[i].refused) +
+                                  "; pin_to may name" + allowed);
+    }
+  } catch (...) {  // no more threads to be had: those that started must be joined
+    end_workers();
+    throw;
+  }
+}
+
+executor::~executor() {
+  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
+    static_cast<void>(std::make_unique<std::vector<std::thread>>(std::move(workers_)).release());
+    return;
+  }
+  timers_.stop();  // wakes who sleeps, with "cancelled"
+  io_.stop();      // what it still has is done, and posts its continuations here
+  end_workers();
+}
+
+void executor::end_workers() noexcept {
+  queues_.stop();
+  for (std::thread& w : workers_) w.join();
+}
+
+}  // namespace wick
+
+// ==== wick/run/implementation/io_pool.hpp
+/// \file
+/// The bodies of what run/io_pool.hpp declares. Included in exactly one file of a program.
+
+#include <chrono>
+
+namespace wick::detail {
+
+io_pool::~io_pool() {
+  stop();
+  // In a forked child the threads are missing: they can't be joined, nor destroyed without.
+  if (born_.elsewhere()) static_cast<void>(shared_.release());
+}
+
+io_pool::usage io_pool::used() const {
+  if (born_.elsewhere()) return {};
+  const std::lock_guard lock(shared_->mutex);
+  return {std::chrono::duration<double>(shared_->calls).count(), detail::processor_seconds(shared_->threads)};
+}
+
+bool io_pool::at_rest() const noexcept {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->first == nullptr && shared_->running == 0;
+}
+
+void io_pool::post(job* j) {
+  born_.require_same("a blocking call was started");
+  shared& s = *shared_;
+  {
+    std::lock_guard lock(s.mutex);
+    if (s.stopping) {
+      throw std::logic_error(
+          "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks "
+          "end before");
+    }
+    if (s.threads.empty()) start();
+    j->next = nullptr;
+    *s.last = j;
+    s.last = &j->next;
+  }
+  s.wake.notify_one();
+}
+
+void io_pool::stop() noexcept {
+  if (born_.elsewhere()) return;
+  shared& s = *shared_;
+  {
+    std::lock_guard lock(s.mutex);
+    s.stopping = true;
+  }
+  s.wake.notify_all();
+  for (std::thread& t : s.threads) {
+    if (t.joinable()) t.join();
+  }
+  s.threads.clear();
+}
+
+void io_pool::start() {
+  shared_->threads.reserve(count_);
+  const detail::signals_blocked quiet;
+  for (std::size_t i = 0; i < count_; ++i) {
+    shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
+      detail::name_this_thread("wick-io", i);
+      cpus.apply();  // the caller may be a worker that is bound to one
+      mine() = &s;
+      work(s);
+    });
+  }
+}
+
+const io_pool::shared*& io_pool::mine() noexcept {
+  thread_local const shared* of = nullptr;
+  return of;
+}
+
+void io_pool::work(shared& s) noexcept {
+  std::unique_lock lock(s.mutex);
+  for (;;) {
+    s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
+    if (s.first == nullptr) return;
+    job* const j = s.first;
+    s.first = j->next;
+    if (s.first == nullptr) s.last = &s.first;
+    ++s.running;
+    lock.unlock();
+    const auto begun = std::chrono::steady_clock::now();
+    j->execute(j);
+    const auto took = std::chrono::steady_clock::now() - begun;
+    lock.lock();
+    --s.running;
+    s.calls += took;
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/run/implementation/tenants.hpp
+/// \file
+/// The bodies of what run/detail/tenants.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void tenants::enter(const void* who, std::uint64_t (*ticks)(const void*)) {
+  const std::lock_guard lock(mutex_);
+  all_.push_back({who, ticks});
+}
+
+void tenants::leave(const void* who) noexcept {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(all_.begin(), all_.end(), [&](const tenant& t) { return t.who == who; });
+  if (found == all_.end()) return;
+  gone_ += found->ticks(who);
+  all_.erase(found);
+}
+
+std::uint64_t tenants::ticks_of_others(const void* who) const {
+  const std::lock_guard lock(mutex_);
+  std::uint64_t sum = gone_;
+  for (const tenant& t : all_) {
+    if (t.who != who) sum += t.ticks(t.who);
+  }
+  return sum;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/run/implementation/timer_queue.hpp
+/// \file
+/// The bodies of what run/timer_queue.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+timer_queue::~timer_queue() {
+  stop();
+  // In a forked child the thread is missing: it can't be joined, nor destroyed without.
+  if (born_.elsewhere()) static_cast<void>(shared_.release());
+}
+
+bool timer_queue::add(timer& t) {
+  born_.require_same("a timer was set");
+  shared& s = *shared_;
+  bool earliest = false;
+  {
+    std::lock_guard lock(s.mutex);
+    if (s.stopping || t.place == timer::over) return false;
+    if (!s.thread.joinable()) {
+      const detail::signals_blocked quiet;
+      s.thread = std::thread([&s, cpus = cpus_] {
+        detail::name_this_thread("wick-time", 0);
+        cpus.apply();  // the caller may be a worker that is bound to one
+        work(s);
+      });
+    }
+    s.heap.push_back(&t);
+    s.watching += t.watches;
+    t.number = s.added++;
+    s.up(s.heap.size() - 1);
+    earliest = t.place == 0;
+  }
+  if (earliest) s.wake.notify_one();
+  return true;
+}
+
+bool timer_queue::cancel(timer& t) noexcept {
+  if (born_.elsewhere()) return false;
+  std::lock_guard lock(shared_->mutex);
+  const std::size_t place = std::exchange(t.place, timer::over);
+  if (place >= timer::over) return false;
+  shared_->take_out(place);
+  return true;
+}
+
+std::size_t timer_queue::size() const noexcept {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->heap.size();
+}
+
+bool timer_queue::at_rest() const noexcept {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->heap.size() == shared_->watching;
+}
+
+void timer_queue::stop() noexcept {
+  if (born_.elsewhere()) return;
+  {
+    std::lock_guard lock(shared_->mutex);
+    shared_->stopping = true;
+  }
+  shared_->wake.notify_one();
+  if (shared_->thread.joinable()) shared_->thread.join();
+}
+
+bool timer_queue::shared::before(const timer* a, const timer* b) noexcept {
+  return a->due != b->due ? a->due < b->due : a->number < b->number;
+}
+
+void timer_queue::shared::put(std::size_t i, timer* t) noexcept {
+  heap[i] = t;
+  t->place = i;
+}
+
+void timer_queue::shared::up(std::size_t i) noexcept {
+  timer* const t = heap[i];
+  for (; i != 0 && before(t, heap[(i - 1) / 2]); i = (i - 1) / 2) put(i, heap[(i - 1) / 2]);
+  put(i, t);
+}
+
+void timer_queue::shared::down(std::size_t i) noexcept {
+  timer* const t = heap[i];
+  for (;;) {
+    std::size_t child = 2 * i + 1;
+    if (child >= heap.size()) break;
+    if (child + 1 < heap.size() && before(heap[child + 1], heap[child])) ++child;
+    if (!before(heap[child], t)) break;
+    put(i, heap[child]);
+    i = child;
+  }
+  put(i, t);
+}
+
+void timer_queue::shared::take_out(std::size_t i) noexcept {
+  watching -= heap[i]->watches;
+  timer* const last = heap.back();
+  heap.pop_back();
+  if (i == heap.size()) return;
+  put(i, last);
+  up(i);
+  down(last->place);
+}
+
+void timer_queue::work(shared& s) noexcept {
+  std::unique_lock lock(s.mutex);
+  for (;;) {
+    // All that are due are taken out under one lock and told without it.
+    timer* first = nullptr;
+    timer** end = &first;
+    const timer::clock::time_point now = timer::clock::now();
+    const bool on_time = !s.stopping;
+    while (!s.heap.empty() && (!on_time || s.heap.front()->due <= now)) {
+      timer* const t = s.heap.front();
+      s.take_out(0);
+      t->place = timer::over;
+      t->next = nullptr;
+      *end = t;
+      end = &t->next;
+    }
+    if (first != nullptr) {
+      lock.unlock();
+      while (first != nullptr) {
+        timer* const t = std::exchange(first, first->next);
+        t->expired(t, on_time);
+      }
+      lock.lock();
+    } else if (s.stopping) {
+      return;
+    } else if (s.heap.empty()) {
+      s.wake.wait(lock);
+    } else {
+      s.wake.wait_for(lock, s.heap.front()->due - now);
+    }
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/sample/implementation/error.hpp
+/// \file
+/// The bodies of what sample/error.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+sample_error::sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
+                           const std::string& text, std::exception_ptr cause)
+    : error(key + ": " + stage + ": " + text),
+      key_(std::move(key)),
+      stage_(std::move(stage)),
+      epoch_(epoch),
+      position_(position),
+      cause_(std::move(cause)) {}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+std::string printable(std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto u = static_cast<unsigned char>(c);
+    if (u < 0x20 || u == 0x7F) {
+      out += {'\\', 'x', digits[u >> 4], digits[u & 15]};
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/sample/implementation/random.hpp
+/// \file
+/// The bodies of what sample/random.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+#include <numbers>
+
+namespace wick {
+
+double random_stream::normal() noexcept {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+}  // namespace wick
+
+// ==== wick/sample/implementation/shape.hpp
+/// \file
+/// The bodies of what sample/shape.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+std::string to_string(const shape& s) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < s.rank(); ++i) out += (i ? ", " : "") + std::to_string(s[i]);
+  return out + "]";
+}
+
+}  // namespace wick
+
+// ==== wick/system/implementation/cpu_set.hpp
+/// \file
+/// The bodies of what system/detail/cpu_set.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+cpu_set cpu_set::of_this_thread() {
+  cpu_set out;
+#ifdef __linux__
+  // glibc's cpu_set_t has 1024 bits; a kernel with more refuses it with EINVAL.
+  for (std::size_t sets = 1; sets <= 64; sets *= 2) {
+    out.bits_.assign(sets, ::cpu_set_t{});
+    if (::sched_getaffinity(0, out.bytes(), out.bits_.data()) == 0) return out;
+    if (errno != EINVAL) break;
+  }
+  out.bits_.clear();
+#endif
+  return out;
+}
+
+cpu_set cpu_set::of(int cpu) {
+  cpu_set out;
+#ifdef __linux__
+  if (cpu >= 0) {
+    out.bits_.assign(static_cast<std::size_t>(cpu) / CPU_SETSIZE + 1, ::cpu_set_t{});
+    CPU_SET_S(static_cast<std::size_t>(cpu), out.bytes(), out.bits_.data());
+  }
+#else
+  static_cast<void>(cpu);
+#endif
+  return out;
+}
+
+std::vector<int> cpu_set::numbers() const {
+  std::vector<int> out;
+#ifdef __linux__
+  for (std::size_t i = 0; i < bits_.size() * CPU_SETSIZE; ++i) {
+    if (CPU_ISSET_S(i, bytes(), bits_.data())) out.push_back(static_cast<int>(i));
+  }
+#endif
+  return out;
+}
+
+bool cpu_set::apply() const noexcept {
+#ifdef __linux__
+  return bits_.empty() || ::sched_setaffinity(0, bytes(), bits_.data()) == 0;
+#else
+  return true;
+#endif
+}
+
+}  // namespace wick::detail
+
+// ==== wick/system/implementation/cpus.hpp
+/// \file
+/// The bodies of what system/cpus.hpp declares. Included in exactly one file of a program.
+
+#include <cstdio>
+
+namespace wick::detail {
+
+std::size_t parse_cpu_max(const char* text) noexcept {
+  char* end = nullptr;
+  const long long quota = std::strtoll(text, &end, 10);
+  if (end == text || quota <= 0) return 0;
+  const long long period = std::strtoll(end, nullptr, 10);
+  return period <= 0 ? 0 : static_cast<std::size_t>(quota / period + (quota % period != 0 ? 1 : 0));
+}
+
+std::string text_of(const std::string& path) {
+  std::string out;
+#ifdef __linux__
+  if (std::FILE* f = std::fopen(path.c_str(), "re")) {
+    char part[512];
+    while (const std::size_t n = std::fread(part, 1, sizeof(part), f)) out.append(part, n);
+    std::fclose(f);
+  }
+#else
+  static_cast<void>(path);
+#endif
+  return out;
+}
+
+std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2) {
+  std::size_t least = 0;
+  for (;;) {
+    while (group.ends_with('/')) group.remove_suffix(1);
+    const std::string folder = mount + std::string(group);
+    const std::string limit =
+        v2 ? text_of(folder + "/cpu.max")
+           : text_of(folder + "/cpu.cfs_quota_us") + ' ' + text_of(folder + "/cpu.cfs_period_us");
+    const std::size_t quota = parse_cpu_max(limit.c_str());
+    if (quota != 0 && (least == 0 || quota < least)) least = quota;
+    if (group.empty()) return least;
+    const std::size_t parent = group.rfind('/');
+    group = group.substr(0, parent == std::string::npos ? 0 : parent);
+  }
+}
+
+std::size_t cgroup_cpus(std::string_view groups, const std::string& mount) {
+  std::size_t least = 0;
+  const auto limit = [&](std::size_t quota) {
+    if (quota != 0 && (least == 0 || quota < least)) least = quota;
+  };
+  while (!groups.empty()) {
+    const std::string_view row = groups.substr(0, groups.find('\n'));
+    groups.remove_prefix(std::min(row.size() + 1, groups.size()));
+    const std::size_t first = row.find(':');
+    const std::size_t second = first == std::string_view::npos ? first : row.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    const std::string_view controllers = row.substr(first + 1, second - first - 1),
+                           path = row.substr(second + 1);
+    if (controllers.empty()) {
+      limit(tightest_quota(mount, path, true));
+      limit(tightest_quota(mount + "/unified", path, true));
+    } else if ((',' + std::string(controllers) + ',').find(",cpu,") != std::string::npos) {
+      limit(tightest_quota(mount + '/' + std::string(controllers), path, false));
+      if (controllers != "cpu") limit(tightest_quota(mount + "/cpu", path, false));
+    }
+  }
+  return least;
+}
+
+std::size_t available_cpus() {
+  std::size_t n = allowed_cpus().size();
+  if (n == 0) n = std::thread::hardware_concurrency();
+#ifdef __linux__
+  if (const std::size_t quota = detail::cgroup_cpus(detail::text_of("/proc/self/cgroup"), "/sys/fs/cgroup")) {
+    n = std::min(n, quota);
+  }
+#endif
+  return std::max<std::size_t>(n, 1);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/system/implementation/file_system.hpp
+/// \file
+/// The bodies of what system/detail/file_system.hpp declares. Included in exactly one file of a program.
+
+#include <sys/vfs.h>
+
+namespace wick::detail {
+
+bool is_local(int file) noexcept {
+#ifdef __linux__
+  struct ::statfs about;
+  return ::fstatfs(file, &about) == 0 && is_local_type(static_cast<std::uint32_t>(about.f_type));
+#else
+  (void)file;
+  return false;
+#endif
+}
+
+}  // namespace wick::detail
+
+// ==== wick/system/implementation/line_file.hpp
+/// \file
+/// The bodies of what system/detail/line_file.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+bool is_whole_object(std::string_view text) noexcept {
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\')
+        ++i;
+      else if (c == '"')
+        quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}' && (depth == 0 || --depth == 0)) {
+      return i + 1 == text.size();
+    }
+    if (depth == 0) return false;
+  }
+  return false;
+}
+
+line_file::line_file(const char* path, std::string_view head) noexcept : head_(head) {
+  do {
+    file_ =
+        file_handle(::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666));
+  } while (!file_ && errno == EINTR);
+  struct ::stat status {};
+  fault_ = file_ ? 0 : errno;
+  const bool looked = (file_ ? ::fstat(file_.get(), &status) : ::stat(path, &status)) == 0;
+  regular_ = looked && S_ISREG(status.st_mode);
+  if (!file_ && looked) other_ = other_than_file(status.st_mode);
+  if (!file_ || !regular_) return;
+  plain_file again = open_plain(path);
+  if (again.file && again.about.st_dev == status.st_dev && again.about.st_ino == status.st_ino) {
+    look_ = std::move(again.file);
+  }
+  const lock held(*this);
+  if (const std::string_view begin = beginning(held.held()); !begin.empty()) write(begin);
+}
+
+int line_file::add(std::string_view line) {
+  const lock held(*this);
+  std::string text(beginning(held.held()));
+  text.append(line).push_back('\n');
+  struct ::stat before {};
+  const bool known = regular_ && ::fstat(file_.get(), &before) == 0;
+  std::size_t written = 0;
+  const int fault = write(text, &written);
+  torn_ = fault != 0 && written != 0;
+  if (torn_ && known && held.held()) take_back(before.st_size, static_cast<::off_t>(written));
+  return fault;
+}
+
+line_file::lock::lock(line_file& of) noexcept : of_(of) {
+  if (!of.regular_) return;
+  // Others hold it for the time of a write.
+  for (int tries = 0; tries < (of.patient_ ? 300 : 1); ++tries) {
+    if (tries > 100) {
+      const ::timespec pause{0, 100'000};
+      ::nanosleep(&pause, nullptr);
+    } else if (tries > 0) {
+      ::sched_yield();
+    }
+    held_ = ::flock(of.file_.get(), LOCK_EX | LOCK_NB) == 0;
+    if (held_ || (errno != EWOULDBLOCK && errno != EINTR)) break;
+  }
+  of.patient_ = held_;
+}
+
+line_file::lock::~lock() {
+  if (held_) ::flock(of_.file_.get(), LOCK_UN);
+}
+
+std::string_view line_file::beginning(bool locked) noexcept {
+  if (!regular_) return torn_ ? "\n" : "";
+  struct ::stat status {};
+  if (::fstat(file_.get(), &status) != 0 || !look_) return torn_ ? "\n" : "";
+  char tail[16384];
+  if (status.st_size == 0 || !read(tail, 1, status.st_size - 1) || tail[0] == '\n') return "";
+  if (!locked) return "\n";
+  const auto size = static_cast<std::size_t>(std::min<::off_t>(status.st_size, sizeof(tail)));
+  if (!read(tail, size, status.st_size - static_cast<::off_t>(size))) return "\n";
+  const std::string_view text(tail, size);
+  const std::size_t end = text.rfind('\n');
+  if (end == std::string_view::npos && static_cast<::off_t>(size) != status.st_size) return "\n";
+  const std::string_view line = text.substr(end == std::string_view::npos ? 0 : end + 1);
+  const bool ours = line.substr(0, head_.size()) == head_.substr(0, line.size());
+  if (!ours || is_whole_object(line)) return "\n";
+  const bool gone = ::ftruncate(file_.get(), status.st_size - static_cast<::off_t>(line.size())) == 0;
+  return gone ? "" : "\n";
+}
+
+void line_file::take_back(::off_t size, ::off_t written) noexcept {
+  struct ::stat now {};
+  if (::fstat(file_.get(), &now) != 0 || now.st_size != size + written) return;
+  if (::ftruncate(file_.get(), size) == 0) torn_ = false;
+}
+
+bool line_file::read(char* to, std::size_t size, ::off_t offset) const noexcept {
+  return ::pread(look_.get(), to, size, offset) == static_cast<::ssize_t>(size);
+}
+
+int line_file::write(std::string_view text, std::size_t* written) noexcept {
+  while (!text.empty()) {
+    const ::ssize_t n = ::write(file_.get(), text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno;
+    if (n == 0) return ENOSPC;
+    text.remove_prefix(static_cast<std::size_t>(n));
+    if (written != nullptr) *written += static_cast<std::size_t>(n);
+  }
+  return 0;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/system/implementation/plain_file.hpp
+/// \file
+/// The bodies of what system/detail/plain_file.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+file_handle& file_handle::operator=(file_handle&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+bool file_handle::close() noexcept {
+  const int fd = release();
+  return fd < 0 || ::close(fd) == 0 || errno == EINTR;
+}
+
+const char* other_than_file(::mode_t mode) noexcept {
+  switch (mode & S_IFMT) {
+    case S_IFREG:
+      return nullptr;
+    case S_IFDIR:
+      return "a folder";
+    case S_IFIFO:
+      return "a FIFO (named pipe)";
+    case S_IFSOCK:
+      return "a socket";
+    case S_IFCHR:
+      return "a character device";
+    case S_IFBLK:
+      return "a block device";
+    default:
+      return "neither a file nor a folder";
+  }
+}
+
+std::string not_a_file(const char* what) {
+  return std::string("is ") + what + ", not a file; give the path of a regular file, or leave it out";
+}
+
+plain_file open_plain(const char* path) noexcept {
+  plain_file out;
+  const auto open = [&](int more) {
+    int fd;
+    do {
+      fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | more);
+    } while (fd < 0 && errno == EINTR);
+    out.file = file_handle(fd);
+    out.fault = fd < 0 ? errno : 0;
+  };
+  open(O_NONBLOCK);
+  const bool looked = out.file ? ::fstat(out.file.get(), &out.about) == 0 : ::stat(path, &out.about) == 0;
+  if (looked) out.other = other_than_file(out.about.st_mode);
+  if (out.file && !looked) out.fault = errno;
+  // A file server may hold a lease on a file, which it gives up when it is asked: that is worth waiting for.
+  if (out.fault == EAGAIN && looked && out.other == nullptr) {
+    open(0);
+    if (out.file && ::fstat(out.file.get(), &out.about) != 0) out.fault = errno;
+  }
+  if (out.other != nullptr || out.fault != 0) out.file.close();
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/system/implementation/process.hpp
+/// \file
+/// The bodies of what system/detail/process.hpp declares. Included in exactly one file of a program.
+
+#include <pthread.h>
+
+namespace wick::detail {
+
+std::atomic<std::uint32_t>& forks() noexcept {
+  static constinit std::atomic<std::uint32_t> count{0};
+  return count;
+}
+
+process_mark::process_mark() noexcept {
+#if defined(__unix__) || defined(__APPLE__)
+  static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { forks().fetch_add(1, std::memory_order_relaxed); });
+  static_cast<void>(registered);
+#endif
+  made_in_ = forks().load(std::memory_order_relaxed);
+}
+
+void process_mark::require_same(const char* what) const {
+  if (elsewhere()) refuse(what);
+}
+
+void process_mark::refuse(const char* what) {
+  throw std::logic_error(
+      std::string("wick: ") + what +
+      " in a forked child: its threads stayed in the parent. Fork before you make executors and "
+      "loaders, or make new ones in the child");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/system/implementation/processor_time.hpp
+/// \file
+/// The bodies of what system/detail/processor_time.hpp declares. Included in exactly one file of a program.
+
+#include <ctime>
+#include <pthread.h>
+
+namespace wick::detail {
+
+double seconds_on(clockid_t id) noexcept {
+  std::timespec t{};
+  if (::clock_gettime(id, &t) != 0) return 0;
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+double processor_seconds(std::vector<std::thread>& threads) noexcept {
+  double sum = 0;
+#ifdef __linux__
+  for (std::thread& t : threads) {
+    clockid_t id;
+    if (t.joinable() && ::pthread_getcpuclockid(t.native_handle(), &id) == 0) sum += seconds_on(id);
+  }
+#else
+  static_cast<void>(threads);
+#endif
+  return sum;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/tar/implementation/tar.hpp
+/// \file
+/// The bodies of what tar/tar.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void shard_list::add_all(std::span<const std::string> patterns) {
+  for (const std::string& p : patterns) add(p);
+  if (paths.empty()) throw error("tar: the list of shards is empty; name at least one");
+}
+
+void shard_list::add(const std::string& pattern) {
+  for (std::string& p : detail::expand_pattern(pattern, "tar")) paths.push_back(std::move(p));
+}
+
+tar_samples::tar_samples(shard_list shards, tar_options options)
+    : index_(std::make_shared<const detail::tar_index>(
+          std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
+          options.incomplete)) {}
+
+sample<location, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
+  const detail::tar_index::member& m = *index_->at(i);
+  return {{index_->path(i), index_->file(i), m.offset, m.length, index_->stamp(i)}, index_->target(i)};
+}
+
+std::string tar_samples::key(std::uint64_t i) const {
+  return printable(index_->path(i)) + ": " + printable(index_->key(i));
+}
+
+tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
+    : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members), false,
+                                                       options.incomplete)) {}
+
+record<location> tar_records::at(std::uint64_t i) const {
+  record<location> out(index_->key(i), index_->fields());
+  const detail::tar_index::member* m = index_->at(i);
+  for (std::size_t f = 0; f < index_->members(); ++f) {
+    out.push_back({index_->path(i), index_->file(i), m[f].offset, m[f].length, index_->stamp(i)});
+  }
+  return out;
+}
+
+std::string tar_records::key(std::uint64_t i) const {
+  return printable(index_->path(i)) + ": " + printable(index_->key(i));
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::tar_samples tar(detail::shard_list shards, detail::tar_options options) {
+  return detail::tar_samples(std::move(shards), options);
+}
+
+detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
+                        detail::tar_options options) {
+  return detail::tar_records(std::move(shards), members, options);
+}
+
+}  // namespace wick
+
+// ==== wick/tar/implementation/tar_header.hpp
+/// \file
+/// The bodies of what tar/detail/tar_header.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+bool tar_header::all_zero() const noexcept {
+  return block_[0] == 0 && std::memcmp(block_, block_ + 1, tar_block - 1) == 0;
+}
+
+std::uint64_t tar_header::sum() const noexcept {
+  std::uint64_t s = 8 * ' ';
+  for (std::size_t i = 0; i < tar_block; ++i) s += i < 148 || i >= 156 ? block_[i] : 0;
+  return s;
+}
+
+bool tar_header::checksum_holds() const noexcept {
+  const std::optional<std::uint64_t> said = checksum();
+  if (!said || *said == sum()) return said.has_value();
+  std::int64_t with_sign = 8 * ' ';  // some old writers added signed chars
+  for (std::size_t i = 0; i < tar_block; ++i)
+    with_sign += i < 148 || i >= 156 ? static_cast<signed char>(block_[i]) : 0;
+  return with_sign >= 0 && *said == static_cast<std::uint64_t>(with_sign);
+}
+
+std::string tar_header::name() const {
+  std::string out;
+  if (std::memcmp(block_ + 257, "ustar\0", 6) == 0) {
+    const bool star = std::memcmp(block_ + 508, "tar\0", 4) == 0;
+    out = text(345, star ? 131 : 155);
+    if (!out.empty()) out += '/';
+  }
+  return out += text(0, 100);
+}
+
+std::string_view tar_header::text(std::size_t at, std::size_t width) const noexcept {
+  const auto* first = reinterpret_cast<const char*>(block_ + at);
+  return {first, ::strnlen(first, width)};
+}
+
+std::optional<std::uint64_t> tar_header::number(std::size_t at, std::size_t width) const noexcept {
+  const unsigned char* p = block_ + at;
+  const unsigned char* const end = p + width;
+  std::uint64_t value = 0;
+  if (*p & 0x80) {
+    if (*p != 0x80) return std::nullopt;  // negative, or beyond 64 bits
+    for (++p; p != end; ++p) {
+      if (value >> 56) return std::nullopt;
+      value = value << 8 | *p;
+    }
+    return value;
+  }
+  while (p != end && *p == ' ') ++p;
+  for (; p != end && *p >= '0' && *p <= '7'; ++p) value = value << 3 | static_cast<std::uint64_t>(*p - '0');
+  for (; p != end; ++p) {
+    if (*p != ' ' && *p != 0) return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/tar/implementation/tar_index.hpp
+/// \file
+/// The bodies of what tar/detail/tar_index.hpp declares. Included in exactly one file of a program.
+
+#include <charconv>
+
+namespace wick::detail {
+
+tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, incomplete policy)
+    : fields_(std::move(fields)),
+      labels_(labels),
+      policy_(policy),
+      open_(shards.size()),
+      shards_(std::move(shards)) {
+  keys_.resize(shards_.size());
+  stamps_.resize(shards_.size());
+  for (std::size_t s = 0; s < shards_.size(); ++s) {
+    try {
+      add_shard(s);
+    } catch (const error& e) {
+      throw error(std::string(e.what()) + (shards_.size() < 2 ? std::string()
+                                                              : " (shard " + std::to_string(s + 1) + " of " +
+                                                                    std::to_string(shards_.size()) + ")"));
+    }
+  }
+  if (samples_.empty()) {
+    throw source_error(shards_.front(), "tar",
+                       "no sample in " + std::to_string(shards_.size()) + " shards (" +
+                           std::to_string(skipped_) +
+                           " incomplete ones left out); members are "
+                           "named KEY.EXTENSION, and the wanted ones are" +
+                           wanted());
+  }
+  samples_.shrink_to_fit();
+  members_.shrink_to_fit();
+  targets_.shrink_to_fit();
+}
+
+std::string_view tar_index::key(std::uint64_t i) const noexcept {
+  return keys_[samples_[i].shard].data() + samples_[i].key;
+}
+
+std::uint64_t tar_index::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (std::size_t f = 0; f < fields_.size(); ++f) h.add(fields_.name(f));
+  for (std::uint64_t i = 0; i < size(); ++i) {
+    h.add(key(i));
+    for (std::size_t m = 0; m < members(); ++m) h.add(at(i)[m].length);
+  }
+  for (const std::int64_t t : targets_) h.add(static_cast<std::uint64_t>(t));
+  return h.add(size()).value();
+}
+
+void tar_index::add_shard(std::size_t shard) {
+  const std::string& path = shards_[shard];
+  opened_file opened = open_regular(path, "tar");
+  stamps_[shard] = opened.stamp;
+  tar_scan scan(path, opened.file.get(), opened.stamp.size);
+  tar_entry entry;
+  gathered now;
+  bool any = false;
+  while (scan.next(entry)) {
+    if (entry.what == tar_entry::other) continue;
+    std::string_view name = entry.name;
+    while (name.starts_with("./")) name.remove_prefix(2);
+    const std::size_t base = name.rfind('/') + 1, dot = name.find('.', base);
+    // As in WebDataset: no extension, hidden, or __meta__: not a member of a sample.
+    if (dot == std::string_view::npos || dot == base || name.substr(base).starts_with("__")) continue;
+    const std::string_view key = name.substr(0, dot);
+    if (!any || key != now.key) {
+      if (any) close(shard, now);
+      now = {};
+      now.key = key;
+      any = true;
+    }
+    take(scan, entry, now, name.substr(dot + 1), path);
+  }
+  if (any) close(shard, now);
+  require_unchanged(opened, path, "tar");
+  keys_[shard].shrink_to_fit();
+  bytes_scanned_ += scan.bytes_read();
+  open_.keep(std::move(opened.file));
+}
+
+void tar_index::take(tar_scan& scan, const tar_entry& entry, gathered& now, std::string_view extension,
+                     const std::string& path) {
+  std::string lower(extension);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (now.all.size() < 200) now.all += (now.all.empty() ? "" : ", ") + lower;
+  const auto [field, alternative] = fields_.find_alternative(lower);
+  if (field == fields_.size()) return;
+  if (entry.what == tar_entry::link) {
+    now.all += " (a link: write the archive with tar --dereference --hard-dereference)";
+    return;
+  }
+  if (entry.what == tar_entry::sparse) {
+    throw sample_problem(path, now.key,
+                         "the member \"" + printable(entry.name) +
+                             "\" is stored as a sparse file, whose holes are left out; write the "
+                             "archive without --sparse");
+  }
+  found& f = now.wanted[field];
+  if (f.there && f.alternative == alternative) {
+    throw sample_problem(path, now.key,
+                         "two members are named \"" + printable(entry.name) + "\" (data at offsets " +
+                             std::to_string(f.where.offset) + " and " + std::to_string(entry.offset) +
+                             "); leave one out");
+  }
+  if (f.there && f.alternative < alternative) return;
+  f = {{entry.offset, entry.length}, alternative, true};
+  if (labels_ && field + 1 == fields_.size()) now.target = label(scan, entry, now.key, path);
+}
+
+std::int64_t tar_index::label(tar_scan& scan, const tar_entry& entry, const std::string& key,
+                              const std::string& path) {
+  std::string_view text;
+  if (entry.length <= 256) text = scan.data(entry);
+  const std::string shown =
+      "\"" + printable(text.substr(0, 40)) + "\" (" + std::to_string(entry.length) + " bytes)";
+  const auto blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  if (text.starts_with('+')) text.remove_prefix(1);
+  std::int64_t value = 0;
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || code != std::errc() || end != text.data() + text.size()) {
+    throw sample_problem(path, key,
+                         "\"" + printable(entry.name) + "\" holds " + shown +
+                             ", not a whole number; for other targets ask for the members by name: "
+                             "wick::tar(shards, {\"jpg\", \"cls\"})");
+  }
+  return value;
+}
+
+void tar_index::close(std::size_t shard, const gathered& sample) {
+  for (std::size_t f = 0; f < fields_.size(); ++f) {
+    if (sample.wanted[f].there) continue;
+    if (policy_ == incomplete::skip) {
+      ++skipped_;
+      return;
+    }
+    throw sample_problem(
+        shards_[shard], sample.key,
+        "has no member \"" + fields_.name(f) + "\", only " + printable(sample.all) +
+            "; members of a sample must lie side by side (tar --sort=name); to leave such samples "
+            "out, set .incomplete = wick::incomplete::skip");
+  }
+  std::string& keys = keys_[shard];
+  if (keys.size() > std::numeric_limits<std::uint32_t>::max()) {
+    throw source_error(shards_[shard], "tar", "its keys take more than 4 GiB; split the shard");
+  }
+  samples_.push_back({static_cast<std::uint32_t>(shard), static_cast<std::uint32_t>(keys.size())});
+  keys.append(sample.key).push_back('\0');
+  for (std::size_t m = 0; m < members(); ++m) members_.push_back(sample.wanted[m].where);
+  if (labels_) targets_.push_back(sample.target);
+}
+
+error tar_index::sample_problem(const std::string& path, const std::string& key, const std::string& what) {
+  return error(printable(path) + ": " + printable(key) + ": tar: " + what);
+}
+
+std::string tar_index::wanted() const {
+  std::string out;
+  for (std::size_t f = 0; f < fields_.size(); ++f) out += " \"" + fields_.name(f) + '"';
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/tar/implementation/tar_scan.hpp
+/// \file
+/// The bodies of what tar/detail/tar_scan.hpp declares. Included in exactly one file of a program.
+
+#include <charconv>
+
+namespace wick::detail {
+
+const unsigned char* forward_window::get(std::uint64_t offset, std::size_t size) {
+  if (offset < first_ || offset + size > first_ + filled_) {
+    const bool close = offset >= first_ && offset <= first_ + filled_ + least;
+    ahead_ = close ? std::min(2 * ahead_, most) : least;
+    const std::size_t wanted = static_cast<std::size_t>(
+        std::min<std::uint64_t>(std::max(ahead_, size), file_size_ - std::min(offset, file_size_)));
+    if (buffer_.size() < wanted) buffer_.resize(wanted);
+    filled_ = 0;
+    first_ = offset;
+    filled_ = read_up_to(fd_, buffer_.data(), wanted, offset);
+    bytes_read_ += filled_;
+    if (filled_ < size) return nullptr;
+  }
+  return reinterpret_cast<const unsigned char*>(buffer_.data()) + (offset - first_);
+}
+
+bool tar_scan::next(tar_entry& out) {
+  extended own = global_;
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  std::uint64_t first = none;  // where the headers of the member begin
+  for (;;) {
+    const std::uint64_t at = position_;
+    if (ended_ && size_ - at < tar_block) {
+      if (first != none) fail(first, "announces a member that never comes");
+      return false;
+    }
+    const tar_header header(block(at));
+    position_ += tar_block;
+    if (header.all_zero()) {
+      if (first != none) fail(first, "announces a member, and zeros follow");
+      ended_ = true;
+      continue;
+    }
+    check(header, at);
+    ended_ = false;
+    if (first == none) first = at;
+    const std::optional<std::uint64_t> size = header.size();
+    if (!size) fail(at, "has a size that is no number");
+    switch (header.type()) {
+      case 'x':
+        read_pax(own, at, *size);
+        continue;
+      case 'g':
+        read_pax(global_, at, *size);
+        own = global_;
+        first = none;
+        continue;
+      case 'L':
+        own.name = std::string(read_text(at, *size));
+        continue;
+      case 'K':
+        position_ = skip(at, *size, "a link's name");
+        continue;
+      default:
+        break;
+    }
+    out.name = own.name ? std::move(*own.name) : header.name();
+    out.header = first;
+    finish(out, header, own, at, *size);
+    return true;
+  }
+}
+
+std::string_view tar_scan::data(const tar_entry& of) {
+  return {reinterpret_cast<const char*>(bytes(of.offset, static_cast<std::size_t>(of.length))),
+          static_cast<std::size_t>(of.length)};
+}
+
+void tar_scan::fail(std::uint64_t header, const std::string& what) const {
+  throw source_error(path_, "tar",
+                     "the header at offset " + std::to_string(header) + " " + what +
+                         "; the archive is damaged, write or download it again");
+}
+
+void tar_scan::cut_off(const std::string& what, std::uint64_t needed) const {
+  throw source_error(path_, "tar",
+                     "cut off: " + what + " needs " + std::to_string(needed) +
+                         " bytes of the file, which has " + std::to_string(size_) +
+                         "; write or download it again");
+}
+
+const unsigned char* tar_scan::bytes(std::uint64_t offset, std::size_t size) {
+  const unsigned char* p = nullptr;
+  try {
+    p = window_.get(offset, size);
+  } catch (const error& e) {
+    throw source_error(path_, "tar", std::string(e.what()) + " (at offset " + std::to_string(offset) + ")");
+  }
+  if (p == nullptr) cut_off("what lies at offset " + std::to_string(offset), offset + size);
+  return p;
+}
+
+const unsigned char* tar_scan::block(std::uint64_t at) {
+  if (at == size_ && at != 0) {
+    throw source_error(path_, "tar",
+                       "ends after " + std::to_string(at) +
+                           " bytes without the blocks of zeros that end an archive, so it may be cut "
+                           "off; if it is whole, add them: truncate -s +1024 FILE");
+  }
+  if (size_ == 0) throw source_error(path_, "tar", "is empty (0 bytes), not a tar archive");
+  if (at > size_) cut_off("the member before offset " + std::to_string(at), at);
+  if (size_ - at < tar_block && (at != 0 || size_ >= 4)) {
+    if (at == 0) not_a_tar(bytes(0, 4));
+    cut_off("the header at offset " + std::to_string(at), at + tar_block);
+  }
+  return bytes(at, tar_block);
+}
+
+void tar_scan::check(const tar_header& header, std::uint64_t at) {
+  if (header.checksum_holds()) return;
+  if (at == 0) not_a_tar(bytes(0, 4));
+  if (ended_) {
+    throw source_error(path_, "tar",
+                       "has something at offset " + std::to_string(at) +
+                           ", behind the end of the archive, that is no header; cut it off, or write "
+                           "or download it again");
+  }
+  const std::optional<std::uint64_t> said = header.checksum();
+  fail(at, "has a wrong checksum (says " + (said ? std::to_string(*said) : "no number") + ", and it is " +
+               std::to_string(header.sum()) + ")");
+}
+
+void tar_scan::not_a_tar(const unsigned char* p) const {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string start;
+  for (int i = 0; i < 4; ++i) start += {digits[p[i] >> 4], digits[p[i] & 15], ' '};
+  start.pop_back();
+  const char* packer = p[0] == 0x1F && p[1] == 0x8B                                   ? "gzip"
+                       : p[0] == 'B' && p[1] == 'Z' && p[2] == 'h'                    ? "bzip2"
+                       : p[0] == 0x28 && p[1] == 0xB5 && p[2] == 0x2F && p[3] == 0xFD ? "zstd"
+                       : p[0] == 0xFD && p[1] == '7' && p[2] == 'z' && p[3] == 'X'    ? "xz"
+                                                                                      : nullptr;
+  throw source_error(path_, "tar",
+                     packer != nullptr
+                         ? std::string("is compressed with ") + packer +
+                               ", and members of a compressed archive cannot be reached one by one; "
+                               "unpack it to a plain .tar"
+                         : "is not a tar archive (starts with " + start + ", and no header is there)");
+}
+
+std::uint64_t tar_scan::skip(std::uint64_t header, std::uint64_t size, std::string_view what) const {
+  const std::uint64_t first = header + tar_block;
+  if (first > size_ || size > size_ - first) {
+    cut_off(std::string(what) + " (header at offset " + std::to_string(header) + ", " + std::to_string(size) +
+                " bytes)",
+            size > ~first ? ~std::uint64_t{0} : first + size);
+  }
+  return first + round_up_to_block(size);
+}
+
+std::string_view tar_scan::read_text(std::uint64_t header, std::uint64_t size) {
+  if (size > 1 << 20) fail(header, "holds a name or attributes of more than 1 MiB");
+  position_ = skip(header, size, "a long name");
+  std::string_view text(
+      reinterpret_cast<const char*>(bytes(header + tar_block, static_cast<std::size_t>(size))),
+      static_cast<std::size_t>(size));
+  while (text.ends_with('\0')) text.remove_suffix(1);
+  return text;
+}
+
+void tar_scan::read_pax(extended& into, std::uint64_t header, std::uint64_t size) {
+  std::string_view text = read_text(header, size);
+  while (!text.empty()) {
+    std::size_t length = 0;
+    const auto [digits_end, code] = std::from_chars(text.data(), text.data() + text.size(), length);
+    const std::size_t digits = static_cast<std::size_t>(digits_end - text.data());
+    if (code != std::errc() || length > text.size() || length < digits + 4 || text[digits] != ' ' ||
+        text[length - 1] != '\n') {
+      fail(header, "has a pax record that is not \"LENGTH KEY=VALUE\" (found \"" +
+                       printable(text.substr(0, 32)) + "\")");
+    }
+    const std::string_view entry = text.substr(digits + 1, length - digits - 2);
+    text.remove_prefix(length);
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos) fail(header, "has a pax record without '='");
+    const std::string_view key = entry.substr(0, equals), value = entry.substr(equals + 1);
+    if (key == "path") {
+      into.name = std::string(value);
+      if (value.empty()) into.name.reset();  // an empty value takes back what was said before
+    } else if (key == "size" && value.empty()) {
+      into.size.reset();
+    } else if (key == "size") {
+      std::uint64_t n = 0;
+      const auto [end, wrong] = std::from_chars(value.data(), value.data() + value.size(), n);
+      if (wrong != std::errc() || end != value.data() + value.size()) {
+        fail(header, "has a pax size that is no number (\"" + printable(value.substr(0, 32)) + "\")");
+      }
+      into.size = n;
+    } else if (key.starts_with("GNU.sparse.")) {
+      into.sparse = true;
+      if (key == "GNU.sparse.name") into.name = std::string(value);
+    }
+  }
+}
+
+void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& own, std::uint64_t at,
+                      std::uint64_t size) {
+  if (own.size) size = *own.size;
+  out.offset = at + tar_block;
+  bool has_data = true;
+  switch (header.type()) {
+    case '\0':
+    case '0':
+    case '7':  // contiguous, which says nothing any more
+      out.what = out.name.ends_with('/') ? tar_entry::other
+                 : own.sparse            ? tar_entry::sparse
+                                         : tar_entry::file;
+      break;
+    case 'S': {
+      out.what = tar_entry::sparse;
+      bool more = header.sparse_map_goes_on();
+      while (more) {
+        more = tar_header::sparse_map_goes_on(block(out.offset));
+        out.offset += tar_block;
+      }
+      break;
+    }
+    case '1':
+    case '2':
+      out.what = tar_entry::link;
+      has_data = false;
+      break;  // some writers give hard links a size all the same
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+      out.what = tar_entry::other;
+      has_data = false;
+      break;
+    case 'M':
+      throw source_error(path_, "tar",
+                         "goes on from another volume (\"" + printable(out.name) +
+                             "\"), and volumes of one archive cannot be read by themselves; write it "
+                             "without --multi-volume");
+    default:
+      out.what = tar_entry::other;
+      break;
+  }
+  if (out.name.find('\0') != std::string::npos) fail(at, "has a name with a NUL in it");
+  out.length = has_data ? size : 0;
+  position_ = skip(out.offset - tar_block, out.length, "\"" + printable(out.name) + "\"");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/all.hpp
+/// \file
+/// The bodies of what torch/ declares: compiled once, as wick::wick, or in the one file that defines
+/// WICK_IMPLEMENTATION.
+
+// ==== wick/torch/implementation/archive.hpp
+/// \file
+/// The bodies of what torch/archive.hpp declares. Included in exactly one file of a program.
+
+#include <ATen/ops/from_blob.h>
+
+namespace wick::detail {
+
+at::Tensor tensor_of_state(std::span<const std::byte> state) {
+  return at::from_blob(const_cast<std::byte*>(state.data()), {static_cast<std::int64_t>(state.size())},
+                       at::TensorOptions().dtype(at::kByte))
+      .clone();
+}
+
+std::vector<std::byte> state_of_tensor(const at::Tensor& saved, bool found, const std::string& key) {
+  const std::string where = "read_state: the archive's \"" + detail::printable(key) + "\" ";
+  if (!found || !saved.defined()) {
+    throw error("read_state: the archive has no tensor \"" + detail::printable(key) +
+                "\"; give the key that it was written with, or begin the training without a state");
+  }
+  if (saved.scalar_type() != at::kByte || saved.dim() != 1) {
+    throw error(where + "is a tensor of " + std::string(c10::toString(saved.scalar_type())) + " " +
+                to_string(detail::shape_of(saved)) +
+                ", and a state is a row of bytes; give the key that it was written with");
+  }
+  if (saved.numel() > static_cast<std::int64_t>(detail::loader_state::max_bytes)) {
+    throw error(where + "has " + std::to_string(saved.numel()) + " bytes, and a state has at most " +
+                std::to_string(detail::loader_state::max_bytes) + "; give the key that it was written with");
+  }
+  const at::Tensor row = saved.cpu().contiguous();
+  std::vector<std::byte> out(static_cast<std::size_t>(row.numel()));
+  if (!out.empty()) std::memcpy(out.data(), row.data_ptr(), out.size());
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/batch.hpp
+/// \file
+/// The bodies of what torch/batch.hpp declares. Included in exactly one file of a program.
+
+#include <c10/core/Allocator.h>
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/Storage.h>
+#include <c10/core/TensorImpl.h>
+
+namespace wick::detail {
+
+at::Tensor tensor_output::make(slab memory, const column_description& about) {
+  const shape sizes = about.extents(), strides = about.strides();
+  const std::size_t bytes = static_cast<std::size_t>(sizes.count()) * size_of(about.type);
+  const memory_block block = memory.detach();
+  c10::DataPtr owner(block.data, block.context, block.free, at::kCPU);
+  at::Tensor made = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(c10::Storage::use_byte_size_t(), bytes, std::move(owner)),
+      c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(scalar_type_of(about.type)));
+  made.unsafeGetTensorImpl()->set_sizes_and_strides(at::IntArrayRef(sizes.begin(), sizes.rank()),
+                                                    at::IntArrayRef(strides.begin(), strides.rank()));
+  return made;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/normalize.hpp
+/// \file
+/// The bodies of what torch/normalize.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&) {
+  const int channels = by.count();
+  const bool bytes = t.scalar_type() == at::kByte;
+  const double scale = bytes ? 1.0 / 255.0 : 1.0;
+  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/true, /*copy=*/true);
+  if (channels == 1) {
+    return out.mul_(scale / by.std()[0])
+        .sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
+  }
+  const std::int64_t dim = t.dim() >= 2 && t.size(1) == channels ? 1 : t.dim() - 1;
+  if (t.dim() < 2 || t.size(dim) != channels) {
+    throw error("normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
+                "; give one for each channel, or one for all");
+  }
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const auto i = static_cast<std::size_t>(c);
+    const double deviation = static_cast<double>(by.std()[i]);
+    out.select(dim, c).mul_(scale / deviation).sub_(static_cast<double>(by.mean()[i]) / deviation);
+  }
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/pin.hpp
+/// \file
+/// The bodies of what torch/pin.hpp declares. Included in exactly one file of a program.
+
+#include <ATen/core/ivalue.h>  // what empty.h includes needs it complete first: clang, C++20 and LibTorch 1.13
+#include <ATen/ops/empty.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/Storage.h>
+#include <c10/core/TensorOptions.h>
+
+namespace wick::detail {
+
+class pinned_slab_memory final : public slab_memory {
+ public:
+  /// Torch pins through the context of some device; where there is none yet it makes one, on the current
+  /// device of the thread that asks. That is the thread here, which has set its device, and not a worker.
+  pinned_slab_memory() noexcept {
+    try {
+      const at::Tensor some = at::empty({1}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+      allocator_ = some.storage().allocator();
+    } catch (const std::exception&) {  // Torch says so when there is no accelerator, or none that pins
+    }
+  }
+  bool pins() const noexcept { return allocator_ != nullptr; }
+  bool recycles() const noexcept override { return pins(); }
+
+  memory_block allocate(std::size_t bytes) override {
+    if (!pins()) return host_.allocate(bytes);
+    c10::DataPtr block = allocator_->allocate(bytes);
+    if (block.get() == nullptr) throw std::bad_alloc();
+    auto* const data = static_cast<std::byte*>(block.get());
+    const c10::DeleterFnPtr free = block.get_deleter();
+    return {data, block.release_context(), free};
+  }
+
+ private:
+  c10::Allocator* allocator_ = nullptr;  // it lives as long as the process
+  host_slab_memory host_;
+};
+
+std::shared_ptr<slab_memory> make_pinned_memory() { return std::make_shared<pinned_slab_memory>(); }
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/tensor.hpp
+/// \file
+/// The bodies of what torch/tensor.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+dtype dtype_of(at::ScalarType t) {
+  switch (t) {
+    case at::kByte:
+      return dtype::uint8;
+    case at::kChar:
+      return dtype::int8;
+    case at::kShort:
+      return dtype::int16;
+    case at::kInt:
+      return dtype::int32;
+    case at::kLong:
+      return dtype::int64;
+    case at::kHalf:
+      return dtype::float16;
+    case at::kFloat:
+      return dtype::float32;
+    case at::kDouble:
+      return dtype::float64;
+    case at::kBool:
+      return dtype::boolean;
+    default:
+      throw error(std::string("a tensor of ") + c10::toString(t) +
+                  " can't be batched; convert it to float or int64");
+  }
+}
+
+void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
+  if (!t.device().is_cpu()) {
+    throw error("a tensor on " + t.device().str() +
+                " can't be batched; keep samples on the CPU and write transfer() "
+                "behind batch()");
+  }
+  const at::Tensor plain = t.resolve_neg();  // the view at::imag gives of a conjugate is to be negated
+  if (plain.is_contiguous()) {
+    std::memcpy(where.data, plain.data_ptr(), static_cast<std::size_t>(plain.nbytes()));
+  } else if (plain.numel() != 0) {
+    shape strides;
+    for (const std::int64_t s : plain.strides()) strides.push_back(s);
+    const row_format format(shape_of(plain), dtype_of(plain.scalar_type()), strides);
+    memory_view(static_cast<const std::byte*>(plain.data_ptr()), format).write_to(where);
+  }
+}
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/tensors.hpp
+/// \file
+/// The bodies of what torch/tensors.hpp declares. Included in exactly one file of a program.
+
+#include <c10/core/Layout.h>
+
+namespace wick::detail {
+
+tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
+  const std::string name = std::string("tensors: ") + what;
+  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
+  if (!t.device().is_cpu()) {
+    throw error(name + " is on " + t.device().str() +
+                "; the source reads from the CPU, transfer() takes batches to the device");
+  }
+  if (t.layout() != at::kStrided) {
+    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
+  }
+  const dtype type = dtype_of(t.scalar_type());
+  tensor_ = t.resolve_neg();
+  count_ = static_cast<std::uint64_t>(tensor_.size(0));
+  shape row, strides;
+  for (std::int64_t d = 1; d < tensor_.dim(); ++d) {
+    row.push_back(tensor_.size(d));
+    strides.push_back(tensor_.stride(d));
+  }
+  format_ = std::make_shared<const row_format>(row, type, strides);
+  data_ = static_cast<const std::byte*>(tensor_.data_ptr());
+  step_ = static_cast<std::size_t>(tensor_.stride(0)) * size_of(type);
+  span_ = format_->span();
+}
+
+std::uint64_t tensor_rows::fingerprint() const {
+  fingerprint_hash h;
+  h.add(count_).add(static_cast<std::uint64_t>(format_->type));
+  for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
+  const std::size_t bytes = format_->bytes;
+  const std::size_t most = std::min<std::size_t>(count_ * bytes, 1 << 16);
+  if (format_->packed && (step_ == bytes || most <= bytes)) {
+    h.add(std::string_view(reinterpret_cast<const char*>(data_), most));
+  } else {
+    std::vector<std::byte> rows((most + bytes - 1) / bytes * bytes);
+    for (std::size_t at = 0; at < rows.size(); at += bytes) {
+      this->at(at / bytes).write_to({rows.data() + at, false});
+    }
+    h.add(std::string_view(reinterpret_cast<const char*>(rows.data()), most));
+  }
+  return h.value();
+}
+
+labelled_tensors::labelled_tensors(const at::Tensor& data, const at::Tensor& targets)
+    : data_(data, "the first"), targets_(labels(targets), "the second") {
+  if (data_.size() != targets_.size()) {
+    throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " +
+                std::to_string(targets_.size()) + " labels; there must be one for each");
+  }
+}
+
+std::uint64_t labelled_tensors::fingerprint() const {
+  return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
+}
+
+at::Tensor labelled_tensors::labels(const at::Tensor& t) {
+  if (!t.defined()) return t;
+  if (t.dim() != 1 || !c10::isIntegralType(t.scalar_type(), /*includeBool=*/true)) {
+    throw error("tensors: labels are integers of shape [N], found " +
+                std::string(c10::toString(t.scalar_type())) + " of " + to_string(shape_of(t)) +
+                "; use tensor_pairs() for targets of another kind");
+  }
+  return t.to(at::kLong);
+}
+
+paired_tensors::paired_tensors(const at::Tensor& data, const at::Tensor& targets)
+    : data_(data, "the first"), targets_(targets, "the second") {
+  if (data_.size() != targets_.size()) {
+    throw error("tensor_pairs: " + std::to_string(data_.size()) + " rows of data and " +
+                std::to_string(targets_.size()) + " of targets; there must be one for each");
+  }
+}
+
+std::uint64_t paired_tensors::fingerprint() const {
+  return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/threads.hpp
+/// \file
+/// The bodies of what torch/threads.hpp declares. Included in exactly one file of a program.
+
+#include <ATen/Parallel.h>
+
+namespace wick {
+
+std::size_t share_cores(const executor& workers, std::size_t at_least) {
+  const std::size_t all = detail::available_cpus();
+  const std::size_t left = all > workers.workers() ? all - workers.workers() : 0;
+  const std::size_t threads = std::max({left, at_least, std::size_t{1}});
+  at::set_num_threads(static_cast<int>(threads));
+  return threads;
+}
+
+}  // namespace wick
+
+// ==== wick/torch/implementation/transfer.hpp
+/// \file
+/// The bodies of what torch/transfer.hpp declares. Included in exactly one file of a program.
+
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/UndefinedTensorImpl.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/intrusive_ptr.h>
+
+namespace wick::detail {
+
+struct transfer_stage::copy {
+  /// The tensors that leave the pipeline; weak, so that their addresses can't be those of others meanwhile.
+  std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> batch;
+  std::vector<at::Tensor> from;  // must stay until the device has read it
+  std::unique_ptr<c10::Event> done;
+  bool read = false, delivered = false;
+
+  bool is(const std::vector<at::Tensor*>& tensors) const {
+    return std::equal(batch.begin(), batch.end(), tensors.begin(), tensors.end(),
+                      [](const auto& a, const at::Tensor* b) {
+                        return a._unsafe_get_target() == b->unsafeGetTensorImpl();
+                      });
+  }
+  /// Taken by the consumer, or dropped: an epoch was left early, or a stage failed.
+  bool gone() const {
+    return delivered || batch.empty() ||
+           std::any_of(batch.begin(), batch.end(), [](const auto& t) { return t.expired(); });
+  }
+};
+
+struct transfer_stage::shared {
+  explicit shared(c10::Stream s) : stream(s) {}
+  c10::Stream stream;
+  std::mutex mutex;
+  std::vector<copy> copies;
+};
+
+struct transfer_stage::in_flight {
+  explicit in_flight(c10::Stream side) : guard(side) {}
+  c10::StreamGuard guard;
+  copy made;
+};
+
+void transfer_stage::deleter::operator()(shared* s) const noexcept { delete s; }
+void transfer_stage::deleter::operator()(in_flight* f) const noexcept { delete f; }
+
+transfer_stage::transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
+  if (!there_) {
+    note_ = "transfer: to the CPU there is nothing to do";
+    return;
+  }
+  if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
+      c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
+    note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";
+    there_ = false;
+    return;
+  }
+  const c10::impl::VirtualGuardImpl guard(to.type());
+  if (!to_.has_index()) to_ = guard.getDevice();
+  try {
+    shared_.reset(new shared(guard.getStreamFromGlobalPool(to_)));
+  } catch (const c10::Error&) {  // some devices have one stream only
+    note_ = "transfer: " + to_.str() + " has no streams to choose from; a worker waits for each copy";
+  }
+}
+
+transfer_stage::transfer_stage(transfer_stage&&) noexcept = default;
+transfer_stage::transfer_stage(const transfer_stage& other) : transfer_stage(other.to_) {}
+
+transfer_stage::~transfer_stage() {
+  if (shared_ == nullptr) return;
+  std::lock_guard lock(shared_->mutex);
+  for (const copy& c : shared_->copies) {
+    try {
+      while (!c.done->query()) std::this_thread::yield();
+    } catch (const std::exception&) {  // the device is broken, and reads no more
+    }
+  }
+}
+
+void transfer_stage::copy_at_once(const std::vector<at::Tensor*>& batch) const {
+  for (at::Tensor* t : batch) *t = t->to(to_);
+}
+
+transfer_stage::started transfer_stage::start(const std::vector<at::Tensor*>& batch) const {
+  started out(new in_flight(shared_->stream));
+  try {
+    for (at::Tensor* t : batch) {
+      out->made.from.push_back(*t);  // before anything reads it
+      *t = t->to(to_, /*non_blocking=*/true, /*copy=*/false);
+    }
+  } catch (...) {
+    abandon(*out);
+    throw;
+  }
+  return out;
+}
+
+void transfer_stage::finish(in_flight& copies, const std::vector<at::Tensor*>& result) const {
+  for (const at::Tensor* t : result) copies.made.batch.emplace_back(t->getIntrusivePtr());
+  remember(copies);
+}
+
+/// Nobody gets this batch, but the device may be reading its memory.
+void transfer_stage::abandon(in_flight& copies) const {
+  copies.made.batch.clear();
+  if (!copies.made.from.empty()) remember(copies);
+}
+
+void transfer_stage::wait_for(const std::vector<at::Tensor*>& batch) const {
+  const c10::impl::VirtualGuardImpl guard(to_.type());
+  const c10::Stream current = guard.getStream(to_);
+  for (const at::Tensor* t : batch) {
+    // The memory was allocated on the side stream: it must not be used again before this one is done with it.
+    if (t->device() == to_ && t->has_storage()) guard.recordDataPtrOnStream(t->storage().data_ptr(), current);
+  }
+  std::vector<at::Tensor> finished;  // dropped outside the lock: their memory goes back to the pool
+  std::lock_guard lock(shared_->mutex);
+  for (copy& c : shared_->copies) {
+    if (!c.is(batch)) continue;
+    c.done->block(current);
+    c.delivered = !batch.empty();  // where the tensors are hidden, it may not be this batch's
+  }
+  take_finished(finished);
+}
+
+void transfer_stage::remember(in_flight& copies) const {
+  copies.made.done = std::make_unique<c10::Event>(to_.type());
+  copies.made.done->record(shared_->stream);
+  std::vector<at::Tensor> finished;
+  std::lock_guard lock(shared_->mutex);
+  shared_->copies.push_back(std::move(copies.made));
+  take_finished(finished);
+}
+
+/// Moves out what the device has read, and forgets what nobody will ask for again.
+void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
+  for (copy& c : shared_->copies) {
+    if (c.read || !c.done->query()) continue;
+    c.read = true;
+    std::move(c.from.begin(), c.from.end(), std::back_inserter(out));
+    c.from.clear();
+  }
+  std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
+}
+
+}  // namespace wick::detail
+
+#ifdef WICK_HAS_LIBJPEG_TURBO
+// ==== wick/jpeg/implementation/libjpeg_turbo.hpp
 /// \file
 /// JPEG by libjpeg-turbo. Included in exactly one file of a program: one of CMake's target wick::core, or,
 /// with the single header, the one that defines WICK_IMPLEMENTATION.
 
-// ==== wick/jpeg/detail/jpeg_decompressor_implementation.hpp
+// ==== wick/jpeg/detail/libjpeg_turbo.hpp
+/// \file
+/// JPEG by libjpeg-turbo: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
+/// into the resize. It is there where CMake found libjpeg-turbo, or, with the single header, where there is a
+/// jpeglib.h of it.
+
+namespace wick::detail {
+
+/// Baseline and progressive JPEG of 8 bits: gray, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
+/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is
+/// libjpeg's smooth one, pixels are those of Pillow; gray is the JPEG's own, as Pillow's draft("L") gives it.
+/// Color profiles (ICC) are not applied, nor are they by Pillow or torchvision.
+///
+/// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
+/// gray; a file that breaks off is an error (see decode_options::allow_truncated).
+///
+/// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
+/// more. Defined in jpeg/implementation/libjpeg_turbo.hpp, which is compiled once, by CMake or in the
+/// one file that defines WICK_IMPLEMENTATION; that program links -ljpeg (and -ldl where glibc is older
+/// than 2.34).
+///
+/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most
+/// of all where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in
+/// it. The first picture of a program is preceded by a test of some microseconds, whether the library that
+/// was loaded lets itself be helped so; if not, all is libjpeg's work, and the report has a note.
+extern const codec libjpeg_turbo_codec;
+
+/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
+/// libjpeg-turbo, and to compare.
+extern const codec libjpeg_turbo_api_codec;
+
+}  // namespace wick::detail
+
+// ==== wick/jpeg/implementation/jpeg_decompressor.hpp
 /// \file
 /// libjpeg's decompressor, as decoding uses it. Only for libjpeg_turbo_implementation.hpp.
 
 #include <csetjmp>
+#include <cstdio>
 #include <jpeglib.h>
 #ifndef JPEG_LIB_VERSION
 #error "wick: jerror.h numbers its messages by JPEG_LIB_VERSION, so jpeglib.h has to come first"
 #endif
 #include <jerror.h>
 
-// ==== wick/jpeg/detail/jpeg_memory_implementation.hpp
+// ==== wick/jpeg/implementation/jpeg_memory.hpp
 /// \file
 /// The memory of a libjpeg decompressor, kept from picture to picture: libjpeg itself returns all of it after
-/// each one. Only for libjpeg_turbo_implementation.hpp, which includes jpeglib.h before this.
+/// each one. Only for libjpeg_turbo.hpp beside it, which includes jpeglib.h before this.
 
 namespace wick::detail {
 
@@ -23090,10 +24831,10 @@ struct jpeg_memory {
 
 }  // namespace wick::detail
 
-// ==== wick/jpeg/detail/jpeg_scan_implementation.hpp
+// ==== wick/jpeg/implementation/jpeg_scan.hpp
 /// \file
-/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for libjpeg_turbo_implementation.hpp,
-/// which includes jpeglib.h before this.
+/// wick's own Huffman decoder in the place of libjpeg-turbo's. Only for libjpeg_turbo.hpp
+/// beside it, which includes jpeglib.h before this.
 
 #include <dlfcn.h>
 
@@ -23878,7 +25619,7 @@ class image_sink final : public row_sink {
 
 }  // namespace wick::detail
 
-// ==== wick/jpeg/detail/jpeg_self_test_implementation.hpp
+// ==== wick/jpeg/implementation/jpeg_self_test.hpp
 /// \file
 /// Whether wick's Huffman decoder may stand in for that of the libjpeg that was loaded. Only for
 /// libjpeg_turbo_implementation.hpp.
@@ -24013,39 +25754,6 @@ class jpeg_self_test {
 
 }  // namespace wick::detail
 
-// ==== wick/jpeg/detail/libjpeg_turbo.hpp
-/// \file
-/// JPEG by libjpeg-turbo: only the rectangle that is wanted, at the cheapest scale that covers it, row by row
-/// into the resize. It is there where CMake found libjpeg-turbo, or, with the single header, where there is a
-/// jpeglib.h of it.
-
-namespace wick::detail {
-
-/// Baseline and progressive JPEG of 8 bits: gray, YCbCr and RGB with any subsampling, CMYK and YCCK (to RGB
-/// as Pillow converts them), restart markers, arithmetic coding where the library has it. Upsampling is
-/// libjpeg's smooth one, pixels are those of Pillow; gray is the JPEG's own, as Pillow's draft("L") gives it.
-/// Color profiles (ICC) are not applied, nor are they by Pillow or torchvision.
-///
-/// Damage within the pixels is taken as libjpeg-turbo and Pillow take it, with what could not be read in
-/// gray; a file that breaks off is an error (see decode_options::allow_truncated).
-///
-/// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
-/// more. Defined in jpeg/detail/libjpeg_turbo_implementation.hpp, which is compiled once, by CMake or in the
-/// one file that defines WICK_IMPLEMENTATION; that program links -ljpeg (and -ldl where glibc is older
-/// than 2.34).
-///
-/// The Huffman codes of baseline files are read by wick's own decoder, which is faster than libjpeg's, most
-/// of all where a part is wanted; all else is libjpeg's work, and so is every file with something unusual in
-/// it. The first picture of a program is preceded by a test of some microseconds, whether the library that
-/// was loaded lets itself be helped so; if not, all is libjpeg's work, and the report has a note.
-extern const codec libjpeg_turbo_codec;
-
-/// The same pixels and errors, by nothing but what libjpeg's interface says: for a library that is not quite
-/// libjpeg-turbo, and to compare.
-extern const codec libjpeg_turbo_api_codec;
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 /// The thread's decompressor, taken while it is used: a sink may decode something in its turn.
@@ -24108,28 +25816,4 @@ constinit const codec libjpeg_turbo_api_codec{"libjpeg-turbo, by its interface a
 }  // namespace wick::detail
 
 #endif
-#endif
-// ==== wick/codec/detail/builtin_codecs_implementation.hpp
-/// \file
-/// The decoders that a program has without adding any. Included in exactly one file of a program, behind
-/// those that it names.
-
-namespace wick::detail {
-
-#ifdef WICK_HAS_LIBJPEG_TURBO
-extern const codec libjpeg_turbo_codec;
-#endif
-
-std::span<const codec* const> builtin_codecs() noexcept {
-  static constexpr std::array all{
-      &stb_codec,
-#ifdef WICK_HAS_LIBJPEG_TURBO
-      &libjpeg_turbo_codec,  // asked first
-#endif
-  };
-  return all;
-}
-
-}  // namespace wick::detail
-
 #endif

@@ -10,6 +10,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include "../support/pillow.hpp"
+#include <wick/codec/detail/stb.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/jpeg/detail/libjpeg_turbo.hpp>
 

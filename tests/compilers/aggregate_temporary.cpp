@@ -2,6 +2,7 @@
 // Way around: the argument is a variable with a name, and so is what is awaited.
 #include <utility>
 
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>

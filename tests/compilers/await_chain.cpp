@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "../support/stack_span.hpp"
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/executor.hpp>
 #include <wick/run/sync_wait.hpp>

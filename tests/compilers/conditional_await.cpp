@@ -1,5 +1,6 @@
 // Pitfall: a co_await inside ?: or behind && has made compilers evaluate or destroy what belongs to the
 // branch that was not taken. Way around: one co_await a statement, into a variable with a name, in an if.
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>

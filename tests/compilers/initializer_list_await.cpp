@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>

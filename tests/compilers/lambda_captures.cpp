@@ -4,6 +4,7 @@
 // statement of its own.
 #include <utility>
 
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/executor.hpp>
 #include <wick/run/sync_wait.hpp>

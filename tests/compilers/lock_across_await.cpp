@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/async_mutex.hpp>
 #include <wick/run/executor.hpp>

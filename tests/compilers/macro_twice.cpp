@@ -1,5 +1,6 @@
 // Pitfall: a macro may write its argument twice, and then it is awaited twice: `CHECK(co_await …)`,
 // `assert(co_await …)`. Way around: await into a variable, hand the variable to the macro.
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>

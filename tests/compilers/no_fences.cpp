@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/executor.hpp>
 #include <wick/run/scope.hpp>

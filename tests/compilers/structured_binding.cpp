@@ -2,6 +2,7 @@
 // Way around: bind a variable that has a name.
 #include <utility>
 
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>

@@ -5,6 +5,7 @@
 #include <exception>
 #include <utility>
 
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/sync_wait.hpp>
 #include <wick/run/task.hpp>

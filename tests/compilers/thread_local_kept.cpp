@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine.hpp"
 #include "pitfall.hpp"
 #include <wick/run/executor.hpp>
 #include <wick/run/sync_wait.hpp>

@@ -13,7 +13,11 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <zlib.h>
 
+#include <wick/codec/detail/byte_order.hpp>
+#include <wick/codec/detail/png_header.hpp>
+#include <wick/codec/detail/signature.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/jpeg/detail/libjpeg_turbo.hpp>
 #include <wick/sample/context.hpp>

@@ -14,7 +14,7 @@
 
 #ifdef WICK_TEST_LIBJPEG_TURBO
 
-#include <wick/jpeg/detail/jpeg_self_test_implementation.hpp>
+#include <wick/jpeg/implementation/jpeg_self_test.hpp>
 
 using namespace wick_test;
 using wick::image;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "../support/doctest.hpp"
+#include <wick/observe/detail/advice.hpp>
 #include <wick/observe/report.hpp>
 
 using wick::report;

@@ -5,10 +5,15 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#if __has_include(<linux/openat2.h>)
+#include <linux/openat2.h>
+#endif
 #include <string>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <utility>
@@ -24,7 +29,7 @@
 #include <wick/order/order.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/read.hpp>
-#include <wick/read/tar.hpp>
+#include <wick/tar/tar.hpp>
 
 namespace {
 
@@ -42,6 +47,24 @@ bool io_threads_run() {
     if (std::getline(in, name) && name.starts_with("wick-io")) return true;
   }
   return false;
+}
+
+/// Whether the kernel opens this file, which was just written, and reads it without waiting for a disk.
+bool tells_what_is_cached([[maybe_unused]] const fs::path& path) {
+#if defined(SYS_openat2) && defined(RESOLVE_CACHED) && defined(RWF_NOWAIT)
+  struct open_how how = {};
+  how.flags = O_RDONLY | O_CLOEXEC;
+  how.resolve = RESOLVE_CACHED;
+  const auto file = static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(how)));
+  if (file < 0) return false;
+  char byte = 0;
+  const ::iovec part = {&byte, 1};
+  const bool read = ::preadv2(file, &part, 1, 0, RWF_NOWAIT) == 1;
+  ::close(file);
+  return read;
+#else
+  return false;
+#endif
 }
 
 /// Reads them all, errors included. Whether no I/O thread was needed.
@@ -67,11 +90,12 @@ TEST_CASE("one file that can't be opened, or can't say what is cached, costs the
   const temp_dir dir;
   paths good;
   for (int i = 0; i < 20; ++i) good.push_back(dir.write(std::to_string(i), std::string(1000, 'x')));
-  read_without_io_threads(good);
-  if (!read_without_io_threads(good)) {
+  if (!tells_what_is_cached(good[0])) {
     MESSAGE("skipped: this file system can't be asked for what is cached");
     return;
   }
+  read_without_io_threads(good);
+  REQUIRE(read_without_io_threads(good));
   const auto still = [&](const std::string& after) { CHECK_MESSAGE(read_without_io_threads(good), after); };
 
   fs::create_symlink("loop", dir / "loop");

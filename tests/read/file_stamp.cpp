@@ -18,7 +18,7 @@
 #include <wick/read/file_stamp.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/read.hpp>
-#include <wick/read/tar.hpp>
+#include <wick/tar/tar.hpp>
 
 namespace {
 

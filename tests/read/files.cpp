@@ -7,7 +7,9 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
+#include <wick/read/detail/glob.hpp>
 #include <wick/read/files.hpp>
+#include <wick/sample/source.hpp>
 
 static_assert(wick::source<wick::files>);
 

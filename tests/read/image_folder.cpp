@@ -9,6 +9,7 @@
 #include "../support/message_of.hpp"
 #include "../support/temp_dir.hpp"
 #include <wick/read/image_folder.hpp>
+#include <wick/sample/source.hpp>
 
 static_assert(wick::source<wick::image_folder>);
 

@@ -21,7 +21,7 @@
 #include <wick/read/files.hpp>
 #include <wick/read/image_folder.hpp>
 #include <wick/read/read.hpp>
-#include <wick/read/tar.hpp>
+#include <wick/tar/tar.hpp>
 
 static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::on_data>);
 

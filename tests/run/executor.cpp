@@ -21,6 +21,7 @@
 #include <wick/run/scope.hpp>
 #include <wick/run/sleep.hpp>
 #include <wick/run/sync_wait.hpp>
+#include <wick/system/cpus.hpp>
 
 #ifdef __linux__
 #include <pthread.h>

@@ -39,10 +39,10 @@
 #include <wick/read/files.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
-#include <wick/read/tar.hpp>
 #include <wick/resume/state_file.hpp>
 #include <wick/run/async_mutex.hpp>
 #include <wick/run/executor.hpp>
+#include <wick/tar/tar.hpp>
 
 namespace wick_stress {
 namespace {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <linux/fuse.h>
 #include <sys/mount.h>
 #include <sys/stat.h>

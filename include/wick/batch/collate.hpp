@@ -18,7 +18,6 @@
 #include <wick/batch/detail/slab.hpp>
 #include <wick/batch/fields.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/shape.hpp>
 #include <wick/sample/source.hpp>

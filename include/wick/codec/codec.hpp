@@ -3,7 +3,6 @@
 /// bytes.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -12,14 +11,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include <wick/codec/detail/signature.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/row_sink.hpp>
 #include <wick/pixels/wide_rows.hpp>
-#include <wick/sample/error.hpp>
 
 namespace wick {
 
@@ -83,55 +79,19 @@ class codec_list {
   static constexpr std::size_t capacity = 16;
 
   /// The first is asked last. At most sixteen.
-  explicit codec_list(std::span<const codec* const> known) noexcept : count_(known.size()) {
-    std::copy(known.begin(), known.end(), codecs_.begin());
-  }
+  explicit codec_list(std::span<const codec* const> known) noexcept;
   codec_list(const codec_list&) = delete;
   codec_list& operator=(const codec_list&) = delete;
 
   /// `c` must live as long as the program. Adding it again does nothing. \throws wick::error past sixteen
-  void add(const codec& c) {
-    std::lock_guard lock(adding_);
-    const std::size_t n = count_.load(std::memory_order_relaxed);
-    for (std::size_t i = 0; i < n; ++i) {
-      if (codecs_[i] == &c) return;
-    }
-    if (n == capacity) throw error("wick: more than 16 picture codecs; register each one once");
-    codecs_[n] = &c;
-    count_.store(n + 1, std::memory_order_release);
-  }
+  void add(const codec& c);
 
   /// Reads the header. \throws wick::error with the first bytes and what they look like, when no decoder
   /// knows them, or when the header says there are no pixels
-  picture_info probe(std::span<const std::byte> encoded) const {
-    if (encoded.empty()) {
-      throw error("empty: 0 bytes where a picture should be; write the file again or remove it");
-    }
-    for (std::size_t i = count_.load(std::memory_order_acquire); i-- != 0;) {
-      picture_info info;
-      if (!codecs_[i]->probe(encoded, info)) continue;
-      info.decoder = codecs_[i];
-      if (info.width < 1 || info.height < 1) {
-        throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
-                    " px has no pixels; write the file again or remove it");
-      }
-      return info;
-    }
-    throw error(
-        "not a JPEG, PNG, BMP or GIF (starts with " + detail::describe_start(encoded) +
-        "); convert or remove it, or set .on_error = wick::on_error(wick::skip) to leave such samples out");
-  }
+  picture_info probe(std::span<const std::byte> encoded) const;
 
   /// What the decoders have to say for the report.
-  std::string note() const {
-    std::string out;
-    for (std::size_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
-      if (codecs_[i]->note == nullptr) continue;
-      const std::string text = codecs_[i]->note();
-      if (!text.empty()) out += (out.empty() ? "" : "; ") + std::string(codecs_[i]->name) + ": " + text;
-    }
-    return out;
-  }
+  std::string note() const;
 
  private:
   std::array<const codec*, capacity> codecs_{};
@@ -140,28 +100,19 @@ class codec_list {
 };
 
 /// Those that wick was built with: libjpeg-turbo where it was found, and stb_image. Defined in
-/// codec/detail/builtin_codecs_implementation.hpp.
+/// codec/implementation/builtin_codecs.hpp.
 std::span<const codec* const> builtin_codecs() noexcept;
 }  // namespace detail
 
 /// The decoders that decode() asks: the fastest that wick was built with, and before them what a program
 /// adds with `wick::codecs().add(...)` before its first loader starts.
-inline detail::codec_list& codecs() noexcept {
-  static detail::codec_list list(detail::builtin_codecs());
-  return list;
-}
+detail::codec_list& codecs() noexcept;
 
 namespace detail {
 
 /// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
 /// `max_pixels`
-inline void check_size(const picture_info& info, std::int64_t max_pixels) {
-  if (info.width <= max_pixels / info.height && info.width <= 0x7FFFFFFF / 4 && info.height <= 0x7FFFFFFF / 4)
-    return;
-  throw error(std::string(info.format) + " of " + size_text(info.width, info.height) +
-              " px is over the limit of " + std::to_string(max_pixels) +
-              " px (a decompression bomb?); if it is meant, raise it: wick::decode({.max_pixels = ...})");
-}
+void check_size(const picture_info& info, std::int64_t max_pixels);
 
 }  // namespace detail
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <wick/failure/on_error.hpp>
@@ -72,22 +71,10 @@ class ledger {
   /// For the loader: what was counted before the state that it goes on from.
   void go_on_from(std::uint64_t of_training) noexcept { before_ = of_training - total_; }
   /// For the loader: one more failure.
-  void add(ledger_entry e) {
-    if (e.action != error_action::retry) ++total_;
-    count(e);
-    if (entries_.size() < max_kept) entries_.push_back(std::move(e));
-  }
+  void add(ledger_entry e);
 
  private:
-  void count(const ledger_entry& e) {
-    for (detail::error_count& c : counts_) {
-      if (c.action == e.action && c.stage == e.stage) {
-        ++c.count;
-        return;
-      }
-    }
-    counts_.push_back({e.stage, e.action, 1});
-  }
+  void count(const ledger_entry& e);
 
   std::vector<ledger_entry> entries_;
   std::vector<detail::error_count> counts_;

@@ -3,8 +3,6 @@
 /// again.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,6 +13,7 @@
 #include <vector>
 
 #include <wick/sample/error.hpp>
+#include <wick/system/detail/duration.hpp>
 
 namespace wick {
 
@@ -55,6 +54,8 @@ struct error_rule {
     return out;
   }
 };
+/// What `rule` waits before retry `number`, from 1.
+std::chrono::duration<double> pause_before(const error_rule& rule, std::size_t number) noexcept;
 
 }  // namespace detail
 
@@ -70,16 +71,7 @@ inline constexpr detail::error_rule replace{0, {}, error_action::replace};
 /// sample that succeeds late is the same. `backoff` passes before the first of them, twice as long before the
 /// second, and so on; no worker waits meanwhile, also in a pipeline without a stage that suspends. \throws
 /// wick::error when times is 0 or more than 1,000, or backoff is negative or not a number
-inline detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {}) {
-  if (times == 0) throw error("retry(0): a retry is at least one more try; leave it out to have none");
-  if (times > 1000) {
-    throw error("retry(" + std::to_string(times) +
-                "): at most 1000; a sample that fails as often will not get better");
-  }
-  if (!(backoff.count() >= 0))
-    throw error("retry: a backoff of " + std::to_string(backoff.count()) + " seconds; wanted is 0 or more");
-  return {times, backoff, std::nullopt};
-}
+detail::error_rule retry(unsigned times, std::chrono::duration<double> backoff = {});
 
 /// Limits, and details of skip and replace. What is beyond a limit makes taking the batch throw
 /// wick::too_many_errors: always the same batch, since failures are counted in the order of delivery. Each
@@ -113,61 +105,20 @@ class error_policy {
  public:
   error_policy() = default;
   /// \throws wick::error when rate is not in [0, 1], substitutes is 0, or an option has no use with this rule
-  error_policy(const error_rule& for_all, error_options options) : for_all_(for_all), options_(options) {
-    if (!(options.rate >= 0 && options.rate <= 1)) {
-      throw error("on_error: a rate of " + std::to_string(options.rate) +
-                  "; wanted is a share of the samples, 0 to 1");
-    }
-    if (options.substitutes == 0) {
-      throw error("on_error: substitutes = 0; replace draws at least one (use skip or fail to have none)");
-    }
-  }
+  error_policy(const error_rule& for_all, error_options options);
   /// Another rule for one stage, by its name in errors and in the report. What was put off by decode() and
   /// fails in the batch is a failure of decode. Stages of one name share the rule; the one set last counts.
-  error_policy& at(std::string stage, const error_rule& rule) & {
-    for (auto& [name, old] : stages_) {
-      if (name == stage) {
-        old = rule;
-        return *this;
-      }
-    }
-    stages_.emplace_back(std::move(stage), rule);
-    return *this;
-  }
-  error_policy&& at(std::string stage, const error_rule& rule) && {
-    at(std::move(stage), rule);
-    return std::move(*this);
-  }
+  error_policy& at(std::string stage, const error_rule& rule) &;
+  error_policy&& at(std::string stage, const error_rule& rule) &&;
 
   const error_options& options() const noexcept { return options_; }
   /// The rule for failures of this stage, with an action.
-  error_rule rule_for(std::string_view stage) const noexcept {
-    error_rule rule = for_all_;
-    for (const auto& [name, own] : stages_) {
-      if (name == stage) rule = own;
-    }
-    if (!rule.action) rule.action = for_all_.action.value_or(error_action::fail);
-    return rule;
-  }
+  error_rule rule_for(std::string_view stage) const noexcept;
   /// Nothing is ever done but to fail the batch.
-  bool only_fails() const noexcept {
-    const auto fails = [&](const error_rule& r) {
-      return r.retries == 0 && r.action.value_or(error_action::fail) == error_action::fail;
-    };
-    return fails(for_all_) && std::all_of(stages_.begin(), stages_.end(), [&](const auto& s) {
-             return s.second.retries == 0 && rule_for(s.first).action == error_action::fail;
-           });
-  }
-  bool ever(error_action a) const noexcept {
-    return for_all_.action == a ||
-           std::any_of(stages_.begin(), stages_.end(), [&](const auto& s) { return s.second.action == a; });
-  }
+  bool only_fails() const noexcept;
+  bool ever(error_action a) const noexcept;
   /// The stages that have rules of their own.
-  std::vector<std::string_view> stages() const {
-    std::vector<std::string_view> out;
-    for (const auto& s : stages_) out.emplace_back(s.first);
-    return out;
-  }
+  std::vector<std::string_view> stages() const;
 
  private:
   error_rule for_all_ = fail;
@@ -180,9 +131,7 @@ class error_policy {
 /// Says what becomes of failing samples, for loader_options::on_error: `on_error(replace)`,
 /// `on_error(skip, {.rate = 0.01})`, `on_error(skip).at("read", retry(3, 100ms))`.
 /// \throws wick::error for options out of range
-inline detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {}) {
-  return {for_all, options};
-}
+detail::error_policy on_error(const detail::error_rule& for_all, error_options options = {});
 
 /// More samples failed than error_options allows; thrown in place of the batch in which that happened. Who
 /// goes on gets the batches behind it, until the next failure.

@@ -3,20 +3,13 @@
 /// batch's slot is known.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <wick/codec/detail/decoders_seen.hpp>
-#include <wick/codec/detail/exif.hpp>
-#include <wick/codec/detail/stb.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/sample/context.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
 #include <wick/sample/stage.hpp>
@@ -62,112 +55,23 @@ class decode_stage {
   static constexpr std::string_view name = "decode";
 
   /// \throws wick::error when max_pixels is less than 1
-  explicit decode_stage(const decode_options& options) : options_(options) {
-    if (options.max_pixels < 1) {
-      throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
-                  " refuses every picture; give at least 1");
-    }
-    if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
-      throw error("decode: .type = " + std::string(to_string(options.type)) +
-                  "; give uint8, int32 or float32");
-    }
-    if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
-      throw error(
-          "decode: color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
-          "uint8, or int32 for more than 256");
-    }
-    if (options.reduce_16_bits && options.type != dtype::uint8) {
-      throw error("decode: .reduce_16_bits gives uint8, and .type is " +
-                  std::string(to_string(options.type)) + "; leave one of them out");
-    }
-  }
+  explicit decode_stage(const decode_options& options);
 
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
-  lazy_image operator()(bytes encoded, context&) const {
-    const picture_info info = codecs().probe(encoded.span());
-    seen_.saw(info);
-    check_size(info, options_.max_pixels);
-    const pixel_numbers as = numbers(info);
-    if (info.decoder->check_complete != nullptr) {
-      try {
-        info.decoder->check_complete(encoded.span(), info);
-      } catch (const error&) {
-        if (!options_.allow_truncated || info.format != "JPEG") throw;
-        encoded = with_end_of_image(encoded);
-      }
-    }
-    const int turn = options_.orient && info.format == "JPEG" ? detail::exif_orientation(encoded.span()) : 1;
-    lazy_image picture(std::move(encoded), info, channels(info), options_.exact, as);
-    return turn == 1 ? std::move(picture) : upright(std::move(picture), turn);
-  }
+  lazy_image operator()(bytes encoded, context&) const;
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash::of(options_.mode, options_.exact, options_.orient, options_.type);
-  }
+  std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
-  std::string note() const {
-    std::string text = codecs().note();
-    const std::string seen = seen_.text();
-    if (seen.empty()) return text;
-    text += (text.empty() ? "decode: " : "; decode: ") + seen;
-    if (seen_.saw("JPEG", detail::stb_codec.name)) {
-      text +=
-          "; libjpeg-turbo is about three times as fast for JPEGs: install it (apt-get install libjpeg-dev) "
-          "and build wick anew, without WICK_JPEG=stb";
-    }
-    return text;
-  }
+  std::string note() const;
 
  private:
   /// stb_image wants an end-of-image marker, wherever it comes.
-  static bytes with_end_of_image(const bytes& broken) {
-    bytes mended(broken.size() + 2);
-    std::memcpy(mended.data(), broken.data(), broken.size());
-    mended.data()[broken.size()] = std::byte{0xFF};
-    mended.data()[broken.size() + 1] = std::byte{0xD9};
-    return mended;
-  }
+  static bytes with_end_of_image(const bytes& broken);
   /// What is stored turned as EXIF numbers it, turned back.
-  static lazy_image upright(lazy_image picture, int turn) {
-    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-    if (turn > 4) picture.replace_pixels(detail::transposed(std::move(picture).pixels()));
-    if (turn == 2 || turn == 3 || turn == 6 || turn == 7) picture.mirror_x();
-    if (turn == 3 || turn == 4 || turn == 7 || turn == 8) picture.mirror_y();
-    return picture;
-  }
+  static lazy_image upright(lazy_image picture, int turn);
   /// What the picture can't be had in is an error, here rather than in wrong numbers.
-  pixel_numbers numbers(const picture_info& info) const {
-    const bool indexes = options_.mode == color::index;
-    const std::string what(info.format);
-    if (indexes && !info.palette && (info.channels > 2 || info.format == "JPEG")) {
-      throw error(what + " of " + (info.channels <= 2 ? "gray levels" : "colors") +
-                  ", which stores no numbers of classes: color::index is for PNGs and GIFs with a palette "
-                  "and for gray PNGs; "
-                  "convert the masks to such PNGs");
-    }
-    const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
-    if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
-      throw error(
-          what +
-          " of 16 bits a channel, of which decode() would lose 8; write wick::decode({.type = "
-          "wick::dtype::int32}) for its values as they are, wick::dtype::float32 for values in [0, 1]" +
-          (indexes ? "" : ", or wick::decode({.reduce_16_bits = true}) for the upper 8 bits"));
-    }
-    return {options_.type, wide && options_.type != dtype::uint8, indexes};
-  }
-  int channels(const picture_info& info) const noexcept {
-    switch (options_.mode) {
-      case color::gray:
-      case color::index:
-        return 1;
-      case color::rgb:
-        return 3;
-      case color::rgba:
-        return 4;
-      default:
-        return info.channels;
-    }
-  }
+  pixel_numbers numbers(const picture_info& info) const;
+  int channels(const picture_info& info) const noexcept;
   decode_options options_;
   mutable detail::decoders_seen seen_;
 };
@@ -183,8 +87,6 @@ struct once_decoded<bytes> {
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
-inline detail::decode_stage decode(const detail::decode_options& options = {}) {
-  return detail::decode_stage(options);
-}
+detail::decode_stage decode(const detail::decode_options& options = {});
 
 }  // namespace wick

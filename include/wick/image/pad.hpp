@@ -3,21 +3,14 @@
 /// out first.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <wick/image/lazy_image.hpp>
-#include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
 
 namespace wick {
@@ -68,76 +61,13 @@ struct pad_options {
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
 };
 
-inline void require_edges(std::string_view stage, const edges& e) {
-  if (e.left < 0 || e.top < 0 || e.right < 0 || e.bottom < 0) {
-    throw error(std::string(stage) +
-                ": negative padding; use center_crop or random_crop to take pixels away");
-  }
-}
+void require_edges(std::string_view stage, const edges& e);
 
 /// The source coordinate for each padded one; -1 where the fill goes.
-inline std::vector<int> padded_axis(int size, int before, int after, padding_mode mode) {
-  const int most = mode == padding_mode::reflect     ? size - 1
-                   : mode == padding_mode::symmetric ? size
-                                                     : before + after;
-  if (before > most || after > most) {
-    throw error("pad: a picture of " + std::to_string(size) + " px can be mirrored by at most " +
-                std::to_string(most) + " px, not " + std::to_string(std::max(before, after)) +
-                "; pad less, or use padding_mode::edge");
-  }
-  std::vector<int> from(static_cast<std::size_t>(before) + static_cast<std::size_t>(size) +
-                        static_cast<std::size_t>(after));
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    int x = static_cast<int>(i) - before;
-    if (x < 0 || x >= size) {
-      const bool low = x < 0;
-      switch (mode) {
-        case padding_mode::constant:
-          x = -1;
-          break;
-        case padding_mode::edge:
-          x = low ? 0 : size - 1;
-          break;
-        case padding_mode::reflect:
-          x = low ? -x : 2 * (size - 1) - x;
-          break;
-        case padding_mode::symmetric:
-          x = low ? -1 - x : 2 * size - 1 - x;
-          break;
-      }
-    }
-    from[i] = x;
-  }
-  return from;
-}
+std::vector<int> padded_axis(int size, int before, int after, padding_mode mode);
 
 /// `picture` with a border. \throws wick::error when it is mirrored by more than it has
-inline image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode) {
-  const std::vector<int> columns = detail::padded_axis(picture.width(), by.left, by.right, mode);
-  const std::vector<int> rows = detail::padded_axis(picture.height(), by.top, by.bottom, mode);
-  const auto n = static_cast<std::size_t>(picture.channels());
-  image out(static_cast<int>(columns.size()), static_cast<int>(rows.size()), picture.channels());
-  const auto put = [n](std::uint8_t* to, const std::uint8_t* pixel) {
-    for (std::size_t c = 0; c < n; ++c) to[c] = pixel[c];
-  };
-  const auto inner = static_cast<std::size_t>(by.left),
-             end = inner + static_cast<std::size_t>(picture.width());
-  for (std::size_t y = 0; y < rows.size(); ++y) {
-    std::uint8_t* const to = out.row(static_cast<int>(y));
-    const std::uint8_t* const in = rows[y] < 0 ? nullptr : picture.row(rows[y]);
-    for (std::size_t x = 0; x < columns.size(); ++x) {
-      if (in != nullptr && x == inner && end > inner) {
-        std::memcpy(to + inner * n, in, (end - inner) * n);
-        x = end - 1;
-        continue;
-      }
-      const int from = columns[x];
-      put(to + x * n,
-          in == nullptr || from < 0 ? fill.levels.data() : in + static_cast<std::size_t>(from) * n);
-    }
-  }
-  return out;
-}
+image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
 
 class pad_stage {
  public:
@@ -145,19 +75,9 @@ class pad_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
 
-  pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
-    detail::require_edges(name, by);
-  }
-  lazy_image operator()(lazy_image picture, context&) const {
-    if (by_.empty()) return picture;
-    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-    picture.replace_pixels(
-        pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
-    return picture;
-  }
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
-  }
+  pad_stage(const edges& by, const pad_options& options);
+  lazy_image operator()(lazy_image picture, context&) const;
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   edges by_;
@@ -168,12 +88,7 @@ class pad_stage {
 
 /// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
 /// torchvision.transforms.Pad.
-inline detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {}) {
-  return {by, options};
-}
-inline detail::pad_stage pad(int left, int top, int right, int bottom,
-                             const detail::pad_options& options = {}) {
-  return {{left, top, right, bottom}, options};
-}
+detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {});
+detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options = {});
 
 }  // namespace wick

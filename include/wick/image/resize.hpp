@@ -3,18 +3,13 @@
 /// batch's slot.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <utility>
 
-#include <wick/image/detail/arguments.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
-#include <wick/sample/error.hpp>
-#include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
 
 namespace wick {
@@ -32,42 +27,14 @@ class resize_stage {
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "resize";
 
-  resize_stage(int height, int width, const resize_options& options)
-      : height_(height), width_(width), options_(options) {
-    detail::require_size(name, height, width);
-    if (options.max_size != 0)
-      throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
-  }
-  resize_stage(int shorter_edge, const resize_options& options) : shorter_(shorter_edge), options_(options) {
-    detail::require_size(name, shorter_edge, shorter_edge);
-    if (options.max_size != 0 && options.max_size <= shorter_edge) {
-      throw error("resize: max_size " + std::to_string(options.max_size) +
-                  " must be larger than the shorter edge, " + std::to_string(shorter_edge));
-    }
-  }
-  lazy_image operator()(lazy_image picture, context&) const {
-    const auto [width, height] = size_for(picture.width(), picture.height());
-    picture.resize(width, height, options_.interpolation);
-    return picture;
-  }
+  resize_stage(int height, int width, const resize_options& options);
+  resize_stage(int shorter_edge, const resize_options& options);
+  lazy_image operator()(lazy_image picture, context&) const;
 
   /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
   /// number, as torchvision's int() does.
-  std::pair<int, int> size_for(int width, int height) const noexcept {
-    if (shorter_ == 0) return {width_, height_};
-    const double is_short = std::min(width, height), is_long = std::max(width, height);
-    int new_short = shorter_,
-        new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
-    if (options_.max_size != 0 && new_long > options_.max_size) {
-      new_short =
-          std::max(1, static_cast<int>(static_cast<double>(options_.max_size) * new_short / new_long));
-      new_long = options_.max_size;
-    }
-    return width <= height ? std::pair{new_short, new_long} : std::pair{new_long, new_short};
-  }
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash::of(shorter_, height_, width_, options_.max_size, options_.interpolation);
-  }
+  std::pair<int, int> size_for(int width, int height) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   int shorter_ = 0, height_ = 0, width_ = 0;
@@ -77,12 +44,8 @@ class resize_stage {
 }  // namespace detail
 
 /// To height x width px, antialiased. torchvision.transforms.Resize((height, width)).
-inline detail::resize_stage resize(int height, int width, const detail::resize_options& options = {}) {
-  return {height, width, options};
-}
+detail::resize_stage resize(int height, int width, const detail::resize_options& options = {});
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
-inline detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {}) {
-  return {shorter_edge, options};
-}
+detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {});
 
 }  // namespace wick

@@ -3,15 +3,12 @@
 /// order.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -192,7 +189,7 @@ class loader<pipeline<Source, S...>> {
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
   /// memory, of shapes and of batch stages are not in it. \throws wick::error when it can't be written
-  void write_quarantine(const std::filesystem::path& path) const {
+  void write_quarantine(const std::string& path) const {
     detail::write_quarantine(path, feed_->origin(),
                              std::span<const detail::quarantine::entry>(books_.account.bad()),
                              std::span<const std::string>(feed_->path().stage_names()));

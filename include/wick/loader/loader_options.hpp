@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <vector>
 
 #include <wick/failure/on_error.hpp>
@@ -37,10 +36,10 @@ struct loader_options {
   /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
   detail::error_policy on_error = {};
   /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::filesystem::path ledger_file = {};
+  std::string ledger_file = {};
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
   /// ranks the same.
-  std::vector<std::filesystem::path> quarantine = {};
+  std::vector<std::string> quarantine = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };

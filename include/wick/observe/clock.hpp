@@ -2,8 +2,9 @@
 /// A clock that costs a few nanoseconds: the processor's time-stamp counter where there is one.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+
+#include <wick/system/detail/duration.hpp>
 
 namespace wick::detail {
 

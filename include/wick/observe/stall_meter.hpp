@@ -30,14 +30,7 @@ class stall_meter {
   }
   /// Share of the middle iteration (of an even number the lower one), rounded down to 0.1 %: a few slow ones
   /// don't move it.
-  double median() const noexcept {
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < bins_.size(); ++i) {
-      below += bins_[i];
-      if (2 * below >= count_ && count_ != 0) return static_cast<double>(i) / bins;
-    }
-    return 0.0;
-  }
+  double median() const noexcept;
   void reset() noexcept { *this = {}; }
 
  private:

@@ -5,14 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <wick/order/detail/permutation.hpp>
 #include <wick/order/order.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
-#include <wick/sample/random.hpp>
 #include <wick/sample/stage.hpp>
 
 namespace wick {
@@ -26,20 +24,7 @@ class block_order {
  public:
   block_order() noexcept = default;
   block_order(std::uint64_t n, std::uint64_t block, std::uint64_t window, std::uint64_t seed,
-              std::uint64_t epoch, std::uint32_t stage) noexcept
-      : n_(n),
-        block_(block),
-        window_(window),
-        seed_(seed),
-        epoch_(epoch),
-        stage_(stage),
-        full_(n / block),
-        rest_(n % block) {
-    if (full_ != 0) blocks_ = permutation(full_, seed, epoch, stage);
-    // The short block has no like: it stands at a place drawn for it, the others are permuted around it.
-    short_at_ = full_;
-    if (rest_ != 0) short_at_ = random_stream(seed, epoch, 1, stage).below(full_ + 1);
-  }
+              std::uint64_t epoch, std::uint32_t stage) noexcept;
 
   /// Where position p comes from; p < n.
   std::uint64_t operator()(std::uint64_t p) const noexcept { return index_of(window_of(p), p); }
@@ -100,9 +85,7 @@ struct block_shuffle_stage {
   std::uint64_t block, window;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   block_order prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
-                      std::uint32_t stage) const noexcept {
-    return {n, block, window, seed, epoch, stage};
-  }
+                      std::uint32_t stage) const noexcept;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(block).add(window).value(); }
 };
 
@@ -112,14 +95,6 @@ struct block_shuffle_stage {
 /// samples that are neighbors in the source come in random order, and the samples of each `window` blocks
 /// are shuffled among themselves, so that only `window` blocks are read at a time. The same seed and epoch
 /// give the same order everywhere. \throws wick::error when either is 0
-inline detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window) {
-  if (block == 0 || window == 0) {
-    throw error("block_shuffle(" + std::to_string(block) + ", " + std::to_string(window) +
-                "): a block has at least one sample, and a window at least one block");
-  }
-  if (window > detail::endless / block)
-    window = detail::endless / block + 1;  // all blocks: nothing overflows
-  return {block, window};
-}
+detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t window);
 
 }  // namespace wick

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -32,6 +32,10 @@ enum class mix_until {
 
 namespace detail {
 
+/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. \throws
+/// wick::error for a weight that is not finite and above 0
+void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares);
+
 /// Whose turn is it? A cascade of evenly spaced choices: the first source takes its share of the positions,
 /// as evenly as whole numbers can be, the second its share of what is left, … Any position is reached at
 /// once, and the number of a source's turns before it comes with it. Shares are fractions of 2^64, so that
@@ -44,22 +48,7 @@ class interleave {
     std::uint64_t number;  // of this source's turns, from 0
   };
 
-  explicit interleave(const std::array<double, N>& weights) {
-    double left = 0;
-    for (const double w : weights) {
-      if (!(w > 0) || !std::isfinite(w)) {
-        throw error("mix: a weight of " + std::to_string(w) + "; weights are finite and above 0");
-      }
-      left += w;
-    }
-    if (!std::isfinite(left)) throw error("mix: the sum of the weights is not finite; make them smaller");
-    for (std::size_t s = 0; s + 1 < N; ++s) {
-      left = 0;
-      for (std::size_t i = s; i < N; ++i) left += weights[i];
-      share_[s] =
-          static_cast<std::uint64_t>(std::min(std::ldexp(weights[s] / left, 64), 0x1.fffffffffffffp63));
-    }
-  }
+  explicit interleave(const std::array<double, N>& weights) { shares_of(weights, share_); }
 
   turn at(std::uint64_t p) const noexcept {
     for (std::size_t s = 0; s + 1 < N; ++s) {

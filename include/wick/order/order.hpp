@@ -2,17 +2,11 @@
 /// Order stages: which sample stands at which position. They compute positions before anything is read.
 #pragma once
 
-#include <charconv>
-#include <concepts>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <system_error>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <wick/order/detail/permutation.hpp>
@@ -45,9 +39,7 @@ struct shuffle_stage {
   static constexpr std::string_view name = "shuffle";
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
   permutation prepare(std::uint64_t n, std::uint64_t seed, std::uint64_t epoch,
-                      std::uint32_t stage) const noexcept {
-    return permutation(n, seed, epoch, stage);
-  }
+                      std::uint32_t stage) const noexcept;
 };
 
 }  // namespace detail
@@ -64,9 +56,7 @@ struct shuffle_once_stage {
   static constexpr std::string_view name = "shuffle_once";
   std::uint64_t seed;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return permutation(n, seed, 0, 0);
-  }
+  permutation prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
   std::uint64_t fingerprint() const noexcept { return seed; }
 };
 
@@ -90,9 +80,7 @@ struct shard_stage {
   static constexpr std::string_view name = "shard";
   std::uint64_t rank = 0, world = 1;
   std::uint64_t size(std::uint64_t n) const noexcept { return n; }
-  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {};
-  }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
 
   template <class, class... Before>
   static consteval bool check() {
@@ -107,35 +95,15 @@ struct shard_stage {
 
 /// This process's share: rank r of w takes its slice of every global batch, so another w changes no batch.
 /// The size given to batch() is that of the global batch. \throws wick::error when rank is not below world
-inline detail::shard_stage shard(std::uint64_t rank, std::uint64_t world) {
-  if (world == 0 || rank >= world) {
-    throw error("shard: rank " + std::to_string(rank) + " of " + std::to_string(world) +
-                " ranks; ranks count from 0 to world size - 1");
-  }
-  return {rank, world};
-}
+detail::shard_stage shard(std::uint64_t rank, std::uint64_t world);
 
 namespace detail {
-inline std::uint64_t environment_number(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return otherwise;
-  std::uint64_t n = 0;
-  const char* const end = text + std::string_view(text).size();
-  const auto [stopped, fault] = std::from_chars(text, end, n);
-  if (fault != std::errc() || stopped != end) {
-    throw error(std::string("shard: the environment says ") + name + "=" + printable(text) +
-                ", which is no number of ranks; set RANK and WORLD_SIZE as torchrun does, or write "
-                "shard(rank, world)");
-  }
-  return n;
-}
+std::uint64_t environment_number(const char* name, std::uint64_t otherwise);
 }  // namespace detail
 
 /// As above with RANK and WORLD_SIZE from the environment, as torchrun sets them; one rank when they are not
 /// set.
-inline detail::shard_stage shard() {
-  return shard(detail::environment_number("RANK", 0), detail::environment_number("WORLD_SIZE", 1));
-}
+detail::shard_stage shard();
 
 namespace detail {
 
@@ -145,9 +113,7 @@ struct take_stage {
   static constexpr std::string_view name = "take";
   std::uint64_t count;
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? n : count; }
-  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {};
-  }
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
   std::uint64_t fingerprint() const noexcept { return count; }
 };
 
@@ -169,9 +135,7 @@ struct skip_stage {
     std::uint64_t operator()(std::uint64_t p) const noexcept { return p + by; }
   };
   std::uint64_t size(std::uint64_t n) const noexcept { return n < count ? 0 : n - count; }
-  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {count};
-  }
+  shifted prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
   std::uint64_t fingerprint() const noexcept { return count; }
 };
 
@@ -188,28 +152,15 @@ class subset_stage {
   using stage_kind = on_order;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "subset";
-  explicit subset_stage(std::vector<std::uint64_t> indices)
-      : indices_(std::make_shared<const std::vector<std::uint64_t>>(std::move(indices))) {
-    for (const std::uint64_t i : *indices_) highest_ = i > highest_ ? i : highest_;
-  }
+  explicit subset_stage(std::vector<std::uint64_t> indices);
   struct listed {
     std::shared_ptr<const std::vector<std::uint64_t>> indices;
     std::uint64_t operator()(std::uint64_t p) const noexcept { return (*indices)[p]; }
   };
   /// \throws wick::error when an index is not below n
-  std::uint64_t size(std::uint64_t n) const {
-    if (!indices_->empty() && highest_ >= n) {
-      throw error("subset: index " + std::to_string(highest_) + " of " + std::to_string(n) +
-                  " samples; indices count from 0 to the number of samples before subset() - 1");
-    }
-    return indices_->size();
-  }
-  listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {indices_};
-  }
-  std::uint64_t fingerprint() const noexcept {
-    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
-  }
+  std::uint64_t size(std::uint64_t n) const;
+  listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   std::shared_ptr<const std::vector<std::uint64_t>> indices_;
@@ -219,9 +170,7 @@ class subset_stage {
 }  // namespace detail
 
 /// These positions only, in this order; one may come several times. 8 bytes an index.
-inline detail::subset_stage subset(std::vector<std::uint64_t> indices) {
-  return detail::subset_stage(std::move(indices));
-}
+detail::subset_stage subset(std::vector<std::uint64_t> indices);
 
 namespace detail {
 
@@ -234,10 +183,7 @@ struct repeat_stage {
     std::uint64_t n;
     std::uint64_t operator()(std::uint64_t p) const noexcept { return p < n ? p : p % n; }
   };
-  std::uint64_t size(std::uint64_t n) const noexcept {
-    if (n == 0) return 0;
-    return times == 0 || times > endless / n ? endless : n * times;
-  }
+  std::uint64_t size(std::uint64_t n) const noexcept;
   wrapped prepare(std::uint64_t n, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept { return {n}; }
   std::uint64_t fingerprint() const noexcept { return times; }
 };
@@ -247,11 +193,7 @@ struct repeat_stage {
 /// Each epoch goes over the positions `times` times. Each time is a position of its own, with random numbers
 /// of its own. Before shuffle() the times are mixed; behind it each time has the same order. \throws
 /// wick::error when times is 0
-inline detail::repeat_stage repeat(std::uint64_t times) {
-  if (times == 0)
-    throw error("repeat(0): an epoch would have no sample; write repeat() for one that never ends");
-  return {times};
-}
+detail::repeat_stage repeat(std::uint64_t times);
 /// An epoch without end (2^48 positions).
 inline detail::repeat_stage repeat() noexcept { return {0}; }
 

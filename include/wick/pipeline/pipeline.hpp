@@ -3,7 +3,6 @@
 /// does it.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>

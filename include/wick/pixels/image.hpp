@@ -6,13 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <new>
 #include <span>
-#include <string>
-#include <utility>
 
 #include <wick/pixels/detail/block_cache.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/sample/shape.hpp>
 
 namespace wick {
@@ -26,9 +22,7 @@ struct picture_view {
   std::ptrdiff_t stride = 0;
 
   /// A rectangle of it, which must be inside.
-  picture_view part(int x, int y, int part_width, int part_height) const noexcept {
-    return {data + y * stride + std::ptrdiff_t{x} * channels, part_width, part_height, channels, stride};
-  }
+  picture_view part(int x, int y, int part_width, int part_height) const noexcept;
 };
 
 /// Pixels that belong to somebody else, for writing. Channel c of pixel (x, y) is data[y * row + x * step + c
@@ -38,37 +32,12 @@ struct picture_target {
   int width = 0, height = 0, channels = 0;
   std::ptrdiff_t step = 0, row = 0, plane = 0;
 
-  static picture_target interleaved(void* data, int width, int height, int channels) noexcept {
-    return {static_cast<std::uint8_t*>(data), width, height, channels, channels,
-            std::ptrdiff_t{width} * channels, 1};
-  }
-  static picture_target planar(void* data, int width, int height, int channels) noexcept {
-    return {static_cast<std::uint8_t*>(data), width, height, channels, 1, width,
-            std::ptrdiff_t{width} * height};
-  }
+  static picture_target interleaved(void* data, int width, int height, int channels) noexcept;
+  static picture_target planar(void* data, int width, int height, int channels) noexcept;
 };
 
 /// Writes the pixels into `to`, which has their size and channels.
-inline void copy_pixels(const picture_view& from, const picture_target& to) noexcept {
-  const auto row_bytes = static_cast<std::size_t>(from.width) * static_cast<std::size_t>(from.channels);
-  const bool whole_rows = to.plane == 1 && to.step == from.channels;
-  if (whole_rows && from.stride == to.row && from.stride == static_cast<std::ptrdiff_t>(row_bytes)) {
-    // In one go the system's copy writes large blocks without reading their memory first: twice as fast.
-    if (from.height > 0) std::memcpy(to.data, from.data, row_bytes * static_cast<std::size_t>(from.height));
-    return;
-  }
-  for (int y = 0; y < from.height; ++y) {
-    const std::uint8_t* in = from.data + y * from.stride;
-    std::uint8_t* out = to.data + y * to.row;
-    if (whole_rows) {
-      std::memcpy(out, in, row_bytes);
-      continue;
-    }
-    for (int c = 0; c < from.channels; ++c) {
-      for (int x = 0; x < from.width; ++x) out[x * to.step + c * to.plane] = in[x * from.channels + c];
-    }
-  }
-}
+void copy_pixels(const picture_view& from, const picture_target& to) noexcept;
 
 }  // namespace detail
 
@@ -81,33 +50,14 @@ class image {
   image() noexcept = default;
   /// Pixels are not initialized. \throws wick::error when a side is negative or channels is not 1 to 4.
   /// \throws std::bad_alloc
-  image(int width, int height, int channels) : image(nullptr, width, height, channels) {
-    if (width < 0 || height < 0 || channels < 1 || channels > 4) {
-      throw error("image: cannot make " + std::to_string(width) + " x " + std::to_string(height) +
-                  " px with " + std::to_string(channels) +
-                  " channels; sides are at least 0, channels 1 to 4");
-    }
-    if (size() != 0 && (data_ = static_cast<std::uint8_t*>(detail::allocate_block(size()))) == nullptr) {
-      throw std::bad_alloc();
-    }
-  }
-  image(const image& other) : image() {
-    if (other.data_ == nullptr) return;
-    image copy(other.width_, other.height_, other.channels_);
-    std::memcpy(copy.data_, other.data_, other.size());
-    swap(copy);
-  }
+  image(int width, int height, int channels);
+  image(const image& other);
   image(image&& other) noexcept : image() { swap(other); }
-  image& operator=(image other) noexcept {
-    swap(other);
-    return *this;
-  }
+  image& operator=(image other) noexcept;
   ~image() { detail::release_block(data_); }
 
   /// Takes over pixels from detail::allocate_block: for codecs whose library allocates.
-  static image adopt(std::uint8_t* data, int width, int height, int channels) noexcept {
-    return image(data, width, height, channels);
-  }
+  static image adopt(std::uint8_t* data, int width, int height, int channels) noexcept;
 
   int width() const noexcept { return width_; }
   int height() const noexcept { return height_; }
@@ -125,11 +75,7 @@ class image {
   /// [H, W, C].
   wick::shape extents() const { return {height_, width_, channels_}; }
   dtype type() const noexcept { return dtype::uint8; }
-  void write_to(slot to) const noexcept {
-    detail::copy_pixels(view(),
-                        to.planar ? detail::picture_target::planar(to.data, width_, height_, channels_)
-                                  : detail::picture_target::interleaved(to.data, width_, height_, channels_));
-  }
+  void write_to(slot to) const noexcept;
 
   friend bool operator==(const image& a, const image& b) noexcept {
     return a.width_ == b.width_ && a.height_ == b.height_ && a.channels_ == b.channels_ &&
@@ -140,15 +86,8 @@ class image {
   image(std::uint8_t* data, int width, int height, int channels) noexcept
       : data_(data), width_(width), height_(height), channels_(channels) {}
   std::ptrdiff_t stride() const noexcept { return std::ptrdiff_t{width_} * channels_; }
-  std::size_t size() const noexcept {
-    return static_cast<std::size_t>(stride()) * static_cast<std::size_t>(height_);
-  }
-  void swap(image& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(width_, other.width_);
-    std::swap(height_, other.height_);
-    std::swap(channels_, other.channels_);
-  }
+  std::size_t size() const noexcept;
+  void swap(image& other) noexcept;
 
   std::uint8_t* data_ = nullptr;
   int width_ = 0, height_ = 0, channels_ = 0;

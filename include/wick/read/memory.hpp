@@ -3,7 +3,6 @@
 /// targets.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -70,14 +69,7 @@ class memory_rows {
  public:
   /// `owner` keeps what `data` points to alive; it holds targets.size() rows of that format.
   memory_rows(std::shared_ptr<const void> owner, const std::byte* data, const row_format& format,
-              std::vector<std::int64_t> targets)
-      : kept_(std::make_shared<const kept>(kept{std::move(owner), format, std::move(targets)})),
-        data_(data),
-        stride_(format.bytes),
-        format_(&kept_->format),
-        targets_(kept_->targets.data()) {
-    if (kept_->targets.empty()) throw error("in_memory: there are no targets, so no samples; give one a row");
-  }
+              std::vector<std::int64_t> targets);
 
   std::uint64_t size() const noexcept { return kept_->targets.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
@@ -90,16 +82,7 @@ class memory_rows {
   const row_format& format() const noexcept { return *format_; }
   const std::vector<std::int64_t>& targets() const noexcept { return kept_->targets; }
   /// Of format, targets, and rows: all of them up to 16 MiB, else as many, evenly spaced.
-  std::uint64_t fingerprint() const noexcept {
-    fingerprint_hash h;
-    h.add(to_string(format_->type));
-    for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
-    for (const std::int64_t t : targets()) h.add(static_cast<std::uint64_t>(t));
-    const std::uint64_t rows =
-        std::min(size(), (std::uint64_t{16} << 20) / std::max<std::size_t>(stride_, 1) + 1);
-    for (std::uint64_t r = 0; r < rows; ++r) h.add(data_ + r * size() / rows * stride_, stride_);
-    return h.add(size()).value();
-  }
+  std::uint64_t fingerprint() const noexcept;
 
  private:
   struct kept {

@@ -4,21 +4,15 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <utility>
 
 #include <wick/read/detail/cached_read.hpp>
-#include <wick/read/detail/file_io.hpp>
-#include <wick/read/file_stamp.hpp>
 #include <wick/read/location.hpp>
 #include <wick/read/record.hpp>
 #include <wick/run/executor.hpp>
@@ -39,11 +33,7 @@ struct read_options {
 
 /// How many bytes lie there: as the source said, or up to the end of the file as it is now. May block; leaves
 /// no file open. \throws wick::error
-inline std::uint64_t length_of(const location& where) {
-  if (where.length != location::whole) return where.length;
-  const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
-  return size > where.offset ? size - where.offset : 0;
-}
+std::uint64_t length_of(const location& where);
 
 /// Reads locations one after another; neighbors in one file open it once. Blocks. For I/O threads.
 class location_reader {
@@ -55,61 +45,16 @@ class location_reader {
 
   /// `length`: what length_of() said. \throws wick::error when the file can't be opened, or isn't as long any
   /// more
-  bytes read(const location& where, std::uint64_t length) {
-    const int file = where.file >= 0 ? where.file : open(where.path);
-    file_watch watch = file_watch::begin(file, where.indexed);
-    if (where.length == location::whole) {
-      const std::uint64_t size = watch.before.size;
-      if (size != where.offset + length) {
-        throw error("has " + std::to_string(size) + " bytes, and had " +
-                    std::to_string(where.offset + length) +
-                    " a moment ago; it is being written. Read it when that is done");
-      }
-    }
-    bytes out(static_cast<std::size_t>(length));
-    const std::size_t n = read_up_to(file, out.data(), out.size(), where.offset);
-    watch.end(file, where.indexed);
-    if (n != out.size()) {
-      throw error("ends after " + std::to_string(where.offset + n) + " bytes, wanted were " +
-                  std::to_string(where.offset + length) + "; the file became shorter since it was indexed");
-    }
-    return out;
-  }
+  bytes read(const location& where, std::uint64_t length);
 
  private:
-  int open(const char* path) {
-    if (opened_ == nullptr || std::strcmp(opened_, path) != 0) {
-      close();  // never two at a time
-      own_ = open_when_possible(path);
-      opened_ = path;
-      note_place(path, own_.get());
-    }
-    return own_.get();
-  }
-  void close() noexcept {
-    if (own_) open_now().fetch_sub(1, std::memory_order_relaxed);
-    own_.close();
-    opened_ = nullptr;
-  }
+  int open(const char* path);
+  void close() noexcept;
   /// Files that reads have open in this process.
-  static std::atomic<int>& open_now() noexcept {
-    static constinit std::atomic<int> count{0};
-    return count;
-  }
+  static std::atomic<int>& open_now() noexcept;
   /// Where the process has no descriptor left, the other reads will give theirs back. When there are none for
   /// half a second the program has them all.
-  static file_handle open_when_possible(const char* path) {
-    constexpr auto pause = std::chrono::milliseconds(2);
-    plain_file opened = open_plain(path);
-    for (int alone = 0; is_out_of_descriptors(opened.fault) && alone < 250;) {
-      std::this_thread::sleep_for(pause);
-      alone = open_now().load(std::memory_order_relaxed) != 0 ? 0 : alone + 1;
-      opened = open_plain(path);
-    }
-    file_handle out = checked_file(std::move(opened));
-    open_now().fetch_add(1, std::memory_order_relaxed);
-    return out;
-  }
+  static file_handle open_when_possible(const char* path);
 
   file_handle own_;
   const char* opened_ = nullptr;
@@ -154,12 +99,7 @@ struct read_shape<record<location>> {
 };
 
 /// \throws wick::error
-inline void check_size(std::uint64_t found, const read_options& options) {
-  if (found <= options.max_bytes) return;
-  throw error("has " + std::to_string(found) + " bytes, more than the " + std::to_string(options.max_bytes) +
-              " that read() takes for a sample; write read({.max_bytes = " + std::to_string(found) +
-              "}) if that is right");
-}
+void check_size(std::uint64_t found, const read_options& options);
 
 /// Blocks. \throws wick::error
 template <class From>
@@ -270,9 +210,7 @@ class read_stage {
   static constexpr std::string_view name = "read";
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
-  read_operation<record<location>> operator()(record<location> where, context& c) const {
-    return {std::move(where), c, options_};
-  }
+  read_operation<record<location>> operator()(record<location> where, context& c) const;
 
  private:
   read_options options_;
@@ -285,8 +223,6 @@ class read_stage {
 /// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
 /// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
 /// larger than `max_bytes`
-inline detail::read_stage read(detail::read_options options = {}) noexcept {
-  return detail::read_stage(options);
-}
+detail::read_stage read(detail::read_options options = {}) noexcept;
 
 }  // namespace wick

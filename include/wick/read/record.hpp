@@ -25,53 +25,19 @@ class record_fields {
   static constexpr std::size_t max_fields = 8;
 
   /// \throws wick::error for no or more than 8 fields, an empty one, or an extension named twice
-  explicit record_fields(const std::vector<std::string>& wanted) {
-    if (wanted.empty() || wanted.size() > max_fields) {
-      throw error("wick: a record has 1 to 8 members, found " + std::to_string(wanted.size()));
-    }
-    for (const std::string& field : wanted) add(field);
-  }
+  explicit record_fields(const std::vector<std::string>& wanted);
 
   std::size_t size() const noexcept { return alternatives_.size(); }
   /// "jpg;jpeg;png", as it was asked for.
   const std::string& name(std::size_t field) const noexcept { return names_[field]; }
-  const std::vector<std::string>& alternatives(std::size_t field) const noexcept {
-    return alternatives_[field];
-  }
+  const std::vector<std::string>& alternatives(std::size_t field) const noexcept;
   std::size_t find(std::string_view extension) const noexcept { return find_alternative(extension).first; }
 
   /// The field and the place among its alternatives; {size(), 0} when nobody asked for `extension`.
-  std::pair<std::size_t, std::size_t> find_alternative(std::string_view extension) const noexcept {
-    for (std::size_t f = 0; f < size(); ++f) {
-      for (std::size_t a = 0; a < alternatives_[f].size(); ++a) {
-        if (alternatives_[f][a] == extension) return {f, a};
-      }
-    }
-    return {size(), 0};
-  }
+  std::pair<std::size_t, std::size_t> find_alternative(std::string_view extension) const noexcept;
 
  private:
-  void add(std::string_view field) {
-    std::vector<std::string>& list = alternatives_.emplace_back();
-    names_.emplace_back(field);
-    for (;;) {
-      const std::size_t end = field.find(';');
-      std::string extension;
-      for (const char c : field.substr(0, end)) {
-        if (c != ' ') extension += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      }
-      if (extension.starts_with('.')) extension.erase(0, 1);
-      if (extension.empty()) {
-        throw error("wick: \"" + printable(names_.back()) +
-                    "\" names an empty extension; write \"jpg\" or \"jpg;png\"");
-      }
-      if (find(extension) != size())
-        throw error("wick: the member \"" + printable(extension) + "\" is asked for twice");
-      list.push_back(std::move(extension));
-      if (end == std::string_view::npos) return;
-      field.remove_prefix(end + 1);
-    }
-  }
+  void add(std::string_view field);
 
   std::vector<std::string> names_;
   std::vector<std::vector<std::string>> alternatives_;

@@ -2,17 +2,13 @@
 /// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <wick/run/detail/resume.hpp>
@@ -21,13 +17,10 @@
 #include <wick/run/io_pool.hpp>
 #include <wick/run/job.hpp>
 #include <wick/run/timer_queue.hpp>
-#include <wick/system/cpus.hpp>
 #include <wick/system/detail/cpu_set.hpp>
 #include <wick/system/detail/futex.hpp>
 #include <wick/system/detail/process.hpp>
 #include <wick/system/detail/processor_time.hpp>
-#include <wick/system/detail/signal_mask.hpp>
-#include <wick/system/detail/thread_name.hpp>
 
 namespace wick {
 
@@ -192,14 +185,8 @@ class executor {
     return me;
   }
 
-  [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead) {
-    throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead +
-                           " there");
-  }
-  static void bind(binding& to, int cpu) noexcept {
-    if (cpu < 0 || !detail::cpu_set::of(cpu).apply()) to.refused = cpu;
-    to.tried.set();
-  }
+  [[noreturn, gnu::noinline]] static void refuse(const char* call, const char* whom, const char* instead);
+  static void bind(binding& to, int cpu) noexcept;
   void work(std::size_t number) noexcept;
   void end_workers() noexcept;
 
@@ -211,54 +198,6 @@ class executor {
   detail::io_pool io_;
   detail::timer_queue timers_;
 };
-
-inline executor::executor(executor_options options)
-    : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
-      io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
-  const std::size_t n = workers();
-  workers_.reserve(n);
-  // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
-  const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
-  try {
-    for (std::size_t i = 0; i < n; ++i) {
-      const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
-      binding* const to = bindings ? &bindings[i] : nullptr;
-      const detail::signals_blocked quiet;
-      workers_.emplace_back([this, i, cpu, to, name = options.name] {
-        detail::name_this_thread(name.c_str(), i);
-        if (to != nullptr) bind(*to, cpu);
-        work(i);
-      });
-    }
-    for (std::size_t i = 0; bindings && i < n; ++i) {
-      bindings[i].tried.wait();
-      if (bindings[i].refused == unbound) continue;
-      std::string allowed;
-      for (const int c : detail::allowed_cpus()) allowed += ' ' + std::to_string(c);
-      throw std::invalid_argument("wick: executor: worker " + std::to_string(i) +
-                                  " can't be bound to processor " + std::to_string(bindings[i].refused) +
-                                  "; pin_to may name" + allowed);
-    }
-  } catch (...) {  // no more threads to be had: those that started must be joined
-    end_workers();
-    throw;
-  }
-}
-
-inline executor::~executor() {
-  if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
-    static_cast<void>(std::make_unique<std::vector<std::thread>>(std::move(workers_)).release());
-    return;
-  }
-  timers_.stop();  // wakes who sleeps, with "cancelled"
-  io_.stop();      // what it still has is done, and posts its continuations here
-  end_workers();
-}
-
-inline void executor::end_workers() noexcept {
-  queues_.stop();
-  for (std::thread& w : workers_) w.join();
-}
 
 inline void executor::post(detail::job* j) {
   if (forked()) require_workers();
@@ -288,12 +227,12 @@ inline executor::helper::helper(executor& ex) noexcept : ex_(ex) {
   me = {&ex, slot_};
 }
 
-inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j); }
-
 inline executor::helper::~helper() {
   if (slot_ == none) return;
   self() = {outer_of_, outer_slot_};
   ex_.helpers_.fetch_and(~(1u << (slot_ - ex_.workers())), std::memory_order_acq_rel);
 }
+
+inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j); }
 
 }  // namespace wick

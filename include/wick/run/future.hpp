@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -15,6 +14,7 @@
 #include <wick/run/executor.hpp>
 #include <wick/run/task.hpp>
 #include <wick/system/detail/condition.hpp>
+#include <wick/system/detail/duration.hpp>
 
 namespace wick::detail {
 

@@ -2,14 +2,12 @@
 /// Threads for calls that block, so that workers never do.
 #pragma once
 
-#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stdexcept>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -19,10 +17,8 @@
 #include <wick/run/job.hpp>
 #include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/duration.hpp>
 #include <wick/system/detail/process.hpp>
-#include <wick/system/detail/processor_time.hpp>
-#include <wick/system/detail/signal_mask.hpp>
-#include <wick/system/detail/thread_name.hpp>
 
 namespace wick {
 
@@ -48,11 +44,7 @@ class io_pool {
       : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
-  ~io_pool() {
-    stop();
-    // In a forked child the threads are missing: they can't be joined, nor destroyed without.
-    if (born_.elsewhere()) static_cast<void>(shared_.release());
-  }
+  ~io_pool();
 
   std::size_t threads() const noexcept { return count_; }
   /// What the threads have done so far, in seconds: in calls (those that have ended), and of processor time
@@ -60,55 +52,19 @@ class io_pool {
   struct usage {
     double calls = 0, processor = 0;
   };
-  usage used() const {
-    if (born_.elsewhere()) return {};
-    const std::lock_guard lock(shared_->mutex);
-    return {std::chrono::duration<double>(shared_->calls).count(),
-            detail::processor_seconds(shared_->threads)};
-  }
+  usage used() const;
   /// Whether no call is queued or under way.
-  bool at_rest() const noexcept {
-    const std::lock_guard lock(shared_->mutex);
-    return shared_->first == nullptr && shared_->running == 0;
-  }
+  bool at_rest() const noexcept;
   /// Whether the calling thread is one of these.
   bool has_this_thread() const noexcept { return mine() == shared_.get(); }
 
   /// Any thread. \throws std::system_error when the threads can't be started, std::logic_error after stop()
   /// and in a forked child: nobody would run the job.
-  void post(job* j) {
-    born_.require_same("a blocking call was started");
-    shared& s = *shared_;
-    {
-      std::lock_guard lock(s.mutex);
-      if (s.stopping) {
-        throw std::logic_error(
-            "wick: a blocking call was started while its executor is being destroyed; let loaders and tasks "
-            "end before");
-      }
-      if (s.threads.empty()) start();
-      j->next = nullptr;
-      *s.last = j;
-      s.last = &j->next;
-    }
-    s.wake.notify_one();
-  }
+  void post(job* j);
 
   /// Does what is queued, then ends the threads; post throws from now on. For the executor; by one thread at
   /// a time.
-  void stop() noexcept {
-    if (born_.elsewhere()) return;
-    shared& s = *shared_;
-    {
-      std::lock_guard lock(s.mutex);
-      s.stopping = true;
-    }
-    s.wake.notify_all();
-    for (std::thread& t : s.threads) {
-      if (t.joinable()) t.join();
-    }
-    s.threads.clear();
-  }
+  void stop() noexcept;
 
   template <class F>
   class [[nodiscard]] run_awaiter : job {
@@ -168,41 +124,10 @@ class io_pool {
     std::vector<std::thread> threads;
   };
 
-  void start() {
-    shared_->threads.reserve(count_);
-    const detail::signals_blocked quiet;
-    for (std::size_t i = 0; i < count_; ++i) {
-      shared_->threads.emplace_back([&s = *shared_, i, cpus = cpus_] {
-        detail::name_this_thread("wick-io", i);
-        cpus.apply();  // the caller may be a worker that is bound to one
-        mine() = &s;
-        work(s);
-      });
-    }
-  }
+  void start();
   /// Of the pool whose thread this is; null on any other thread.
-  [[gnu::noinline]] static const shared*& mine() noexcept {
-    thread_local const shared* of = nullptr;
-    return of;
-  }
-  static void work(shared& s) noexcept {
-    std::unique_lock lock(s.mutex);
-    for (;;) {
-      s.wake.wait(lock, [&] { return s.first != nullptr || s.stopping; });
-      if (s.first == nullptr) return;
-      job* const j = s.first;
-      s.first = j->next;
-      if (s.first == nullptr) s.last = &s.first;
-      ++s.running;
-      lock.unlock();
-      const auto begun = std::chrono::steady_clock::now();
-      j->execute(j);
-      const auto took = std::chrono::steady_clock::now() - begun;
-      lock.lock();
-      --s.running;
-      s.calls += took;
-    }
-  }
+  [[gnu::noinline]] static const shared*& mine() noexcept;
+  static void work(shared& s) noexcept;
 
   const std::size_t count_;
   const detail::process_mark born_;

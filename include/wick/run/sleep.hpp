@@ -2,16 +2,15 @@
 /// Letting time pass without keeping a worker: pauses between retries, timeouts, polling.
 #pragma once
 
-#include <chrono>
 #include <coroutine>
 #include <optional>
-#include <utility>
 
 #include <wick/run/environment.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/job.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/timer_queue.hpp>
+#include <wick/system/detail/duration.hpp>
 
 namespace wick {
 

@@ -7,7 +7,6 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <wick/run/awaitable.hpp>

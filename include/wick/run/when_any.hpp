@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <optional>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>

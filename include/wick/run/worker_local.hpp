@@ -7,7 +7,6 @@
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
-#include <utility>
 
 #include <wick/run/executor.hpp>
 

@@ -36,13 +36,7 @@ class late_error : public error {
 class sample_error : public error {
  public:
   sample_error(std::string key, std::string stage, std::uint64_t epoch, std::uint64_t position,
-               const std::string& text, std::exception_ptr cause)
-      : error(key + ": " + stage + ": " + text),
-        key_(std::move(key)),
-        stage_(std::move(stage)),
-        epoch_(epoch),
-        position_(position),
-        cause_(std::move(cause)) {}
+               const std::string& text, std::exception_ptr cause);
 
   /// The sample's name, as its source gives it.
   const std::string& key() const noexcept { return key_; }
@@ -62,20 +56,7 @@ class sample_error : public error {
 namespace detail {
 
 /// `text` with what a terminal or a log could misread (control characters, line breaks) written as \xNN.
-inline std::string printable(std::string_view text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    const auto u = static_cast<unsigned char>(c);
-    if (u < 0x20 || u == 0x7F) {
-      out += {'\\', 'x', digits[u >> 4], digits[u & 15]};
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
+std::string printable(std::string_view text);
 
 /// How a message about a bad sample ends, behind what else can be done.
 inline constexpr const char* or_leave_it_out =

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
-#include <numbers>
 
 namespace wick {
 
@@ -88,10 +86,7 @@ class random_stream {
   /// True with the probability given.
   constexpr bool bernoulli(double probability) noexcept { return uniform() < probability; }
   /// Normal with mean 0 and deviation 1 (Box and Muller, 1958).
-  double normal() noexcept {
-    const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
-    return radius * std::cos(2.0 * std::numbers::pi * uniform());
-  }
+  double normal() noexcept;
 
  private:
   std::array<std::uint32_t, 2> key_;

@@ -107,11 +107,7 @@ class shape {
 };
 
 /// The extents, outermost first: "[3, 224, 224]".
-inline std::string to_string(const shape& s) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < s.rank(); ++i) out += (i ? ", " : "") + std::to_string(s[i]);
-  return out + "]";
-}
+std::string to_string(const shape& s);
 
 /// How a batch of pictures lies in memory.
 enum class layout : std::uint8_t {

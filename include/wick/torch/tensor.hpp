@@ -3,21 +3,15 @@
 #pragma once
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
-#include <string>
 #include <type_traits>
 #include <utility>
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>
-#include <c10/core/TensorOptions.h>
 
 #include <wick/batch/fields.hpp>
-#include <wick/read/memory_view.hpp>
-#include <wick/sample/error.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
 
@@ -48,31 +42,7 @@ constexpr at::ScalarType scalar_type_of(dtype t) noexcept {
 }
 
 /// \throws wick::error for a type that batches can't have (complex, quantized, bfloat16, …)
-inline dtype dtype_of(at::ScalarType t) {
-  switch (t) {
-    case at::kByte:
-      return dtype::uint8;
-    case at::kChar:
-      return dtype::int8;
-    case at::kShort:
-      return dtype::int16;
-    case at::kInt:
-      return dtype::int32;
-    case at::kLong:
-      return dtype::int64;
-    case at::kHalf:
-      return dtype::float16;
-    case at::kFloat:
-      return dtype::float32;
-    case at::kDouble:
-      return dtype::float64;
-    case at::kBool:
-      return dtype::boolean;
-    default:
-      throw error(std::string("a tensor of ") + c10::toString(t) +
-                  " can't be batched; convert it to float or int64");
-  }
-}
+dtype dtype_of(at::ScalarType t);
 
 inline shape shape_of(const at::Tensor& t) {
   shape s;
@@ -85,22 +55,7 @@ template <>
 struct field_access<at::Tensor> {
   static shape extents(const at::Tensor& t) { return shape_of(t); }
   static dtype type(const at::Tensor& t) { return dtype_of(t.scalar_type()); }
-  static void write_to(const at::Tensor& t, slot where) {
-    if (!t.device().is_cpu()) {
-      throw error("a tensor on " + t.device().str() +
-                  " can't be batched; keep samples on the CPU and write transfer() "
-                  "behind batch()");
-    }
-    const at::Tensor plain = t.resolve_neg();  // the view at::imag gives of a conjugate is to be negated
-    if (plain.is_contiguous()) {
-      std::memcpy(where.data, plain.data_ptr(), static_cast<std::size_t>(plain.nbytes()));
-    } else if (plain.numel() != 0) {
-      shape strides;
-      for (const std::int64_t s : plain.strides()) strides.push_back(s);
-      const row_format format(shape_of(plain), dtype_of(plain.scalar_type()), strides);
-      memory_view(static_cast<const std::byte*>(plain.data_ptr()), format).write_to(where);
-    }
-  }
+  static void write_to(const at::Tensor& t, slot where);
 };
 template <>
 inline constexpr bool is_column<at::Tensor> = true;

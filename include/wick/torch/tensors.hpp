@@ -2,22 +2,15 @@
 /// Tensors in memory as a source, as TensorDataset in Python: row i is sample i.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Layout.h>
 
 #include <wick/read/memory_view.hpp>
-#include <wick/sample/fingerprint.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/source.hpp>
-#include <wick/torch/tensor.hpp>
 
 namespace wick {
 
@@ -26,29 +19,7 @@ namespace detail {
 /// The rows of a tensor [N, …] on the CPU, where they lie: each is copied when it is written into its slot.
 class tensor_rows {
  public:
-  tensor_rows(const at::Tensor& t, const char* what) {
-    const std::string name = std::string("tensors: ") + what;
-    if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
-    if (!t.device().is_cpu()) {
-      throw error(name + " is on " + t.device().str() +
-                  "; the source reads from the CPU, transfer() takes batches to the device");
-    }
-    if (t.layout() != at::kStrided) {
-      throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
-    }
-    const dtype type = dtype_of(t.scalar_type());
-    tensor_ = t.resolve_neg();
-    count_ = static_cast<std::uint64_t>(tensor_.size(0));
-    shape row, strides;
-    for (std::int64_t d = 1; d < tensor_.dim(); ++d) {
-      row.push_back(tensor_.size(d));
-      strides.push_back(tensor_.stride(d));
-    }
-    format_ = std::make_shared<const row_format>(row, type, strides);
-    data_ = static_cast<const std::byte*>(tensor_.data_ptr());
-    step_ = static_cast<std::size_t>(tensor_.stride(0)) * size_of(type);
-    span_ = format_->span();
-  }
+  tensor_rows(const at::Tensor& t, const char* what);
   std::uint64_t size() const noexcept { return count_; }
   memory_view at(std::uint64_t i) const noexcept { return {data_ + i * step_, *format_}; }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
@@ -62,23 +33,7 @@ class tensor_rows {
   }
   /// Of how many there are, of what kind, and of the first 64 KiB: the same for the same numbers, however
   /// they lie.
-  std::uint64_t fingerprint() const {
-    fingerprint_hash h;
-    h.add(count_).add(static_cast<std::uint64_t>(format_->type));
-    for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
-    const std::size_t bytes = format_->bytes;
-    const std::size_t most = std::min<std::size_t>(count_ * bytes, 1 << 16);
-    if (format_->packed && (step_ == bytes || most <= bytes)) {
-      h.add(std::string_view(reinterpret_cast<const char*>(data_), most));
-    } else {
-      std::vector<std::byte> rows((most + bytes - 1) / bytes * bytes);
-      for (std::size_t at = 0; at < rows.size(); at += bytes) {
-        this->at(at / bytes).write_to({rows.data() + at, false});
-      }
-      h.add(std::string_view(reinterpret_cast<const char*>(rows.data()), most));
-    }
-    return h.value();
-  }
+  std::uint64_t fingerprint() const;
 
  private:
   at::Tensor tensor_;
@@ -91,13 +46,7 @@ class tensor_rows {
 /// Source of sample<memory_view, std::int64_t>: rows of `data` [N, …] with labels [N] of any integer type.
 class labelled_tensors {
  public:
-  labelled_tensors(const at::Tensor& data, const at::Tensor& targets)
-      : data_(data, "the first"), targets_(labels(targets), "the second") {
-    if (data_.size() != targets_.size()) {
-      throw error("tensors: " + std::to_string(data_.size()) + " rows of data and " +
-                  std::to_string(targets_.size()) + " labels; there must be one for each");
-    }
-  }
+  labelled_tensors(const at::Tensor& data, const at::Tensor& targets);
   std::uint64_t size() const noexcept { return data_.size(); }
   sample<memory_view, std::int64_t> at(std::uint64_t i) const noexcept {
     return {data_.at(i), targets_.integer(i)};
@@ -106,20 +55,10 @@ class labelled_tensors {
     data_.prefetch(i, most);
     targets_.prefetch_integer(i, most);
   }
-  std::uint64_t fingerprint() const {
-    return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
-  }
+  std::uint64_t fingerprint() const;
 
  private:
-  static at::Tensor labels(const at::Tensor& t) {
-    if (!t.defined()) return t;
-    if (t.dim() != 1 || !c10::isIntegralType(t.scalar_type(), /*includeBool=*/true)) {
-      throw error("tensors: labels are integers of shape [N], found " +
-                  std::string(c10::toString(t.scalar_type())) + " of " + to_string(shape_of(t)) +
-                  "; use tensor_pairs() for targets of another kind");
-    }
-    return t.to(at::kLong);
-  }
+  static at::Tensor labels(const at::Tensor& t);
 
   detail::tensor_rows data_, targets_;
 };
@@ -127,13 +66,7 @@ class labelled_tensors {
 /// Source of sample<memory_view, memory_view>: rows of two tensors with the same first dimension.
 class paired_tensors {
  public:
-  paired_tensors(const at::Tensor& data, const at::Tensor& targets)
-      : data_(data, "the first"), targets_(targets, "the second") {
-    if (data_.size() != targets_.size()) {
-      throw error("tensor_pairs: " + std::to_string(data_.size()) + " rows of data and " +
-                  std::to_string(targets_.size()) + " of targets; there must be one for each");
-    }
-  }
+  paired_tensors(const at::Tensor& data, const at::Tensor& targets);
   std::uint64_t size() const noexcept { return data_.size(); }
   sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
     return {data_.at(i), targets_.at(i)};
@@ -142,9 +75,7 @@ class paired_tensors {
     data_.prefetch(i, most);
     targets_.prefetch(i, most);
   }
-  std::uint64_t fingerprint() const {
-    return fingerprint_hash().add(data_.fingerprint()).add(targets_.fingerprint()).value();
-  }
+  std::uint64_t fingerprint() const;
 
  private:
   detail::tensor_rows data_, targets_;

@@ -2,13 +2,9 @@
 /// Between wick's workers and Torch's own threads, which want the same processors.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
-#include <ATen/Parallel.h>
-
 #include <wick/run/executor.hpp>
-#include <wick/system/cpus.hpp>
 
 namespace wick {
 
@@ -18,12 +14,6 @@ namespace wick {
 /// model on a device wants few threads here anyway.
 ///
 /// It is at::set_num_threads: call it once, before the first operator, on the thread that trains.
-inline std::size_t share_cores(const executor& workers, std::size_t at_least = 1) {
-  const std::size_t all = detail::available_cpus();
-  const std::size_t left = all > workers.workers() ? all - workers.workers() : 0;
-  const std::size_t threads = std::max({left, at_least, std::size_t{1}});
-  at::set_num_threads(static_cast<int>(threads));
-  return threads;
-}
+std::size_t share_cores(const executor& workers, std::size_t at_least = 1);
 
 }  // namespace wick

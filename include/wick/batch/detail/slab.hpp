@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -94,17 +93,10 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   ///   time, so that nothing is allocated later
   /// \param most so many at most where they are small: see cheap_blocks()
   explicit slab_pool(std::shared_ptr<slab_memory> memory, std::size_t keep, std::size_t ahead = 1,
-                     std::size_t most = 1)
-      : memory_(std::move(memory)),
-        recycles_(memory_->recycles()),
-        keep_(keep),
-        ahead_(ahead),
-        most_(std::max(ahead, most)) {
-    free_.reserve(keep_ + 1);
-  }
+                     std::size_t most = 1);
   slab_pool(const slab_pool&) = delete;
   slab_pool& operator=(const slab_pool&) = delete;
-  inline ~slab_pool();
+  ~slab_pool();
 
   /// So many blocks as take up 16 MiB, but at least `least`, at most `most`.
   static std::size_t cheap_blocks(std::size_t bytes, std::size_t least, std::size_t most) noexcept {
@@ -116,24 +108,15 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
   inline slab acquire(std::size_t bytes, std::size_t user = 0);
   /// How many blocks were ever allocated: constant once the pipeline is warm, unless the memory recycles them
   /// itself.
-  std::uint64_t allocations() const noexcept {
-    const auto lock = detail::lock_briefly(mutex_);
-    return allocations_;
-  }
+  std::uint64_t allocations() const noexcept;
   /// Bytes of the largest block that each user has asked for, together.
   std::size_t bytes_asked() const noexcept { return bytes_asked_.load(std::memory_order_relaxed); }
   /// Bytes of all blocks there are, in use or kept; without those that were detached where the memory
   /// recycles them.
-  std::size_t bytes() const noexcept {
-    const auto lock = detail::lock_briefly(mutex_);
-    return bytes_;
-  }
+  std::size_t bytes() const noexcept;
   /// Bytes that free blocks take at most: as many as the users have out at a time of the largest blocks that
   /// they asked for lately, and 16 MiB.
-  std::size_t kept_at_most() const noexcept {
-    const auto lock = detail::lock_briefly(mutex_);
-    return window_bytes_ + cheap;
-  }
+  std::size_t kept_at_most() const noexcept;
 
  private:
   friend class slab;
@@ -160,18 +143,18 @@ class slab_pool : public std::enable_shared_from_this<slab_pool> {
     return -1;
 #endif
   }
-  inline bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
+  bool note(std::size_t bytes, std::size_t user, slab::block*& gone);
   inline void next_period(slab::block*& gone) noexcept;
   inline void measure_window() noexcept;
   inline slab::block* find(std::size_t bytes) noexcept;
   inline slab::block* make(std::size_t bytes);
-  inline void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
+  void give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept;
   inline void goes_out();
   [[nodiscard]] inline std::shared_ptr<slab_pool> came_back() noexcept;
   inline void put(slab::block* b) noexcept;
   inline void hand_over(const slab::block* b) noexcept;
-  inline void remove(std::size_t i, slab::block*& gone) noexcept;
-  static inline void free_all(slab::block* gone) noexcept;
+  void remove(std::size_t i, slab::block*& gone) noexcept;
+  static void free_all(slab::block* gone) noexcept;
 
   const std::shared_ptr<slab_memory> memory_;
   const bool recycles_;
@@ -215,57 +198,10 @@ inline memory_block slab::detach() noexcept {
 
 /// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
 /// milliseconds.
-inline void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
-  slab::block* const b = free_[i];
-  free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
-  free_bytes_ -= b->capacity;
-  bytes_ -= b->capacity;
-  b->next = std::exchange(gone, b);
-}
-
-inline void slab_pool::free_all(slab::block* gone) noexcept {
-  while (gone != nullptr) {
-    const std::unique_ptr<slab::block> b(std::exchange(gone, gone->next));
-    b->memory.free(b->memory.context);
-  }
-}
-
-inline void slab_pool::measure_window() noexcept {
-  window_bytes_ = 0;
-  for (const demand& d : users_) {
-    const std::size_t largest = std::max(d.now.largest, d.before.largest);
-    window_bytes_ += largest * cheap_blocks(largest, ahead_, most_);
-  }
-}
 
 /// Blocks of sizes that nobody has asked for since the period before go.
-inline void slab_pool::next_period(slab::block*& gone) noexcept {
-  for (std::size_t i = free_.size(); i-- > 0;) {
-    const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
-      return d.now.uses(free_[i]->capacity) || d.before.uses(free_[i]->capacity);
-    });
-    if (!used) remove(i, gone);
-  }
-  for (demand& d : users_) d.before = std::exchange(d.now, range());
-  asked_ = 0;
-  measure_window();
-}
 
 /// Writes down what was asked for; true when this user did so for the first time.
-inline bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
-  if (user >= users_.size()) users_.resize(user + 1);
-  if (++asked_ == period) next_period(gone);
-  demand& mine = users_[user];
-  if (mine.now.has(bytes)) return false;
-  const bool first = mine.largest_ever == 0;
-  mine.now.smallest = std::min(mine.now.smallest, bytes);
-  mine.now.largest = std::max(mine.now.largest, bytes);
-  if (bytes > mine.largest_ever) {
-    bytes_asked_.fetch_add(bytes - std::exchange(mine.largest_ever, bytes), std::memory_order_relaxed);
-  }
-  measure_window();
-  return first;
-}
 
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   const int here = this_processor();
@@ -295,17 +231,6 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
 
 /// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
 /// that it did, and there are not more blocks than before. It is the smallest of them.
-inline void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
-  std::size_t least = free_.size();
-  for (std::size_t i = 0; i < free_.size(); ++i) {
-    const std::size_t capacity = free_[i]->capacity;
-    if (capacity < bytes && bytes / 2 <= capacity &&
-        (least == free_.size() || capacity < free_[least]->capacity)) {
-      least = i;
-    }
-  }
-  if (least != free_.size()) remove(least, gone);
-}
 
 /// Under the mutex, for a block that the pool gives away.
 inline void slab_pool::goes_out() {
@@ -377,13 +302,6 @@ inline void slab_pool::hand_over(const slab::block* b) noexcept {
   const auto lock = detail::lock_briefly(mutex_);
   last = came_back();
   bytes_ -= b->capacity;
-}
-
-inline slab_pool::~slab_pool() {
-  for (slab::block* b : free_) {
-    b->next = nullptr;
-    free_all(b);
-  }
 }
 
 }  // namespace wick::detail

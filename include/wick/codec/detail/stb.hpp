@@ -24,7 +24,7 @@
 
 namespace wick::detail {
 
-// Defined in codec/detail/stb_implementation.hpp.
+// Defined in codec/detail/stb.hpp.
 
 /// Pixels from allocate_block, `channels` a pixel; null on failure, with stb's reason in `why`. When
 /// `cleared`, all of stb's memory is zero at first: what it leaves out is the same each time. With `limits`
@@ -36,7 +36,7 @@ std::uint8_t* stb_load_jpeg(const std::byte* encoded, int size, jpeg_color_model
                             int& width, int& height, const char*& why, stb_limit& limit,
                             bool cleared) noexcept;
 
-// Defined in codec/detail/png_implementation.hpp and gif_implementation.hpp, which are compiled with it.
+// Defined in codec/implementation/png.hpp and gif.hpp, which are compiled with it.
 
 /// The rows of `part`, in full width. \throws wick::error when they are damaged
 image decode_png(std::span<const std::byte> encoded, const rect& part, int channels, bool indexes);

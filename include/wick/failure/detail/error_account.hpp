@@ -7,12 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <map>
 #include <memory>
-#include <new>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -42,34 +39,7 @@ struct told_failure {
 };
 
 /// Kind and text of what was thrown; a late_error names the stage, too.
-inline void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
-  const auto is = [&](error_kind kind, std::string text) {
-    to.kind = kind;
-    to.text = std::move(text);
-  };
-  try {
-    std::rethrow_exception(cause);
-  } catch (const late_error& e) {
-    is(error_kind::data, e.what());
-    to.stage = e.stage();
-  } catch (const quarantined_sample& e) {
-    is(error_kind::quarantined, e.what());
-  } catch (const misshapen& e) {
-    is(error_kind::shape, e.what());
-  } catch (const error& e) {
-    is(error_kind::data, e.what());
-  } catch (const std::system_error& e) {
-    is(error_kind::system, e.what());
-  } catch (const std::bad_alloc& e) {
-    is(error_kind::memory, e.what());
-  } catch (const std::exception& e) {
-    is(error_kind::exception, e.what());
-  } catch (...) {
-    is(error_kind::exception, "threw something that is no std::exception");
-  }
-  // A stage's own message may begin with its name: once is enough.
-  if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
-}
+void describe_cause(const std::exception_ptr& cause, ledger_entry& to);
 
 /// The key of a sample, for messages.
 template <class Source>
@@ -133,19 +103,13 @@ void tell_all(const Job& job, const std::vector<std::string>& names, const Sourc
   }
 }
 
-inline sample_error to_exception(const told_failure& f) {
-  return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
-}
+sample_error to_exception(const told_failure& f);
 
 class error_account {
  public:
   static constexpr std::size_t max_quarantined = 1'000'000;
 
-  error_account(const error_options& limits, const std::filesystem::path& lines, const quarantine& known)
-      : limits_(limits) {
-    if (!lines.empty()) file_ = std::make_unique<ledger_file>(lines);
-    for (const quarantine::entry& e : known.entries()) bad_.emplace(e.index, e.stage);
-  }
+  error_account(const error_options& limits, const std::string& lines, const quarantine& known);
 
   const wick::ledger& ledger() const noexcept { return ledger_; }
   std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
@@ -154,85 +118,22 @@ class error_account {
   /// from `first_slot`) have failed. `passed` of this rank's `of_epoch` positions have had their turn then.
   /// \throws too_many_errors when they make it more than is allowed
   void add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count, std::uint64_t passed,
-           std::uint64_t of_epoch, const std::vector<told_failure>& failures) {
-    if (epoch != epoch_) epoch_failures_ = 0;
-    epoch_ = epoch;
-    std::uint64_t next = first_slot, longest = 0;
-    const told_failure* last = nullptr;
-    for (const told_failure& f : failures) {
-      if (file_) file_->add(f.entry);
-      remember(f);
-      ledger_.add(f.entry);
-      if (f.known || f.entry.action == error_action::retry) continue;
-      ++counted_;
-      last = &f;
-      if (!f.planned) continue;
-      ++epoch_failures_;
-      if (f.slot < next) continue;
-      consecutive_ = f.slot == next ? consecutive_ + 1 : 1;
-      longest = std::max(longest, consecutive_);
-      next = f.slot + 1;
-    }
-    if (next < first_slot + count) consecutive_ = 0;
-    if (last != nullptr) check(*last, longest, passed, of_epoch);
-  }
+           std::uint64_t of_epoch, const std::vector<told_failure>& failures);
 
   /// Samples that a later run need not try, by rising index: those that the quarantine had, and those that
   /// failed since.
-  std::vector<quarantine::entry> bad() const {
-    std::vector<quarantine::entry> out;
-    for (const auto& [index, stage] : bad_) out.push_back({index, stage});
-    return out;
-  }
+  std::vector<quarantine::entry> bad() const;
 
-  void write(loader_state& to) const {
-    to.failures = ledger_.of_training();
-    to.counted_failures = counted_;
-    to.epoch_failures = epoch_failures_;
-    to.consecutive_failures = consecutive_;
-  }
-  void read(const loader_state& from) {
-    ledger_.go_on_from(from.failures);
-    counted_ = from.counted_failures;
-    epoch_ = from.epoch;
-    epoch_failures_ = from.epoch_failures;
-    consecutive_ = from.consecutive_failures;
-  }
+  void write(loader_state& to) const;
+  void read(const loader_state& from);
   /// An epoch begins at its beginning.
-  void begin(std::uint64_t epoch) noexcept {
-    epoch_ = epoch;
-    epoch_failures_ = 0;
-  }
+  void begin(std::uint64_t epoch) noexcept;
 
  private:
-  void remember(const told_failure& f) {
-    const error_kind k = f.entry.kind;
-    const bool of_the_sample = k == error_kind::data || k == error_kind::exception || k == error_kind::system;
-    if (of_the_sample && f.entry.action != error_action::retry && bad_.size() < max_quarantined) {
-      bad_.emplace(f.index, f.stage);
-    }
-  }
+  void remember(const told_failure& f);
 
   void check(const told_failure& last, std::uint64_t longest, std::uint64_t passed,
-             std::uint64_t of_epoch) const {
-    const auto beyond = [&](const std::string& what, const std::string& allowed) {
-      throw too_many_errors("loader: " + what + ", and on_error allows " + allowed + "; the last was " +
-                            last.entry.key + ": " + last.entry.stage + ": " + last.entry.text +
-                            "; loader.ledger() has all");
-    };
-    const auto number = [](std::uint64_t n) { return std::to_string(n); };
-    if (counted_ > limits_.count)
-      beyond(number(counted_) + " samples failed in this training", number(limits_.count));
-    if (longest > limits_.consecutive) {
-      beyond(number(longest) + " samples failed one after another", number(limits_.consecutive));
-    }
-    const std::uint64_t of = std::max(passed, std::min<std::uint64_t>(1000, of_epoch));
-    if (static_cast<double>(epoch_failures_) > limits_.rate * static_cast<double>(of)) {
-      beyond(number(epoch_failures_) + " samples of the first " + number(passed) + " of epoch " +
-                 number(epoch_) + " failed",
-             "a rate of " + std::to_string(limits_.rate));
-    }
-  }
+             std::uint64_t of_epoch) const;
 
   const error_options limits_;
   wick::ledger ledger_;
@@ -244,15 +145,8 @@ class error_account {
 };
 
 /// For the report: what became of failures since `before` was counted.
-inline std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
-                                                  const std::vector<error_count>& now) {
-  std::vector<outcome_report> out;
-  for (std::size_t i = 0; i < now.size(); ++i) {  // counts are only ever added at the end
-    const std::uint64_t more = now[i].count - (i < before.size() ? before[i].count : 0);
-    if (more != 0) out.push_back({now[i].stage, outcome_of(now[i].action), more});
-  }
-  return out;
-}
+std::vector<outcome_report> outcomes_since(const std::vector<error_count>& before,
+                                           const std::vector<error_count>& now);
 
 /// The fingerprints of the last epochs.
 class print_book {
@@ -260,23 +154,10 @@ class print_book {
   static constexpr std::size_t max_kept = 64;
 
   /// An epoch begins, or goes on behind what another loader has delivered.
-  void begin(std::uint64_t epoch) {
-    std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
-    if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
-    epochs_.emplace_back(epoch, epoch_fingerprint{});
-  }
+  void begin(std::uint64_t epoch);
   void add(const epoch_fingerprint& some) noexcept { epochs_.back().second += some; }
   /// `data` tells the data set, `batch` is the size of the global batch.
-  epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept {
-    for (const auto& [number, sum] : epochs_) {
-      if (number != epoch) continue;
-      epoch_fingerprint out = sum;
-      out.value *=
-          fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
-      return out;
-    }
-    return {};
-  }
+  epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
 
  private:
   std::vector<std::pair<std::uint64_t, epoch_fingerprint>> epochs_;

@@ -2,25 +2,14 @@
 /// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
 #pragma once
 
-#include <string>
 #include <string_view>
 
-#include <wick/pixels/geometry.hpp>
 #include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
-inline void require_size(std::string_view stage, int height, int width) {
-  if (height < 1 || width < 1) {
-    throw error(std::string(stage) + ": size " + size_text(width, height) +
-                " px leaves no picture; give at least 1 px a side");
-  }
-}
+void require_size(std::string_view stage, int height, int width);
 
-inline void require_probability(std::string_view stage, double p) {
-  if (!(p >= 0 && p <= 1)) {
-    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
-  }
-}
+void require_probability(std::string_view stage, double p);
 
 }  // namespace wick::detail

@@ -17,7 +17,7 @@ namespace wick::detail {
 /// gray; a file that breaks off is an error (see decode_options::allow_truncated).
 ///
 /// Each thread keeps one decompressor with its memory: once it has seen the largest picture it allocates no
-/// more. Defined in jpeg/detail/libjpeg_turbo_implementation.hpp, which is compiled once, by CMake or in the
+/// more. Defined in jpeg/implementation/libjpeg_turbo.hpp, which is compiled once, by CMake or in the
 /// one file that defines WICK_IMPLEMENTATION; that program links -ljpeg (and -ldl where glibc is older
 /// than 2.34).
 ///

@@ -3,13 +3,11 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include <wick/failure/detail/failed_sample.hpp>
 #include <wick/loader/detail/delivery.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/resume/state.hpp>

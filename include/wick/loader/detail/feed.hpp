@@ -3,16 +3,12 @@
 /// a window of them ahead of the consumer, across the ends of epochs.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/claimed_runs.hpp>
@@ -24,7 +20,6 @@
 #include <wick/loader/detail/tokens.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>

@@ -8,16 +8,13 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/compaction.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
 #include <wick/loader/detail/settling.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/task.hpp>

@@ -10,8 +10,8 @@
 
 #include <wick/failure/detail/error_account.hpp>
 #include <wick/failure/ledger.hpp>
-#include <wick/loader/detail/books.hpp>
 #include <wick/observe/clock.hpp>
+#include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/observe/stall_meter.hpp>
@@ -59,8 +59,8 @@ class report_book {
     since_ = now;
     report r;
     const double tick = scale_.seconds_per_tick();
-    const books& clocks = feed.path().clocks();
-    const std::vector<books::sum> totals = clocks.totals();
+    const stage_clocks& clocks = feed.path().clocks();
+    const std::vector<stage_clocks::sum> totals = clocks.totals();
     if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
     const std::vector<std::string> names = feed.path().stage_names();
     r.seconds = now.time - reported_.time;
@@ -128,21 +128,13 @@ class report_book {
     double time = 0, program = 0, workers = 0, io = 0, io_calls = 0;
     std::uint64_t own = 0, others = 0;
 
-    void add(const usage& until, const usage& since) noexcept {
-      time += until.time - since.time;
-      program += until.program - since.program;
-      workers += until.workers - since.workers;
-      io += until.io - since.io;
-      io_calls += until.io_calls - since.io_calls;
-      own += until.own - since.own;
-      others += until.others - since.others;
-    }
+    void add(const usage& until, const usage& since) noexcept;
   };
   template <class Feed>
   usage usage_of(Feed& feed) const {
     executor& on = feed.on();
     const io_pool::usage io = on.io().used();
-    const books& clocks = feed.path().clocks();
+    const stage_clocks& clocks = feed.path().clocks();
     return {scale_.elapsed(),
             process_seconds(),
             on.worker_seconds(),
@@ -156,18 +148,7 @@ class report_book {
     std::uint64_t count = 0;
     double busy = 0, blocked = 0;  // ticks
   };
-  static clocked since_reported(const books::sum& now, const books::sum& before) noexcept {
-    clocked c;
-    c.count = now.count - before.count;
-    const double timed = static_cast<double>(now.timed - before.timed);
-    if (timed > 0) {
-      c.busy =
-          static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(c.count) / timed;
-    }
-    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
-    if (waited > 0) c.blocked = static_cast<double>(waited);
-    return c;
-  }
+  static clocked since_reported(const stage_clocks::sum& now, const stage_clocks::sum& before) noexcept;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
@@ -177,7 +158,7 @@ class report_book {
   bool taking_ = false;
   usage since_, used_;  // when taking began or was last reported; in all since the last report
   struct snapshot {
-    std::vector<books::sum> clocks;
+    std::vector<stage_clocks::sum> clocks;
     std::uint64_t run_ticks = 0;
     double time = 0;
     std::uint64_t taken = 0, samples = 0, failures = 0;

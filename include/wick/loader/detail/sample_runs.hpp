@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -22,7 +21,6 @@
 #include <wick/observe/clock.hpp>
 #include <wick/observe/stage_clock.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
-#include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/run/budget.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sleep.hpp>

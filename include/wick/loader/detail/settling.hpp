@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -161,7 +160,7 @@ class settling {
       bool stopped = false;
       try {
         if (rule.backoff.count() > 0) {
-          auto pause = sleep_for(rule.backoff * std::ldexp(1.0, static_cast<int>(f->tries) - 1), *c);
+          auto pause = sleep_for(pause_before(rule, f->tries), *c);
           co_await pause;
         }
       } catch (...) {

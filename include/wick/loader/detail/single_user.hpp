@@ -3,8 +3,6 @@
 #pragma once
 
 #include <atomic>
-#include <stdexcept>
-#include <string>
 
 namespace wick::detail {
 
@@ -31,12 +29,7 @@ class single_user {
     ~hold() { of_.used_.store(false, std::memory_order_release); }
 
    private:
-    [[noreturn, gnu::noinline]] static void refuse(const char* call) {
-      throw std::logic_error(
-          std::string("wick: ") + call +
-          ": two threads or coroutines use one loader at the same time; let one take the batches, or "
-          "give each a loader of its own (they may share an executor)");
-    }
+    [[noreturn, gnu::noinline]] static void refuse(const char* call);
     single_user& of_;
   };
 

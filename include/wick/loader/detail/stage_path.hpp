@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,9 +14,9 @@
 #include <vector>
 
 #include <wick/batch/detail/slab.hpp>
-#include <wick/loader/detail/books.hpp>
 #include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/observe/clock.hpp>
+#include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/order/order.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
@@ -47,7 +46,7 @@ class stage_path<pipeline<Source, S...>> {
       : source_(std::move(what.origin)),
         stages_(std::move(what.stages)),
         on_(on),
-        books_(on, rows, types::batching, stages, types::samples_suspend) {
+        clocks_(on, rows, types::batching, stages, types::samples_suspend) {
     static_assert(types::batching >= types::order_end);
     const auto attach = [&](auto& s) {
       if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
@@ -60,8 +59,8 @@ class stage_path<pipeline<Source, S...>> {
   const auto& stage() const noexcept {
     return std::get<I>(stages_);
   }
-  books& clocks() noexcept { return books_; }
-  const books& clocks() const noexcept { return books_; }
+  stage_clocks& clocks() noexcept { return clocks_; }
+  const stage_clocks& clocks() const noexcept { return clocks_; }
 
   std::vector<std::string> stage_names() const {
     std::vector<std::string> out;
@@ -196,8 +195,8 @@ class stage_path<pipeline<Source, S...>> {
     auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
-    timed_await<inner_type, books> timed(static_cast<inner_type&&>(inner), &self->books_,
-                                         static_cast<std::uint32_t>(stage), begun);
+    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
+                                                static_cast<std::uint32_t>(stage), begun);
     if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
       co_await timed;
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
@@ -233,7 +232,7 @@ class stage_path<pipeline<Source, S...>> {
       c.enter(static_cast<std::uint32_t>(I));
       const std::uint64_t begun = now_ticks();
       auto next = apply(std::get<I>(stages_), std::move(item), c);
-      books_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
       return pass_until<I + 1, End>(std::move(next), c);
     }
   }
@@ -242,7 +241,7 @@ class stage_path<pipeline<Source, S...>> {
     std::uint64_t ticks[rows] = {};
     std::uint64_t last = now_ticks();
     pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = books_.mine();
+    stage_clock* const clocks = clocks_.mine();
     write_down(clocks, I, 1, ticks);
     count(clocks, I, 1);
   }
@@ -271,7 +270,7 @@ class stage_path<pipeline<Source, S...>> {
   }
   void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
     if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    books_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
   }
 
   /// The same through stages that suspend.
@@ -309,7 +308,7 @@ class stage_path<pipeline<Source, S...>> {
   Source source_;
   std::tuple<S...> stages_;
   executor& on_;
-  books books_;
+  stage_clocks clocks_;
 };
 
 }  // namespace wick::detail

@@ -2,7 +2,6 @@
 /// How a callable can be called with an X: found out so that an error of the user's in it is said once.
 #pragma once
 
-#include <concepts>
 #include <type_traits>
 #include <utility>
 

@@ -4,12 +4,10 @@
 #pragma once
 
 #include <type_traits>
-#include <utility>
 
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
-#include <wick/sample/stage.hpp>
 
 namespace wick::detail {
 

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <compare>
 #include <dirent.h>
-#include <fcntl.h>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,31 +21,9 @@ enum class entry_kind : unsigned char {
   other,  ///< a device, a socket, …
 };
 
-inline entry_kind kind_of(int folder, const ::dirent& entry) noexcept {
-  switch (entry.d_type) {
-    case DT_REG:
-      return entry_kind::file;
-    case DT_DIR:
-      return entry_kind::folder;
-    case DT_LNK:
-    case DT_UNKNOWN:
-      break;
-    default:
-      return entry_kind::other;
-  }
-  struct ::stat status {};
-  if (::fstatat(folder, entry.d_name, &status, 0) != 0 || S_ISREG(status.st_mode)) return entry_kind::file;
-  if (!S_ISDIR(status.st_mode)) return entry_kind::other;
-  if (entry.d_type == DT_LNK) return entry_kind::link;
-  // Some file systems don't say what an entry is.
-  struct ::stat own {};
-  const bool link = ::fstatat(folder, entry.d_name, &own, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(own.st_mode);
-  return link ? entry_kind::link : entry_kind::folder;
-}
+entry_kind kind_of(int folder, const ::dirent& entry) noexcept;
 
-inline bool is_folder(entry_kind kind) noexcept {
-  return kind == entry_kind::folder || kind == entry_kind::link;
-}
+bool is_folder(entry_kind kind) noexcept;
 
 /// Which folder this is, whatever path led to it.
 struct folder_id {
@@ -82,13 +59,6 @@ folder_id list_folder(const std::string& path, std::string_view who, Each&& each
 }
 
 /// "a" + "b" → "a/b"; "a/" + "b" → "a/b"; "" + "b" → "b".
-inline std::string join_path(std::string_view folder, std::string_view name) {
-  std::string out;
-  out.reserve(folder.size() + 1 + name.size());
-  out += folder;
-  if (!folder.empty() && folder.back() != '/') out += '/';
-  out += name;
-  return out;
-}
+std::string join_path(std::string_view folder, std::string_view name);
 
 }  // namespace wick::detail

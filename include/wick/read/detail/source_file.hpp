@@ -6,7 +6,6 @@
 #include <string_view>
 #include <system_error>
 
-#include <wick/read/detail/file_io.hpp>
 #include <wick/read/file_stamp.hpp>
 #include <wick/sample/error.hpp>
 
@@ -16,9 +15,7 @@ namespace wick::detail {
 inline std::string system_text(int code) { return std::generic_category().message(code); }
 
 /// "PATH: WHO: WHAT", as every message of a source begins.
-inline error source_error(std::string_view path, std::string_view who, const std::string& what) {
-  return error(printable(path) + ": " + std::string(who) + ": " + what);
-}
+error source_error(std::string_view path, std::string_view who, const std::string& what);
 
 struct opened_file {
   file_handle file;
@@ -26,21 +23,9 @@ struct opened_file {
 };
 
 /// \throws wick::error naming the path, also for what is no regular file
-inline opened_file open_regular(const std::string& path, std::string_view who) {
-  try {
-    opened_file out{open_file(path.c_str()), {}};
-    out.stamp = file_stamp::of(out.file.get());
-    return out;
-  } catch (const error& e) {
-    throw source_error(path, who, e.what());
-  }
-}
+opened_file open_regular(const std::string& path, std::string_view who);
 
 /// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
-inline void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who) {
-  const char* const what = opened.stamp.change(file_stamp::of(opened.file.get()));
-  if (what != nullptr)
-    throw source_error(path, who, std::string("it ") + what + " while it was read; let its writer end first");
-}
+void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
 
 }  // namespace wick::detail

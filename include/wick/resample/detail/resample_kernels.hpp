@@ -54,7 +54,7 @@ struct resample_kernels {
   void (*split_planes)(const std::uint8_t* quads, std::uint8_t* const* planes, int channels, std::size_t n);
 };
 
-// Defined in resample/detail/resample_kernels_implementation.hpp, which is compiled once, with stb_image:
+// Defined in resample/implementation/resample_kernels.hpp, which is compiled once, with stb_image:
 // optimized whatever the program's build type, for all instruction sets at once.
 
 /// As blend_rows, for any number of rows: exact sums, rounded once.

@@ -3,37 +3,20 @@
 /// writer.
 #pragma once
 
-#include <atomic>
-#include <cerrno>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <ctime>
 #include <dirent.h>
-#include <fcntl.h>
-#include <filesystem>
-#include <memory>
 #include <span>
-#include <string>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <system_error>
-#include <unistd.h>
-#include <utility>
 
-#include <wick/sample/error.hpp>
 #include <wick/system/detail/file_system.hpp>
 #include <wick/system/detail/plain_file.hpp>
 
 namespace wick::detail {
 
-[[noreturn]] inline void state_file_error(const char* what, const std::filesystem::path& path, int fault,
-                                          const char* advice, const char* kind = "state") {
-  throw error(printable(path.native()) + ": " + kind + ": " + what + ": " +
-              std::generic_category().message(fault) + "; " + advice);
-}
+[[noreturn]] void state_file_error(const char* what, const std::string& path, int fault, const char* advice,
+                                   const char* kind = "state");
 
 /// The file that becomes the new one: a neighbor of the old one, under a name that nobody else has, until it
 /// takes the old one's. It is gone with its scope if it never does.
@@ -44,27 +27,7 @@ namespace wick::detail {
 class neighbor_file {
  public:
   /// Makes it in `folder`, an open one. `mode` is what open() gets, so that the umask holds.
-  neighbor_file(int folder, ::mode_t mode) noexcept : folder_(folder) {
-    for (int tries = 0; tries < 100; ++tries) {
-      choose_name();
-      do {
-        file_ =
-            file_handle(::openat(folder_, name_, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-      } while (!file_ && errno == EINTR);
-      fault_ = file_ ? 0 : errno;
-      if (fault_ == EEXIST) continue;
-      if (fault_ != 0) return;
-      // Whoever tidies up may have seen it before it was locked.
-      if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        discard();
-        continue;
-      }
-      struct ::stat named {};
-      if (::fstatat(folder_, name_, &named, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return;
-      discard();
-      fault_ = ENOENT;
-    }
-  }
+  neighbor_file(int folder, ::mode_t mode) noexcept;
   neighbor_file(const neighbor_file&) = delete;
   neighbor_file& operator=(const neighbor_file&) = delete;
   ~neighbor_file() { discard(); }
@@ -74,94 +37,23 @@ class neighbor_file {
   int fault() const noexcept { return fault_; }
 
   /// False: errno says why.
-  bool write(std::span<const std::byte> bytes) noexcept {
-    while (!bytes.empty()) {
-      const ::ssize_t n = ::write(file_.get(), bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n == 0) errno = ENOSPC;
-      if (n <= 0) return false;
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-    return true;
-  }
+  bool write(std::span<const std::byte> bytes) noexcept;
   /// Brings it to the disk. Some file systems say only at its end that not all was written: close a second
   /// descriptor, since the lock lies on this one.
-  bool sync() noexcept {
-    int done;
-    do {
-      done = ::fsync(file_.get());
-    } while (done != 0 && errno == EINTR);
-    if (done != 0) return false;
-    file_handle second(::fcntl(file_.get(), F_DUPFD_CLOEXEC, 0));
-    return !second || second.close();
-  }
-  bool rename_to(const char* name) noexcept {
-    if (::renameat(folder_, name_, folder_, name) != 0) return false;
-    file_.close();
-    return true;
-  }
+  bool sync() noexcept;
+  bool rename_to(const char* name) noexcept;
 
   /// Removes what killed writers left behind in `folder`.
-  static void tidy_up(int folder) noexcept {
-    struct ::stat status {};
-    if (::fstat(folder, &status) != 0) return;
-    // A folder of very many files is looked through once.
-    constexpr std::uint64_t many = 10'000;
-    static constinit std::atomic<std::uint64_t> last_large{0};
-    const std::uint64_t self = (std::uint64_t{status.st_dev} * 0x9E3779B97F4A7C15u) ^ status.st_ino;
-    if (self == last_large.load(std::memory_order_relaxed)) return;
-    struct closer {
-      void operator()(::DIR* d) const noexcept { ::closedir(d); }
-    };
-    file_handle again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!again) return;
-    const std::unique_ptr<::DIR, closer> listing(::fdopendir(again.get()));
-    if (listing == nullptr) return;
-    again.release();
-    const bool local = is_local(folder);
-    std::uint64_t entries = 0;
-    for (const ::dirent* e = ::readdir(listing.get()); e != nullptr;
-         e = ::readdir(listing.get()), ++entries) {
-      if (is_name(e->d_name)) remove_if_left(folder, e->d_name, local);
-    }
-    if (entries > many) last_large.store(self, std::memory_order_relaxed);
-  }
+  static void tidy_up(int folder) noexcept;
 
  private:
   static constexpr std::string_view prefix = ".wick-writing-";
   static constexpr std::size_t digits = 16;
 
-  static bool is_name(std::string_view name) noexcept {
-    return name.size() == prefix.size() + digits && name.starts_with(prefix) &&
-           name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string_view::npos;
-  }
-  static void remove_if_left(int folder, const char* name, bool local) noexcept {
-    const file_handle left(::openat(folder, name, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
-    struct ::stat status {};
-    if (!left || ::fstat(left.get(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-    const auto age = ::time(nullptr) - status.st_mtime;
-    constexpr auto hour = 3600, day = 24 * hour;
-    const bool free = ::flock(left.get(), LOCK_EX | LOCK_NB) == 0;
-    if (!free && errno == EWOULDBLOCK) return;
-    if (free ? local || age > hour : age > day) ::unlinkat(folder, name, 0);
-  }
-  void choose_name() noexcept {
-    // Threads, processes and containers that share nothing but the folder must not agree: neither a counter
-    // nor the process id would do. Where there is no randomness, O_EXCL finds another.
-    std::uint64_t number = 0;
-    if (::getentropy(&number, sizeof(number)) != 0) {
-      static constinit std::atomic<std::uint64_t> next{0};
-      number = next.fetch_add(1, std::memory_order_relaxed) + (static_cast<std::uint64_t>(::getpid()) << 32);
-    }
-    std::memcpy(name_, prefix.data(), prefix.size());
-    for (std::size_t i = 0; i < digits; ++i, number >>= 4)
-      name_[prefix.size() + i] = "0123456789abcdef"[number & 15];
-  }
-  void discard() noexcept {
-    if (!file_) return;
-    ::unlinkat(folder_, name_, 0);
-    file_.close();
-  }
+  static bool is_name(std::string_view name) noexcept;
+  static void remove_if_left(int folder, const char* name, bool local) noexcept;
+  void choose_name() noexcept;
+  void discard() noexcept;
 
   int folder_;
   int fault_ = 0;
@@ -171,45 +63,6 @@ class neighbor_file {
 
 /// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
 /// what it leads to. \throws wick::error when a step fails, and the old file is as it was
-inline void replace_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
-                         const char* kind) {
-  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
-  const std::filesystem::path parent =
-      path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  const std::string name = path.filename().native();
-  // All goes by the open folder: it may be renamed meanwhile, and the name may be as long as names get.
-  const file_handle folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) state_file_error("can't be created, its folder can't be opened", path, errno, advice, kind);
-  if (name.empty() || name == "." || name == "..") {
-    state_file_error("can't be created", path, EISDIR, "give the path of a file", kind);
-  }
-  struct ::stat old {};
-  const bool is_there = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
-  const char* other = is_there && !S_ISLNK(old.st_mode) ? other_than_file(old.st_mode) : nullptr;
-  if (other != nullptr) {
-    throw error(printable(path.native()) + ": " + kind + ": is " + other +
-                ", and only a regular file is replaced; give another path");
-  }
-  const bool keeps_mode = is_there && S_ISREG(old.st_mode);
-
-  neighbor_file::tidy_up(folder.get());
-  neighbor_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
-  const auto failed = [&](const char* what) { state_file_error(what, path, errno, advice, kind); };
-  if (next.fault() != 0) {
-    errno = next.fault();
-    failed("can't be created");
-  }
-  // Not every file system has modes: then it stays as open() made it, which is never for more than the old
-  // one was.
-  if (keeps_mode) static_cast<void>(::fchmod(next.get(), old.st_mode & 0777) == 0);
-  if (!next.write(bytes)) failed("can't be written");
-  if (!next.sync()) failed("can't be brought to the disk");
-  if (!next.rename_to(name.c_str())) failed("can't take its name");
-  // The name lies in the folder: it is on the disk when the folder is.
-  if (::fsync(folder.get()) != 0 && errno != EINVAL) {
-    state_file_error("was written, but its folder can't be brought to the disk", path, errno,
-                     "after a power failure the old one may be back", kind);
-  }
-}
+void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind);
 
 }  // namespace wick::detail

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -18,6 +17,7 @@
 #include <wick/run/event_count.hpp>
 #include <wick/run/job.hpp>
 #include <wick/run/steal_queue.hpp>
+#include <wick/system/detail/duration.hpp>
 #include <wick/system/detail/futex.hpp>
 
 namespace wick::detail {

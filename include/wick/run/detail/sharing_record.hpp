@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+
+#include <wick/system/detail/duration.hpp>
 
 namespace wick::detail {
 

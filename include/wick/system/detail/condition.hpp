@@ -3,9 +3,9 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 
+#include <wick/system/detail/duration.hpp>
 #include <wick/system/detail/futex.hpp>
 
 namespace wick::detail {

@@ -47,14 +47,6 @@ constexpr bool is_local_type(std::uint64_t type) noexcept {
 }
 
 /// Asks the file system itself, so it may block. False when it can't tell.
-inline bool is_local(int file) noexcept {
-#ifdef __linux__
-  struct ::statfs about;
-  return ::fstatfs(file, &about) == 0 && is_local_type(static_cast<std::uint32_t>(about.f_type));
-#else
-  (void)file;
-  return false;
-#endif
-}
+bool is_local(int file) noexcept;
 
 }  // namespace wick::detail

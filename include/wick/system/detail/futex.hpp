@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <climits>
 #include <cstdint>
 #include <mutex>
@@ -18,6 +17,8 @@
 #include <algorithm>
 #include <thread>
 #endif
+
+#include <wick/system/detail/duration.hpp>
 
 namespace wick::detail {
 

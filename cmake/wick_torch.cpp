@@ -1,0 +1,2 @@
+// The bodies of what needs LibTorch, for those who take wick through CMake.
+#include <wick/torch/implementation/all.hpp>

@@ -1,0 +1,52 @@
+/// \file
+/// The bodies of what codec/detail/decoders_seen.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <wick/codec/codec.hpp>
+#include <wick/codec/detail/decoders_seen.hpp>
+
+namespace wick::detail {
+
+void decoders_seen::saw(const picture_info& info) noexcept {
+  if (!knows(info, count_.load(std::memory_order_acquire))) add(info);
+}
+
+std::string decoders_seen::text() const {
+  std::string out;
+  const std::size_t n = count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < n; ++i) {
+    out += (i == 0 ? "" : ", ") + std::string(seen_[i].format) + " by " + std::string(seen_[i].decoder->name);
+  }
+  return out;
+}
+
+bool decoders_seen::saw(std::string_view format, std::string_view decoder) const noexcept {
+  const std::size_t n = count_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < n; ++i) {
+    if (seen_[i].format == format && seen_[i].decoder->name == decoder) return true;
+  }
+  return false;
+}
+
+bool decoders_seen::knows(const picture_info& info, std::size_t n) const noexcept {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (seen_[i].decoder == info.decoder && seen_[i].format == info.format) return true;
+  }
+  return n == capacity;
+}
+
+void decoders_seen::add(const picture_info& info) noexcept {
+  const std::lock_guard lock(adding_);
+  const std::size_t n = count_.load(std::memory_order_relaxed);
+  if (info.decoder == nullptr || knows(info, n)) return;
+  seen_[n] = {info.decoder, info.format};
+  count_.store(n + 1, std::memory_order_release);
+}
+
+}  // namespace wick::detail

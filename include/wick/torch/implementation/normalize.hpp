@@ -1,0 +1,41 @@
+/// \file
+/// The bodies of what torch/normalize.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <ATen/core/Tensor.h>
+
+#include <wick/image/normalize.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/torch/normalize.hpp>
+#include <wick/torch/tensor.hpp>
+
+namespace wick::detail {
+
+at::Tensor apply_stage(const normalize_stage& by, const at::Tensor& t, context&) {
+  const int channels = by.count();
+  const bool bytes = t.scalar_type() == at::kByte;
+  const double scale = bytes ? 1.0 / 255.0 : 1.0;
+  at::Tensor out = t.to(at::kFloat, /*non_blocking=*/true, /*copy=*/true);
+  if (channels == 1) {
+    return out.mul_(scale / by.std()[0])
+        .sub_(static_cast<double>(by.mean()[0]) / static_cast<double>(by.std()[0]));
+  }
+  const std::int64_t dim = t.dim() >= 2 && t.size(1) == channels ? 1 : t.dim() - 1;
+  if (t.dim() < 2 || t.size(dim) != channels) {
+    throw error("normalize: " + std::to_string(channels) + " means for a batch of " + to_string(shape_of(t)) +
+                "; give one for each channel, or one for all");
+  }
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const auto i = static_cast<std::size_t>(c);
+    const double deviation = static_cast<double>(by.std()[i]);
+    out.select(dim, c).mul_(scale / deviation).sub_(static_cast<double>(by.mean()[i]) / deviation);
+  }
+  return out;
+}
+
+}  // namespace wick::detail

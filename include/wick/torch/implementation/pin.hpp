@@ -1,0 +1,52 @@
+/// \file
+/// The bodies of what torch/pin.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>  // what empty.h includes needs it complete first: clang, C++20 and LibTorch 1.13
+#include <ATen/ops/empty.h>
+#include <c10/core/Allocator.h>
+#include <c10/core/Storage.h>
+#include <c10/core/TensorOptions.h>
+
+#include <wick/batch/detail/slab.hpp>
+#include <wick/torch/pin.hpp>
+
+namespace wick::detail {
+
+class pinned_slab_memory final : public slab_memory {
+ public:
+  /// Torch pins through the context of some device; where there is none yet it makes one, on the current
+  /// device of the thread that asks. That is the thread here, which has set its device, and not a worker.
+  pinned_slab_memory() noexcept {
+    try {
+      const at::Tensor some = at::empty({1}, at::TensorOptions().dtype(at::kByte).pinned_memory(true));
+      allocator_ = some.storage().allocator();
+    } catch (const std::exception&) {  // Torch says so when there is no accelerator, or none that pins
+    }
+  }
+  bool pins() const noexcept { return allocator_ != nullptr; }
+  bool recycles() const noexcept override { return pins(); }
+
+  memory_block allocate(std::size_t bytes) override {
+    if (!pins()) return host_.allocate(bytes);
+    c10::DataPtr block = allocator_->allocate(bytes);
+    if (block.get() == nullptr) throw std::bad_alloc();
+    auto* const data = static_cast<std::byte*>(block.get());
+    const c10::DeleterFnPtr free = block.get_deleter();
+    return {data, block.release_context(), free};
+  }
+
+ private:
+  c10::Allocator* allocator_ = nullptr;  // it lives as long as the process
+  host_slab_memory host_;
+};
+
+std::shared_ptr<slab_memory> make_pinned_memory() { return std::make_shared<pinned_slab_memory>(); }
+
+}  // namespace wick::detail

@@ -1,0 +1,163 @@
+/// \file
+/// The bodies of what torch/transfer.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+#include <c10/core/Event.h>
+#include <c10/core/StreamGuard.h>
+#include <c10/core/UndefinedTensorImpl.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/intrusive_ptr.h>
+
+#include <wick/torch/transfer.hpp>
+
+namespace wick::detail {
+
+struct transfer_stage::copy {
+  /// The tensors that leave the pipeline; weak, so that their addresses can't be those of others meanwhile.
+  std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> batch;
+  std::vector<at::Tensor> from;  // must stay until the device has read it
+  std::unique_ptr<c10::Event> done;
+  bool read = false, delivered = false;
+
+  bool is(const std::vector<at::Tensor*>& tensors) const {
+    return std::equal(batch.begin(), batch.end(), tensors.begin(), tensors.end(),
+                      [](const auto& a, const at::Tensor* b) {
+                        return a._unsafe_get_target() == b->unsafeGetTensorImpl();
+                      });
+  }
+  /// Taken by the consumer, or dropped: an epoch was left early, or a stage failed.
+  bool gone() const {
+    return delivered || batch.empty() ||
+           std::any_of(batch.begin(), batch.end(), [](const auto& t) { return t.expired(); });
+  }
+};
+
+struct transfer_stage::shared {
+  explicit shared(c10::Stream s) : stream(s) {}
+  c10::Stream stream;
+  std::mutex mutex;
+  std::vector<copy> copies;
+};
+
+struct transfer_stage::in_flight {
+  explicit in_flight(c10::Stream side) : guard(side) {}
+  c10::StreamGuard guard;
+  copy made;
+};
+
+void transfer_stage::deleter::operator()(shared* s) const noexcept { delete s; }
+void transfer_stage::deleter::operator()(in_flight* f) const noexcept { delete f; }
+
+transfer_stage::transfer_stage(c10::Device to) : to_(to), there_(!to.is_cpu()) {
+  if (!there_) {
+    note_ = "transfer: to the CPU there is nothing to do";
+    return;
+  }
+  if (c10::impl::device_guard_impl_registry[static_cast<std::size_t>(to.type())].load() == nullptr ||
+      c10::impl::VirtualGuardImpl(to.type()).deviceCount() <= std::max<int>(to.index(), 0)) {
+    note_ = "transfer: Torch has no " + to.str() + " here; batches stay on the CPU";
+    there_ = false;
+    return;
+  }
+  const c10::impl::VirtualGuardImpl guard(to.type());
+  if (!to_.has_index()) to_ = guard.getDevice();
+  try {
+    shared_.reset(new shared(guard.getStreamFromGlobalPool(to_)));
+  } catch (const c10::Error&) {  // some devices have one stream only
+    note_ = "transfer: " + to_.str() + " has no streams to choose from; a worker waits for each copy";
+  }
+}
+
+transfer_stage::transfer_stage(transfer_stage&&) noexcept = default;
+transfer_stage::transfer_stage(const transfer_stage& other) : transfer_stage(other.to_) {}
+
+transfer_stage::~transfer_stage() {
+  if (shared_ == nullptr) return;
+  std::lock_guard lock(shared_->mutex);
+  for (const copy& c : shared_->copies) {
+    try {
+      while (!c.done->query()) std::this_thread::yield();
+    } catch (const std::exception&) {  // the device is broken, and reads no more
+    }
+  }
+}
+
+void transfer_stage::copy_at_once(const std::vector<at::Tensor*>& batch) const {
+  for (at::Tensor* t : batch) *t = t->to(to_);
+}
+
+transfer_stage::started transfer_stage::start(const std::vector<at::Tensor*>& batch) const {
+  started out(new in_flight(shared_->stream));
+  try {
+    for (at::Tensor* t : batch) {
+      out->made.from.push_back(*t);  // before anything reads it
+      *t = t->to(to_, /*non_blocking=*/true, /*copy=*/false);
+    }
+  } catch (...) {
+    abandon(*out);
+    throw;
+  }
+  return out;
+}
+
+void transfer_stage::finish(in_flight& copies, const std::vector<at::Tensor*>& result) const {
+  for (const at::Tensor* t : result) copies.made.batch.emplace_back(t->getIntrusivePtr());
+  remember(copies);
+}
+
+/// Nobody gets this batch, but the device may be reading its memory.
+void transfer_stage::abandon(in_flight& copies) const {
+  copies.made.batch.clear();
+  if (!copies.made.from.empty()) remember(copies);
+}
+
+void transfer_stage::wait_for(const std::vector<at::Tensor*>& batch) const {
+  const c10::impl::VirtualGuardImpl guard(to_.type());
+  const c10::Stream current = guard.getStream(to_);
+  for (const at::Tensor* t : batch) {
+    // The memory was allocated on the side stream: it must not be used again before this one is done with it.
+    if (t->device() == to_ && t->has_storage()) guard.recordDataPtrOnStream(t->storage().data_ptr(), current);
+  }
+  std::vector<at::Tensor> finished;  // dropped outside the lock: their memory goes back to the pool
+  std::lock_guard lock(shared_->mutex);
+  for (copy& c : shared_->copies) {
+    if (!c.is(batch)) continue;
+    c.done->block(current);
+    c.delivered = !batch.empty();  // where the tensors are hidden, it may not be this batch's
+  }
+  take_finished(finished);
+}
+
+void transfer_stage::remember(in_flight& copies) const {
+  copies.made.done = std::make_unique<c10::Event>(to_.type());
+  copies.made.done->record(shared_->stream);
+  std::vector<at::Tensor> finished;
+  std::lock_guard lock(shared_->mutex);
+  shared_->copies.push_back(std::move(copies.made));
+  take_finished(finished);
+}
+
+/// Moves out what the device has read, and forgets what nobody will ask for again.
+void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
+  for (copy& c : shared_->copies) {
+    if (c.read || !c.done->query()) continue;
+    c.read = true;
+    std::move(c.from.begin(), c.from.end(), std::back_inserter(out));
+    c.from.clear();
+  }
+  std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
+}
+
+}  // namespace wick::detail
