@@ -5,14 +5,14 @@
 #include <atomic>
 #include <cstdint>
 
-#if defined(__unix__) || defined(__APPLE__)
-#endif
-
 namespace wick::detail {
 
 /// How many forks lie between the process that first asked and this one. Counted by a handler, because asking
 /// the system for the process id at each use is a system call.
-std::atomic<std::uint32_t>& forks() noexcept;
+inline std::atomic<std::uint32_t>& forks() noexcept {
+  static constinit std::atomic<std::uint32_t> count{0};
+  return count;
+}
 
 /// Remembers the process that it was made in.
 class process_mark {
@@ -20,7 +20,9 @@ class process_mark {
   process_mark() noexcept;
   bool elsewhere() const noexcept { return forks().load(std::memory_order_relaxed) != made_in_; }
   /// \throws std::logic_error in a forked child
-  void require_same(const char* what) const;
+  void require_same(const char* what) const {
+    if (elsewhere()) refuse(what);
+  }
 
  private:
   [[noreturn, gnu::noinline]] static void refuse(const char* what);

@@ -12,11 +12,6 @@
 
 namespace wick::detail {
 
-std::atomic<std::uint32_t>& forks() noexcept {
-  static constinit std::atomic<std::uint32_t> count{0};
-  return count;
-}
-
 process_mark::process_mark() noexcept {
 #if defined(__unix__) || defined(__APPLE__)
   static const int registered =
@@ -24,10 +19,6 @@ process_mark::process_mark() noexcept {
   static_cast<void>(registered);
 #endif
   made_in_ = forks().load(std::memory_order_relaxed);
-}
-
-void process_mark::require_same(const char* what) const {
-  if (elsewhere()) refuse(what);
 }
 
 void process_mark::refuse(const char* what) {
