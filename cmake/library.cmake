@@ -102,7 +102,8 @@ set_target_properties(wick_core PROPERTIES
 target_include_directories(wick_core SYSTEM PRIVATE "${Stb_INCLUDE_DIR}")
 target_link_libraries(wick_core PUBLIC wick_headers)
 # A decoder without optimization is ten times slower than the training loop it feeds, and nobody steps through it:
-# what is compiled here is optimized in every build type. Aligned, because the chance of where a loop starts makes up to a tenth of its speed.
+# what is compiled here is optimized in every build type. Aligned, because the chance of where a loop starts makes up to a
+# tenth of its speed.
 target_compile_options(wick_core PRIVATE
   $<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O3 -falign-functions=64 -falign-loops=32>)
 # Colors that a palette does not have are read from the stack by stb_image: let them be black, always.

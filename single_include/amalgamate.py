@@ -112,8 +112,8 @@ def amalgamate() -> str:
     head = [
         f"// wick {version()}: input pipelines for LibTorch, in a single header. https://opensource.org/license/mit",
         "//",
-        "// Define WICK_IMPLEMENTATION in exactly one file before including it: that file gets the decoder's code, and needs",
-        "// stb_image.h (https://github.com/nothings/stb) on its include path.",
+        "// Define WICK_IMPLEMENTATION in exactly one file before including it: that file gets all that is no template, and",
+        "// needs stb_image.h (https://github.com/nothings/stb) on its include path.",
         "// Written by single_include/amalgamate.py from include/wick: change the headers there, not this file.",
         "//",
         *(f"// {line}".rstrip() for line in terms),

@@ -3,7 +3,7 @@
 #
 #   bash tests/run.sh [--quick] [--sanitizers] [--clang] [--arm64] [--no-install] [-- CTEST-ARGUMENT…]
 #
-# Format, spelling and clang-tidy come first (tests/style.sh).
+# Structure, format, spelling and clang-tidy come first (tests/style.sh).
 #
 #   --quick       leave out clang-tidy, the consumer projects, the compilation of each header alone, the stress program,
 #                 the fuzzing, and what is tried with every compiler there is
@@ -20,7 +20,7 @@ source tools/install_deps.sh
 
 presets=(default)
 needs=(build tests jpeg torch data)
-style=(format spelling tidy)
+style=(structure format spelling tidy)
 quick=()
 skipped=()
 arm64=
@@ -29,7 +29,7 @@ while (($#)); do
   case $1 in
     --quick)
       quick=(-LE slow)
-      style=(format spelling)
+      style=(structure format spelling)
       ;;
     --sanitizers)
       presets+=(tsan asan)

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Checks how the code is written, without building it: format, spelling, and what a linter finds in the headers.
 #
-#   bash tests/style.sh [--fix] [--no-install] [format] [spelling] [tidy]
+#   bash tests/style.sh [--fix] [--no-install] [structure] [format] [spelling] [tidy]
 #
+#   structure which header includes which, and what is generated from the headers: the reference, the single header
 #   format    clang-format changes nothing (.clang-format)
 #   spelling  codespell finds no misspelling, and American spelling only
 #   tidy      clang-tidy finds nothing in the headers, as programs that use them see them, and in the tools (.clang-tidy);
 #             about a minute of one core
-#   --fix     formats, and corrects what has one correction; look at what became of names
+#   --fix     generates, formats, and corrects what has one correction; look at what became of names
 #
-# Without a name all three. tests/run.sh does it first (with --quick without tidy).
+# Without a name all four. tests/run.sh does it first (with --quick without tidy).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/install_deps.sh
@@ -20,7 +21,7 @@ while (($#)); do
   case $1 in
     --fix) fix=(yes) ;;
     --no-install) WICK_INSTALL=no ;;
-    format | spelling | tidy) checks+=("$1") ;;
+    structure | format | spelling | tidy) checks+=("$1") ;;
     -h | --help)
       sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "${BASH_SOURCE[0]}"
       exit
@@ -29,7 +30,7 @@ while (($#)); do
   esac
   shift
 done
-((${#checks[@]})) || checks=(format spelling tidy)
+((${#checks[@]})) || checks=(structure format spelling tidy)
 wick_require "${checks[@]}"
 
 # What git tracks, and what is new and not ignored. The single header is generated.
@@ -38,6 +39,16 @@ mapfile -t files < <(git ls-files --cached --others --exclude-standard -- . ':!s
 done)
 mapfile -t sources < <(printf '%s\n' "${files[@]}" | grep -E '\.(cpp|hpp)$')
 ((${#sources[@]})) || wick_die "tests/style.sh: no sources; is this a checkout of git's?"
+
+check_structure() {
+  local check=(--check) generator status=0
+  ((${#fix[@]})) && check=()
+  for generator in docs/reference.py single_include/amalgamate.py; do
+    python3 "$generator" "${check[@]}" || status=1
+  done
+  python3 tests/structure.py . || status=1
+  return $status
+}
 
 check_format() {
   if ((${#fix[@]})); then
@@ -83,4 +94,4 @@ for check in "${checks[@]}"; do
     failed+=("$check")
   fi
 done
-((${#failed[@]} == 0)) || wick_die "style: failed: ${failed[*]}; bash tests/style.sh --fix format spelling corrects what it can"
+((${#failed[@]} == 0)) || wick_die "style: failed: ${failed[*]}; bash tests/style.sh --fix structure format spelling corrects what it can"

@@ -1,6 +1,6 @@
 # Sourced by tests/run.sh, examples/quickstart.sh and bench/run.sh: the one list of what wick needs on a machine.
 #
-#   wick_require build tests jpeg pillow torch data clang tbb format spelling tidy arm64
+#   wick_require build tests jpeg pillow torch data clang tbb structure format spelling tidy arm64
 #                                                what of these is missing is named, then installed (apt-get)
 #   wick_available GROUP…                        whether it is there, or apt-get has it
 #
@@ -173,6 +173,7 @@ wick_missing() { # wick_missing GROUP…: the Debian packages of what is missing
       pillow) wick_has_pillow || echo python3-pil ;;
       tbb) wick_has_header oneapi/tbb/task_group.h || echo libtbb-dev ;;
       clang) wick_sanitizing_clang >/dev/null || echo clang ;;
+      structure) command -v python3 >/dev/null 2>&1 || echo python3 ;;
       # One version: others format otherwise, and find other things.
       format) command -v clang-format-16 >/dev/null 2>&1 || echo clang-format-16 ;;
       tidy)

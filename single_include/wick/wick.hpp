@@ -1,7 +1,7 @@
 // wick 0.1.0: input pipelines for LibTorch, in a single header. https://opensource.org/license/mit
 //
-// Define WICK_IMPLEMENTATION in exactly one file before including it: that file gets the decoder's code, and needs
-// stb_image.h (https://github.com/nothings/stb) on its include path.
+// Define WICK_IMPLEMENTATION in exactly one file before including it: that file gets all that is no template, and
+// needs stb_image.h (https://github.com/nothings/stb) on its include path.
 // Written by single_include/amalgamate.py from include/wick: change the headers there, not this file.
 //
 // MIT License
@@ -1063,14 +1063,14 @@ class cpu_set {
 /// \file
 /// Knowing that one is in a forked child, where no thread but the one that forked exists.
 
-#if defined(__unix__) || defined(__APPLE__)
-#endif
-
 namespace wick::detail {
 
 /// How many forks lie between the process that first asked and this one. Counted by a handler, because asking
 /// the system for the process id at each use is a system call.
-std::atomic<std::uint32_t>& forks() noexcept;
+inline std::atomic<std::uint32_t>& forks() noexcept {
+  static constinit std::atomic<std::uint32_t> count{0};
+  return count;
+}
 
 /// Remembers the process that it was made in.
 class process_mark {
@@ -1078,7 +1078,9 @@ class process_mark {
   process_mark() noexcept;
   bool elsewhere() const noexcept { return forks().load(std::memory_order_relaxed) != made_in_; }
   /// \throws std::logic_error in a forked child
-  void require_same(const char* what) const;
+  void require_same(const char* what) const {
+    if (elsewhere()) refuse(what);
+  }
 
  private:
   [[noreturn, gnu::noinline]] static void refuse(const char* what);
@@ -23572,11 +23574,6 @@ plain_file open_plain(const char* path) noexcept {
 
 namespace wick::detail {
 
-std::atomic<std::uint32_t>& forks() noexcept {
-  static constinit std::atomic<std::uint32_t> count{0};
-  return count;
-}
-
 process_mark::process_mark() noexcept {
 #if defined(__unix__) || defined(__APPLE__)
   static const int registered =
@@ -23584,10 +23581,6 @@ process_mark::process_mark() noexcept {
   static_cast<void>(registered);
 #endif
   made_in_ = forks().load(std::memory_order_relaxed);
-}
-
-void process_mark::require_same(const char* what) const {
-  if (elsewhere()) refuse(what);
 }
 
 void process_mark::refuse(const char* what) {
