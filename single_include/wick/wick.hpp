@@ -4906,7 +4906,12 @@ struct epoch_fingerprint {
   std::uint64_t samples = 0;  ///< handed over
   std::uint64_t batches = 0;  ///< the same in batches, of this rank
 
-  epoch_fingerprint& operator+=(const epoch_fingerprint& other) noexcept;
+  epoch_fingerprint& operator+=(const epoch_fingerprint& other) noexcept {
+    value += other.value;
+    samples += other.samples;
+    batches += other.batches;
+    return *this;
+  }
   friend epoch_fingerprint operator+(epoch_fingerprint a, const epoch_fingerprint& b) noexcept {
     return a += b;
   }
@@ -10771,8 +10776,9 @@ class sample_delivery {
     next_told_ = 0;
     number_ = taken->number;
     epoch_ = taken->epoch;
+    first_ = taken->first;
     group_.clear();
-    print(feed, *taken);
+    look_up(feed, *taken);
     if (taken->value) {
       group_.swap(*taken->value);
       taken->columns.reuse(std::move(*taken->value));
@@ -10789,30 +10795,31 @@ class sample_delivery {
     while (under_way()) {
       const std::size_t slot = next_++;
       if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
-      books.prints.add({prints_[slot], group_[slot] ? 1u : 0u, 0});
-      if (!group_[slot]) continue;
+      std::optional<value_type>& sample = group_[slot];
+      books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
+      if (!sample) continue;
       books.report.took(1);
-      return std::exchange(group_[slot], std::nullopt);
+      return std::exchange(sample, std::nullopt);
     }
     return std::nullopt;
   }
 
  private:
-  /// What each sample of a group counts as in the fingerprint.
+  /// Which sample of the source stands at each position of a group, for the fingerprint.
   template <class Job>
-  void print(const Feed& feed, const Job& job) {
-    prints_.resize(static_cast<std::size_t>(job.count));
-    feed.plan().indexes(job.order, job.first, job.count, prints_.data());
+  void look_up(const Feed& feed, const Job& job) {
+    indexes_.resize(static_cast<std::size_t>(job.count));
+    feed.plan().indexes(job.order, job.first, job.count, indexes_.data());
     for (const failure& f : job.failures) {
       if (f.slot == failure::whole_batch) continue;
-      std::uint64_t& index = prints_[static_cast<std::size_t>(f.slot)];
+      std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
       if (f.action == error_action::skip) index = left_out;
       if (f.action == error_action::replace) index = f.substitute;
     }
-    for (std::size_t i = 0; i < prints_.size(); ++i) prints_[i] = print_of(job.first + i, prints_[i]);
   }
-  /// Counts a sample of a group in which some failed. \throws what is told in its place
-  void tell(const Feed& feed, std::size_t slot, delivery_books& books) {
+  /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.
+  /// \throws what is told in its place
+  [[gnu::noinline]] void tell(const Feed& feed, std::size_t slot, delivery_books& books) {
     const auto& plan = feed.plan();
     const std::uint64_t before = plan.passed(number_), all = plan.passed(plan.batches());
     if (next_told_ < told_.size() && told_.front().slot == failure::whole_batch) {
@@ -10831,10 +10838,10 @@ class sample_delivery {
   }
 
   std::vector<std::optional<value_type>> group_;
-  std::vector<std::uint64_t> prints_;  // of its samples
+  std::vector<std::uint64_t> indexes_;  // of its samples, in the source
   std::vector<told_failure> told_;
   std::size_t next_ = 0, next_told_ = 0;
-  std::uint64_t number_ = 0, epoch_ = 0;
+  std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
 };
 
@@ -22191,17 +22198,6 @@ const resample_kernels& best_kernels() noexcept {
 // ==== wick/resume/implementation/epoch_fingerprint.hpp
 /// \file
 /// The bodies of what resume/epoch_fingerprint.hpp declares. Included in exactly one file of a program.
-
-namespace wick {
-
-epoch_fingerprint& epoch_fingerprint::operator+=(const epoch_fingerprint& other) noexcept {
-  value += other.value;
-  samples += other.samples;
-  batches += other.batches;
-  return *this;
-}
-
-}  // namespace wick
 
 namespace wick::detail {
 

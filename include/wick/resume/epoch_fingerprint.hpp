@@ -21,7 +21,12 @@ struct epoch_fingerprint {
   std::uint64_t samples = 0;  ///< handed over
   std::uint64_t batches = 0;  ///< the same in batches, of this rank
 
-  epoch_fingerprint& operator+=(const epoch_fingerprint& other) noexcept;
+  epoch_fingerprint& operator+=(const epoch_fingerprint& other) noexcept {
+    value += other.value;
+    samples += other.samples;
+    batches += other.batches;
+    return *this;
+  }
   friend epoch_fingerprint operator+(epoch_fingerprint a, const epoch_fingerprint& b) noexcept {
     return a += b;
   }

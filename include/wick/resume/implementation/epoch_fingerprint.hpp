@@ -10,17 +10,6 @@
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/sample/fingerprint.hpp>
 
-namespace wick {
-
-epoch_fingerprint& epoch_fingerprint::operator+=(const epoch_fingerprint& other) noexcept {
-  value += other.value;
-  samples += other.samples;
-  batches += other.batches;
-  return *this;
-}
-
-}  // namespace wick
-
 namespace wick::detail {
 
 std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t seed) noexcept {
