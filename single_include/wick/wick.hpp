@@ -8936,7 +8936,7 @@ struct pipeline_types {
 
 // ==== wick/pipeline/detail/timed_await.hpp
 /// \file
-/// Awaits and keeps the books: what a stage worked before it suspended, and how long it then waited.
+/// Awaits and tells the clocks: what a stage worked before it suspended, and how long it then waited.
 
 namespace wick::detail {
 
@@ -8948,13 +8948,13 @@ decltype(auto) awaiter_in(A& a) {
     return awaiter_of(std::move(a));
 }
 
-/// `Books` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
+/// `Clocks` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
 /// coroutine.
-template <class Inner, class Books>
+template <class Inner, class Clocks>
 class timed_await {
  public:
-  timed_await(Inner&& inner, Books* books, std::uint32_t stage, std::uint64_t begun) noexcept
-      : inner_(static_cast<Inner&&>(inner)), books_(books), stage_(stage), begun_(begun) {}
+  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun) noexcept
+      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun) {}
 
   bool await_ready() { return inner_.await_ready(); }
 
@@ -8962,7 +8962,7 @@ class timed_await {
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
     // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are
     // used then.
-    Books* const books = books_;
+    Clocks* const clocks = clocks_;
     const std::uint32_t stage = stage_;
     const std::uint64_t begun = begun_;
     suspended_ = true;
@@ -8976,7 +8976,7 @@ class timed_await {
     }
     if (suspends) {
       const std::uint64_t worked = now_ticks() - begun;
-      books->worked_before_suspending(stage, worked);
+      clocks->worked_before_suspending(stage, worked);
     } else {
       suspended_ = false;
     }
@@ -8991,14 +8991,14 @@ class timed_await {
   /// Writes down what the await took. On a worker, after the await.
   void settle() noexcept {
     if (suspended_)
-      books_->waited(stage_, ended_ - begun_);
+      clocks_->waited(stage_, ended_ - begun_);
     else
-      books_->worked(stage_, ended_ - begun_);
+      clocks_->worked(stage_, ended_ - begun_);
   }
 
  private:
   Inner inner_;
-  Books* books_;
+  Clocks* clocks_;
   std::uint32_t stage_;
   std::uint64_t begun_, ended_ = 0;
   bool suspended_ = false;
@@ -14386,15 +14386,7 @@ class tar_scan {
 
 }  // namespace wick::detail
 
-namespace wick {
-
-/// What becomes of a sample that lacks a wanted member.
-enum class incomplete : unsigned char {
-  refuse,  ///< an error when the shards are indexed
-  skip,    ///< it is left out, and counted in skipped()
-};
-
-namespace detail {
+namespace wick::detail {
 
 class tar_index {
  public:
@@ -14404,7 +14396,8 @@ class tar_index {
 
   /// With `labels` the last field is an integer in decimal digits, which is read at once and not kept as a
   /// member.
-  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, incomplete policy);
+  /// `skip_incomplete`: a sample that lacks a wanted member is left out and counted; else it is an error.
+  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete);
 
   const record_fields& fields() const noexcept { return fields_; }
   std::uint64_t size() const noexcept { return samples_.size(); }
@@ -14457,7 +14450,7 @@ class tar_index {
 
   record_fields fields_;
   bool labels_;
-  incomplete policy_;
+  bool skip_incomplete_;
   open_shards open_;
   std::vector<std::string> shards_;
   std::vector<file_stamp> stamps_;
@@ -14469,10 +14462,15 @@ class tar_index {
   std::uint64_t skipped_ = 0;
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail
 
 namespace wick {
+
+/// What becomes of a sample that lacks a wanted member.
+enum class incomplete : unsigned char {
+  refuse,  ///< an error when the shards are indexed
+  skip,    ///< it is left out, and counted in skipped()
+};
 
 namespace detail {
 
@@ -23636,7 +23634,7 @@ void shard_list::add(const std::string& pattern) {
 tar_samples::tar_samples(shard_list shards, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(
           std::move(shards.paths), record_fields({"jpg;jpeg;png;ppm;bmp;pgm;tif;tiff;webp;gif", "cls"}), true,
-          options.incomplete)) {}
+          options.incomplete == incomplete::skip)) {}
 
 sample<location, std::int64_t> tar_samples::at(std::uint64_t i) const noexcept {
   const detail::tar_index::member& m = *index_->at(i);
@@ -23649,7 +23647,7 @@ std::string tar_samples::key(std::uint64_t i) const {
 
 tar_records::tar_records(shard_list shards, const std::vector<std::string>& members, tar_options options)
     : index_(std::make_shared<const detail::tar_index>(std::move(shards.paths), record_fields(members), false,
-                                                       options.incomplete)) {}
+                                                       options.incomplete == incomplete::skip)) {}
 
 record<location> tar_records::at(std::uint64_t i) const {
   record<location> out(index_->key(i), index_->fields());
@@ -23749,10 +23747,10 @@ std::optional<std::uint64_t> tar_header::number(std::size_t at, std::size_t widt
 
 namespace wick::detail {
 
-tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, incomplete policy)
+tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete)
     : fields_(std::move(fields)),
       labels_(labels),
-      policy_(policy),
+      skip_incomplete_(skip_incomplete),
       open_(shards.size()),
       shards_(std::move(shards)) {
   keys_.resize(shards_.size());
@@ -23878,7 +23876,7 @@ std::int64_t tar_index::label(tar_scan& scan, const tar_entry& entry, const std:
 void tar_index::close(std::size_t shard, const gathered& sample) {
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     if (sample.wanted[f].there) continue;
-    if (policy_ == incomplete::skip) {
+    if (skip_incomplete_) {
       ++skipped_;
       return;
     }

@@ -360,6 +360,33 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a retry waits for its backoff, each further one for twice as long") {
+  using namespace std::chrono_literals;
+  using wick::detail::pause_before;
+  CHECK(pause_before(retry(3, 2s), 1) == 2s);
+  CHECK(pause_before(retry(3, 2s), 2) == 4s);
+  CHECK(pause_before(retry(3, 2s), 3) == 8s);
+  CHECK(pause_before(retry(1), 1) == 0s);
+  // The most retries that there may be are no overflow.
+  CHECK(pause_before(retry(1000, 1s), 1000) > std::chrono::hours(24));
+
+  auto at = std::make_shared<std::vector<std::chrono::steady_clock::time_point>>();
+  wick::loader l(
+      numbers{1} |
+          wick::map("never",
+                    [at](cell) -> cell {
+                      at->push_back(std::chrono::steady_clock::now());
+                      throw std::runtime_error("no");
+                    }) |
+          wick::array_batch(1),
+      {.workers = 2, .prefetch_next_epoch = false, .on_error = on_error(retry(3, 4ms).then(skip))});
+  CHECK(!l.next());
+  REQUIRE(at->size() == 4);
+  CHECK((*at)[1] - (*at)[0] >= 4ms);
+  CHECK((*at)[2] - (*at)[1] >= 8ms);
+  CHECK((*at)[3] - (*at)[2] >= 16ms);
+}
+
 TEST_CASE("what a retry does not help is tried as often as was said, then left out") {
   auto calls = std::make_shared<std::atomic<int>>(0);
   wick::loader l(numbers{10} |

@@ -17,6 +17,12 @@
 
 namespace wick {
 
+/// What becomes of a sample that lacks a wanted member.
+enum class incomplete : unsigned char {
+  refuse,  ///< an error when the shards are indexed
+  skip,    ///< it is left out, and counted in skipped()
+};
+
 namespace detail {
 
 /// The shards, in order: "train-{000000..000146}.tar", "train-*.tar" (natural order), or a list of such

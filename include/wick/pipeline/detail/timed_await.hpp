@@ -1,5 +1,5 @@
 /// \file
-/// Awaits and keeps the books: what a stage worked before it suspended, and how long it then waited.
+/// Awaits and tells the clocks: what a stage worked before it suspended, and how long it then waited.
 #pragma once
 
 #include <coroutine>
@@ -20,13 +20,13 @@ decltype(auto) awaiter_in(A& a) {
     return awaiter_of(std::move(a));
 }
 
-/// `Books` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
+/// `Clocks` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
 /// coroutine.
-template <class Inner, class Books>
+template <class Inner, class Clocks>
 class timed_await {
  public:
-  timed_await(Inner&& inner, Books* books, std::uint32_t stage, std::uint64_t begun) noexcept
-      : inner_(static_cast<Inner&&>(inner)), books_(books), stage_(stage), begun_(begun) {}
+  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun) noexcept
+      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun) {}
 
   bool await_ready() { return inner_.await_ready(); }
 
@@ -34,7 +34,7 @@ class timed_await {
   [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
     // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are
     // used then.
-    Books* const books = books_;
+    Clocks* const clocks = clocks_;
     const std::uint32_t stage = stage_;
     const std::uint64_t begun = begun_;
     suspended_ = true;
@@ -48,7 +48,7 @@ class timed_await {
     }
     if (suspends) {
       const std::uint64_t worked = now_ticks() - begun;
-      books->worked_before_suspending(stage, worked);
+      clocks->worked_before_suspending(stage, worked);
     } else {
       suspended_ = false;
     }
@@ -63,14 +63,14 @@ class timed_await {
   /// Writes down what the await took. On a worker, after the await.
   void settle() noexcept {
     if (suspended_)
-      books_->waited(stage_, ended_ - begun_);
+      clocks_->waited(stage_, ended_ - begun_);
     else
-      books_->worked(stage_, ended_ - begun_);
+      clocks_->worked(stage_, ended_ - begun_);
   }
 
  private:
   Inner inner_;
-  Books* books_;
+  Clocks* clocks_;
   std::uint32_t stage_;
   std::uint64_t begun_, ended_ = 0;
   bool suspended_ = false;

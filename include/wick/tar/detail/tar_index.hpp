@@ -16,15 +16,7 @@
 #include <wick/sample/error.hpp>
 #include <wick/tar/detail/tar_scan.hpp>
 
-namespace wick {
-
-/// What becomes of a sample that lacks a wanted member.
-enum class incomplete : unsigned char {
-  refuse,  ///< an error when the shards are indexed
-  skip,    ///< it is left out, and counted in skipped()
-};
-
-namespace detail {
+namespace wick::detail {
 
 class tar_index {
  public:
@@ -34,7 +26,8 @@ class tar_index {
 
   /// With `labels` the last field is an integer in decimal digits, which is read at once and not kept as a
   /// member.
-  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, incomplete policy);
+  /// `skip_incomplete`: a sample that lacks a wanted member is left out and counted; else it is an error.
+  tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete);
 
   const record_fields& fields() const noexcept { return fields_; }
   std::uint64_t size() const noexcept { return samples_.size(); }
@@ -87,7 +80,7 @@ class tar_index {
 
   record_fields fields_;
   bool labels_;
-  incomplete policy_;
+  bool skip_incomplete_;
   open_shards open_;
   std::vector<std::string> shards_;
   std::vector<file_stamp> stamps_;
@@ -99,5 +92,4 @@ class tar_index {
   std::uint64_t skipped_ = 0;
 };
 
-}  // namespace detail
-}  // namespace wick
+}  // namespace wick::detail

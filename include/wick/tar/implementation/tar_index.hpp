@@ -20,10 +20,10 @@
 
 namespace wick::detail {
 
-tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, incomplete policy)
+tar_index::tar_index(std::vector<std::string> shards, record_fields fields, bool labels, bool skip_incomplete)
     : fields_(std::move(fields)),
       labels_(labels),
-      policy_(policy),
+      skip_incomplete_(skip_incomplete),
       open_(shards.size()),
       shards_(std::move(shards)) {
   keys_.resize(shards_.size());
@@ -149,7 +149,7 @@ std::int64_t tar_index::label(tar_scan& scan, const tar_entry& entry, const std:
 void tar_index::close(std::size_t shard, const gathered& sample) {
   for (std::size_t f = 0; f < fields_.size(); ++f) {
     if (sample.wanted[f].there) continue;
-    if (policy_ == incomplete::skip) {
+    if (skip_incomplete_) {
       ++skipped_;
       return;
     }
