@@ -32,6 +32,8 @@ while (($#)); do
 done
 ((${#checks[@]})) || checks=(structure format spelling tidy)
 wick_require "${checks[@]}"
+# What is generated from the headers is so from what they are by then.
+((${#fix[@]})) && [[ " ${checks[*]} " == *" structure "* ]] && checks=("${checks[@]/structure/}" structure)
 
 # What git tracks, and what is new and not ignored. The single header is generated.
 mapfile -t files < <(git ls-files --cached --others --exclude-standard -- . ':!single_include/wick' | while read -r file; do
@@ -86,7 +88,7 @@ check_tidy() {
 
 mkdir -p "$wick_logs"
 failed=()
-for check in "${checks[@]}"; do
+for check in ${checks[*]}; do
   start=$SECONDS
   if "check_$check"; then
     wick_say "$check: $((SECONDS - start)) s"
