@@ -20452,8 +20452,10 @@ inline bool can_open() noexcept {
   return can;
 }
 
-inline std::uint64_t up_to(std::uint64_t size, std::uint64_t offset) noexcept {
-  return size > offset ? size - offset : 0;
+/// How long what reaches to the end of a file of `size` bytes is. False: it would begin behind the end.
+inline bool measure_to_end(const location& where, std::uint64_t size, std::uint64_t& length) noexcept {
+  length = size - where.offset;
+  return where.offset <= size;
 }
 
 inline bool may_read(bool local, std::uint64_t device) noexcept {
@@ -20491,12 +20493,10 @@ bool cached_reader::measure(const location& where, std::uint64_t& length) noexce
     return false;
   if (where.file >= 0) {
     if (where.indexed == nullptr) return false;
-    if (length == location::whole) length = cached::up_to(where.indexed->size, where.offset);
-    return true;
+    return length != location::whole || cached::measure_to_end(where, where.indexed->size, length);
   }
   if (!open(where)) return false;
-  if (length == location::whole) length = cached::up_to(opened_.size, where.offset);
-  return true;
+  return length != location::whole || cached::measure_to_end(where, opened_.size, length);
 #else
   (void)where, (void)length;
   return false;
@@ -21520,7 +21520,12 @@ namespace wick::detail {
 std::uint64_t length_of(const location& where) {
   if (where.length != location::whole) return where.length;
   const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
-  return size > where.offset ? size - where.offset : 0;
+  if (where.offset > size) {
+    throw error(
+        "has " + std::to_string(size) + " bytes, and byte " + std::to_string(where.offset) +
+        " is where the sample is said to begin; the file became shorter, or the source is wrong about it");
+  }
+  return size - where.offset;
 }
 
 bytes location_reader::read(const location& where, std::uint64_t length) {

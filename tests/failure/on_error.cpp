@@ -360,6 +360,25 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("without batch() samples that were left out one after the other end nothing, and are not counted") {
+  wick::loader l(numbers{40} | wick::map("gone",
+                                         [](cell c) {
+                                           if (c.target < 2 || (c.target > 32 && c.target < 39)) {
+                                             throw std::runtime_error("no");
+                                           }
+                                           return c;
+                                         }),
+                 {.workers = 2, .prefetch_next_epoch = false, .on_error = on_error(skip)});
+  std::vector<std::int64_t> seen, expected;
+  for (std::int64_t i = 2; i < 40; ++i) {
+    if (i <= 32 || i >= 39) expected.push_back(i);
+  }
+  while (const auto c = l.next()) seen.push_back(c->target);
+  CHECK(seen == expected);
+  CHECK(l.ledger().total() == 8);
+  CHECK(l.report().samples == expected.size());
+}
+
 TEST_CASE("a retry waits for its backoff, each further one for twice as long") {
   using namespace std::chrono_literals;
   using wick::detail::pause_before;

@@ -8,7 +8,9 @@
 #if __has_include(<linux/openat2.h>)
 #include <linux/openat2.h>
 #endif
+#include <optional>
 #include <string>
+#include <string_view>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -130,6 +132,30 @@ TEST_CASE("one file that can't be opened, or can't say what is cached, costs the
     read_without_io_threads({other});
     fs::remove(other);
     still("a file system without RWF_NOWAIT");
+  }
+}
+
+TEST_CASE("a sample that would begin behind the end of its file is an error, and one at the end is empty") {
+  struct part {
+    std::string path;
+    std::uint64_t from;
+    std::uint64_t size() const { return 1; }
+    wick::location at(std::uint64_t) const { return {.path = path.c_str(), .offset = from}; }
+  };
+  const temp_dir dir;
+  const std::string path = dir.write("five", "12345").string();
+  // By an I/O thread, then by workers, who know the place by then.
+  for (int turn = 0; turn < 3; ++turn) {
+    for (const std::uint64_t from : {0u, 3u, 5u, 6u, 1000u}) {
+      wick::loader l(part{path, from} | wick::read(), {.workers = 1, .prefetch_next_epoch = false});
+      std::optional<wick::bytes> got;
+      const std::string error = message_of([&] { return (got = l.next()).has_value(); });
+      CHECK(got.has_value() == (from <= 5));
+      if (got)
+        CHECK(got->text() == std::string_view("12345").substr(from));
+      else
+        CHECK(contains(error, "has 5 bytes", "byte " + std::to_string(from), "became shorter"));
+    }
   }
 }
 

@@ -105,6 +105,18 @@ TEST_CASE("two samples that change places change the fingerprint") {
     std::swap(order[a], order[b]);
   }
   CHECK(print() == before);
+
+  // Without batch(), also at the same place of two groups of those that the loader plans at a time.
+  const auto single = [&] {
+    return of(wick::from(numbers{100}) | ordered{order} | wick::map([](cell c) { return c; }));
+  };
+  const epoch_fingerprint one_by_one = single();
+  for (std::size_t other = 1; other < 100; ++other) {
+    std::swap(order[0], order[other]);
+    CHECK(!(single() == one_by_one));
+    std::swap(order[0], order[other]);
+  }
+  CHECK(single() == one_by_one);
 }
 
 TEST_CASE("which samples were left out, or drawn for others, is in the fingerprint") {

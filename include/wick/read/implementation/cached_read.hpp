@@ -52,8 +52,10 @@ inline bool can_open() noexcept {
   return can;
 }
 
-inline std::uint64_t up_to(std::uint64_t size, std::uint64_t offset) noexcept {
-  return size > offset ? size - offset : 0;
+/// How long what reaches to the end of a file of `size` bytes is. False: it would begin behind the end.
+inline bool measure_to_end(const location& where, std::uint64_t size, std::uint64_t& length) noexcept {
+  length = size - where.offset;
+  return where.offset <= size;
 }
 
 inline bool may_read(bool local, std::uint64_t device) noexcept {
@@ -91,12 +93,10 @@ bool cached_reader::measure(const location& where, std::uint64_t& length) noexce
     return false;
   if (where.file >= 0) {
     if (where.indexed == nullptr) return false;
-    if (length == location::whole) length = cached::up_to(where.indexed->size, where.offset);
-    return true;
+    return length != location::whole || cached::measure_to_end(where, where.indexed->size, length);
   }
   if (!open(where)) return false;
-  if (length == location::whole) length = cached::up_to(opened_.size, where.offset);
-  return true;
+  return length != location::whole || cached::measure_to_end(where, opened_.size, length);
 #else
   (void)where, (void)length;
   return false;

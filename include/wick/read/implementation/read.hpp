@@ -26,7 +26,12 @@ namespace wick::detail {
 std::uint64_t length_of(const location& where) {
   if (where.length != location::whole) return where.length;
   const std::uint64_t size = where.file >= 0 ? size_of_file(where.file) : size_of_file(where.path);
-  return size > where.offset ? size - where.offset : 0;
+  if (where.offset > size) {
+    throw error(
+        "has " + std::to_string(size) + " bytes, and byte " + std::to_string(where.offset) +
+        " is where the sample is said to begin; the file became shorter, or the source is wrong about it");
+  }
+  return size - where.offset;
 }
 
 bytes location_reader::read(const location& where, std::uint64_t length) {
