@@ -241,7 +241,6 @@ struct turn {
 /// The workers: threads that run jobs, steal from one another when they have none, and sleep when nobody has.
 
 #include <limits>
-#include <thread>
 
 // ==== wick/run/detail/run_queues.hpp
 /// \file
@@ -249,7 +248,6 @@ struct turn {
 /// them.
 
 #include <array>
-#include <memory>
 
 // ==== wick/run/detail/injector.hpp
 /// \file
@@ -285,6 +283,7 @@ struct job {
 #include <time.h>
 #include <unistd.h>
 #else
+#include <thread>
 #endif
 
 // ==== wick/system/detail/duration.hpp
@@ -660,6 +659,69 @@ using event_count = basic_event_count<>;
 
 #include <bit>
 
+// ==== wick/system/detail/owned.hpp
+/// \file
+/// A pointer that owns what it points to.
+
+namespace wick::detail {
+
+/// std::unique_ptr without deleters. Whoever includes wick compiles each type of it that a header names, and
+/// with g++ 12 one of std::unique_ptr takes 6 ms of that (its tuple, and what that asks of assignments), this
+/// one nothing that can be measured. It is used in headers; what no header names owns by std::unique_ptr.
+template <class T>
+class owned {
+ public:
+  constexpr owned() noexcept = default;
+  constexpr owned(std::nullptr_t) noexcept {}
+  explicit owned(T* mine) noexcept : mine_(mine) {}
+  owned(owned&& other) noexcept : mine_(other.release()) {}
+  owned& operator=(owned&& other) noexcept {
+    reset(other.release());
+    return *this;
+  }
+  ~owned() { destroy(mine_); }
+
+  T* get() const noexcept { return mine_; }
+  T& operator*() const noexcept { return *mine_; }
+  T* operator->() const noexcept { return mine_; }
+  explicit operator bool() const noexcept { return mine_ != nullptr; }
+
+  /// The caller owns it from now on.
+  [[nodiscard]] T* release() noexcept { return std::exchange(mine_, nullptr); }
+  void reset(T* other = nullptr) noexcept { destroy(std::exchange(mine_, other)); }
+
+ private:
+  static void destroy(T* gone) noexcept {
+    static_assert(sizeof(T) != 0, "wick: what is owned must be known where it is destroyed");
+    delete gone;
+  }
+  T* mine_ = nullptr;
+};
+
+/// An array, of a size that its owner knows.
+template <class T>
+class owned<T[]> {
+ public:
+  /// Each is value-initialized. \throws std::bad_alloc, and what a constructor of T throws
+  explicit owned(std::size_t size) : mine_(new T[size]()) {}
+  owned(owned&& other) noexcept : mine_(std::exchange(other.mine_, nullptr)) {}
+  owned& operator=(owned&&) = delete;
+  ~owned() { delete[] mine_; }
+
+  T* get() const noexcept { return mine_; }
+  T& operator[](std::size_t i) const noexcept { return mine_[i]; }
+
+ private:
+  T* mine_;
+};
+
+template <class T, class... A>
+owned<T> make_owned(A&&... arguments) {
+  return owned<T>(new T(std::forward<A>(arguments)...));
+}
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// A bounded FIFO ring of pointers with one producer and many consumers, lock-free. Oldest first, because
@@ -676,8 +738,7 @@ class steal_queue {
  public:
   /// \param capacity rounded up to a power of two
   explicit steal_queue(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
-        items_(new atomic<T*>[mask_ + 1]()) {}
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), items_(mask_ + 1) {}
 
   std::size_t capacity() const noexcept { return mask_ + 1; }
 
@@ -728,7 +789,7 @@ class steal_queue {
 
  private:
   const std::size_t mask_;
-  const std::unique_ptr<atomic<T*>[]> items_;
+  const owned<atomic<T*>[]> items_;
   alignas(64) atomic<std::uint64_t> head_{0};
   alignas(64) atomic<std::uint64_t> tail_{0};
 };
@@ -749,7 +810,7 @@ class basic_run_queues {
       : sharing_(patience) {
     workers_.reserve(workers);
     for (std::size_t i = 0; i < workers; ++i) {
-      workers_.push_back(std::make_unique<worker>(capacity, static_cast<std::uint32_t>(i * 0x9E3779B9u + 1)));
+      workers_.push_back(make_owned<worker>(capacity, static_cast<std::uint32_t>(i * 0x9E3779B9u + 1)));
     }
   }
 
@@ -915,7 +976,7 @@ class basic_run_queues {
   sharing_record sharing_;
   basic_injector<Atomics> injector_;
   atomic<bool> stopping_{false};
-  std::vector<std::unique_ptr<worker>> workers_;
+  std::vector<owned<worker>> workers_;
 };
 
 using run_queues = basic_run_queues<>;
@@ -954,78 +1015,6 @@ class tenants {
 /// Threads for calls that block, so that workers never do.
 
 #include <exception>
-
-// ==== wick/system/detail/condition.hpp
-/// \file
-/// Waiting for what a mutex guards to change.
-
-namespace wick::detail {
-
-/// In place of std::condition_variable, which in glibc before 2.41 now and then loses a notify_one when
-/// several threads wait (its bug 25847): a job would lie there while all who could take it sleep. It also has
-/// nothing to be destroyed, so it may be left behind in a forked child.
-///
-/// Who waits holds the mutex, sees that it must wait, reads the count of changes, and sleeps only while it
-/// stays. Who notifies has held the mutex for the change. If that was before, the change was seen; if after,
-/// so is the waiter counted, and the count read is an old one: no wake-up is lost. (Unless 2³² changes come
-/// between a read and a sleep.)
-template <class Atomics = std_atomics>
-class basic_condition {
- public:
-  /// After a change under the mutex, or still under it.
-  void notify_one() noexcept {
-    if (waiting_.load(std::memory_order_relaxed) == 0) return;
-    changes_.fetch_add(1, std::memory_order_relaxed);
-    Atomics::wake_one(changes_);
-  }
-  void notify_all() noexcept {
-    if (waiting_.load(std::memory_order_relaxed) == 0) return;
-    changes_.fetch_add(1, std::memory_order_relaxed);
-    Atomics::wake_all(changes_);
-  }
-
-  /// `lock` is unlocked meanwhile. May return for no reason.
-  template <class Lock>
-  void wait(Lock& lock) {
-    const std::uint32_t seen = begin();
-    lock.unlock();
-    Atomics::wait(changes_, seen);
-    lock.lock();
-    end();
-  }
-  /// The same for no longer than `most`.
-  template <class Lock>
-  void wait_for(Lock& lock, std::chrono::nanoseconds most) {
-    const std::uint32_t seen = begin();
-    lock.unlock();
-    Atomics::wait_for(changes_, seen, most);
-    lock.lock();
-    end();
-  }
-  /// Until `holds()`, which is asked under the mutex.
-  template <class Lock, class Predicate>
-  void wait(Lock& lock, Predicate&& holds) {
-    while (!holds()) wait(lock);
-  }
-
- private:
-  std::uint32_t begin() noexcept {
-    waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return changes_.load(std::memory_order_relaxed);
-  }
-  void end() noexcept {
-    waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  }
-
-  template <class T>
-  using atomic = typename Atomics::template atomic<T>;
-  atomic<std::uint32_t> changes_{0};
-  atomic<std::uint32_t> waiting_{0};  // written under the mutex
-};
-
-using condition = basic_condition<>;
-
-}  // namespace wick::detail
 
 // ==== wick/system/detail/cpu_set.hpp
 /// \file
@@ -1109,8 +1098,7 @@ namespace detail {
 /// threads, both do nothing.
 class io_pool {
  public:
-  explicit io_pool(std::size_t threads)
-      : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
+  explicit io_pool(std::size_t threads);
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
   ~io_pool();
@@ -1182,16 +1170,7 @@ class io_pool {
   }
 
  private:
-  struct shared {
-    std::mutex mutex;
-    detail::condition wake;
-    job* first = nullptr;
-    job** last = &first;
-    std::size_t running = 0;
-    bool stopping = false;
-    std::chrono::steady_clock::duration calls{};
-    std::vector<std::thread> threads;
-  };
+  struct shared;
 
   void start();
   /// Of the pool whose thread this is; null on any other thread.
@@ -1201,7 +1180,7 @@ class io_pool {
   const std::size_t count_;
   const detail::process_mark born_;
   const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
-  std::unique_ptr<shared> shared_;
+  owned<shared> shared_;
 };
 
 }  // namespace detail
@@ -1240,7 +1219,7 @@ struct timer {
 /// stop().
 class timer_queue {
  public:
-  timer_queue() : shared_(std::make_unique<shared>()) {}
+  timer_queue();
   timer_queue(const timer_queue&) = delete;
   timer_queue& operator=(const timer_queue&) = delete;
   ~timer_queue();
@@ -1265,45 +1244,14 @@ class timer_queue {
   void stop() noexcept;
 
  private:
-  struct shared {
-    std::mutex mutex;
-    detail::condition wake;
-    std::vector<timer*> heap;  // the earliest at 0; each knows its place
-    std::uint64_t added = 0;
-    std::size_t watching = 0;
-    bool stopping = false;
-    std::thread thread;
-
-    static bool before(const timer* a, const timer* b) noexcept;
-    void put(std::size_t i, timer* t) noexcept;
-    void up(std::size_t i) noexcept;
-    void down(std::size_t i) noexcept;
-    void take_out(std::size_t i) noexcept;
-  };
+  struct shared;
 
   static void work(shared& s) noexcept;
 
   const detail::process_mark born_;
   const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
-  std::unique_ptr<shared> shared_;
+  owned<shared> shared_;
 };
-
-}  // namespace wick::detail
-
-// ==== wick/system/detail/processor_time.hpp
-/// \file
-/// How long processors have worked for a thread, or for the whole program.
-
-namespace wick::detail {
-
-/// Seconds on the clock `id`; 0 when it can't be read.
-double seconds_on(clockid_t id) noexcept;
-
-/// Of all threads of this process, ended ones included.
-inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
-
-/// Of these threads, which run; 0 where the system doesn't say.
-double processor_seconds(std::vector<std::thread>& threads) noexcept;
 
 }  // namespace wick::detail
 
@@ -1446,7 +1394,7 @@ class executor {
            !queues_.anything() && queues_.asleep() == workers();
   }
   /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
-  double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
+  double worker_seconds() const noexcept;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
@@ -1461,6 +1409,7 @@ class executor {
     detail::wake_flag tried;
     int refused = unbound;
   };
+  struct threads;
   struct identity {
     const executor* of = nullptr;
     std::size_t slot = none;
@@ -1479,7 +1428,7 @@ class executor {
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
   detail::tenants tenants_;
-  std::vector<std::thread> workers_;
+  detail::owned<threads> threads_;
   detail::io_pool io_;
   detail::timer_queue timers_;
 };
@@ -1521,6 +1470,78 @@ inline executor::helper::~helper() {
 inline void detail::post_to(executor& on, detail::job* j) noexcept { on.post(j); }
 
 }  // namespace wick
+
+// ==== wick/system/detail/condition.hpp
+/// \file
+/// Waiting for what a mutex guards to change.
+
+namespace wick::detail {
+
+/// In place of std::condition_variable, which in glibc before 2.41 now and then loses a notify_one when
+/// several threads wait (its bug 25847): a job would lie there while all who could take it sleep. It also has
+/// nothing to be destroyed, so it may be left behind in a forked child.
+///
+/// Who waits holds the mutex, sees that it must wait, reads the count of changes, and sleeps only while it
+/// stays. Who notifies has held the mutex for the change. If that was before, the change was seen; if after,
+/// so is the waiter counted, and the count read is an old one: no wake-up is lost. (Unless 2³² changes come
+/// between a read and a sleep.)
+template <class Atomics = std_atomics>
+class basic_condition {
+ public:
+  /// After a change under the mutex, or still under it.
+  void notify_one() noexcept {
+    if (waiting_.load(std::memory_order_relaxed) == 0) return;
+    changes_.fetch_add(1, std::memory_order_relaxed);
+    Atomics::wake_one(changes_);
+  }
+  void notify_all() noexcept {
+    if (waiting_.load(std::memory_order_relaxed) == 0) return;
+    changes_.fetch_add(1, std::memory_order_relaxed);
+    Atomics::wake_all(changes_);
+  }
+
+  /// `lock` is unlocked meanwhile. May return for no reason.
+  template <class Lock>
+  void wait(Lock& lock) {
+    const std::uint32_t seen = begin();
+    lock.unlock();
+    Atomics::wait(changes_, seen);
+    lock.lock();
+    end();
+  }
+  /// The same for no longer than `most`.
+  template <class Lock>
+  void wait_for(Lock& lock, std::chrono::nanoseconds most) {
+    const std::uint32_t seen = begin();
+    lock.unlock();
+    Atomics::wait_for(changes_, seen, most);
+    lock.lock();
+    end();
+  }
+  /// Until `holds()`, which is asked under the mutex.
+  template <class Lock, class Predicate>
+  void wait(Lock& lock, Predicate&& holds) {
+    while (!holds()) wait(lock);
+  }
+
+ private:
+  std::uint32_t begin() noexcept {
+    waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return changes_.load(std::memory_order_relaxed);
+  }
+  void end() noexcept {
+    waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+
+  template <class T>
+  using atomic = typename Atomics::template atomic<T>;
+  atomic<std::uint32_t> changes_{0};
+  atomic<std::uint32_t> waiting_{0};  // written under the mutex
+};
+
+using condition = basic_condition<>;
+
+}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -1785,6 +1806,8 @@ inline void byte_account::give_back() noexcept {
 /// \file
 /// Asking work to give up: a source that is told once, tokens that look, callbacks that are called.
 
+#include <pthread.h>
+
 namespace wick {
 
 namespace detail {
@@ -1808,7 +1831,7 @@ struct stop_state {
   stop_node* first = nullptr;
   stop_node* last = nullptr;
   stop_node* running = nullptr;
-  std::thread::id caller;
+  pthread_t caller{};
 };
 
 }  // namespace detail
@@ -1867,7 +1890,7 @@ class stop_source {
     std::unique_lock lock(state_.mutex);
     if (state_.requested.load(std::memory_order_relaxed)) return false;
     state_.requested.store(true, std::memory_order_release);
-    state_.caller = std::this_thread::get_id();
+    state_.caller = ::pthread_self();
     while (detail::stop_node* node = state_.first) {
       state_.first = node->next;
       (node->next != nullptr ? node->next->previous : state_.last) = nullptr;
@@ -1917,7 +1940,7 @@ class stop_callback : detail::stop_node {
     if (listed) {
       (previous != nullptr ? previous->next : state_->first) = next;
       (next != nullptr ? next->previous : state_->last) = previous;
-    } else if (state_->running == this && state_->caller != std::this_thread::get_id()) {
+    } else if (state_->running == this && !::pthread_equal(state_->caller, ::pthread_self())) {
       ++state_->waiting;
       while (state_->running == this) {
         const std::uint32_t seen = state_->calls.load(std::memory_order_acquire);
@@ -1955,6 +1978,8 @@ class linked_stop_source : public stop_source {
 // ==== wick/run/task.hpp
 /// \file
 /// task<T>: a coroutine that starts when it is awaited and gives back one T or one exception.
+
+#include <memory>
 
 // ==== wick/run/detail/frame_pool.hpp
 /// \file
@@ -4431,7 +4456,7 @@ inline memory_block slab::detach() noexcept {
   if (!b->pool->recycles_) {
     return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
   }
-  const std::unique_ptr<block> mine(b);
+  const owned<block> mine(b);
   mine->pool->hand_over(b);
   return mine->memory;
 }
@@ -4484,7 +4509,7 @@ inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
 }
 
 inline slab::block* slab_pool::make(std::size_t bytes) {
-  auto made = std::make_unique<slab::block>(slab::block{{}, bytes, this});
+  auto made = make_owned<slab::block>(slab::block{{}, bytes, this});
   made->memory = memory_->allocate(bytes);
   const auto lock = detail::lock_briefly(mutex_);
   goes_out();
@@ -6768,8 +6793,6 @@ detail::resize_stage resize(int shorter_edge, const detail::resize_options& opti
 /// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
 /// and what shall be quarantined.
 
-#include <map>
-
 // ==== wick/failure/detail/failed_sample.hpp
 /// \file
 /// What is known of a sample that failed, from the failure on until its batch is delivered.
@@ -7249,6 +7272,10 @@ void write_quarantine(const std::string& path, const listed_source& from,
 std::vector<quarantine::entry> read_quarantine(const std::string& path, const listed_source& from,
                                                std::span<const std::string> stages);
 
+/// What several of them name. \throws what read_quarantine() throws
+quarantine read_quarantines(const std::vector<std::string>& paths, const listed_source& from,
+                            std::vector<std::string> stages);
+
 }  // namespace wick::detail
 
 // ==== wick/observe/report.hpp
@@ -7518,6 +7545,8 @@ class error_account {
   static constexpr std::size_t max_quarantined = 1'000'000;
 
   error_account(const error_options& limits, const std::string& lines, const quarantine& known);
+  error_account(error_account&& other) noexcept;
+  ~error_account();
 
   const wick::ledger& ledger() const noexcept { return ledger_; }
   std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
@@ -7545,8 +7574,9 @@ class error_account {
 
   const error_options limits_;
   wick::ledger ledger_;
-  std::unique_ptr<ledger_file> file_;
-  std::map<std::uint64_t, std::size_t> bad_;
+  owned<ledger_file> file_;
+  struct bad_samples;
+  owned<bad_samples> bad_;
   // As the limits count: without those that were known.
   std::uint64_t counted_ = 0, epoch_failures_ = 0, consecutive_ = 0;
   std::uint64_t epoch_ = 0;
@@ -7638,7 +7668,7 @@ class stage_clocks {
   ~stage_clocks();
 
   /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
-  [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
+  [[gnu::noinline]] stage_clock* mine() noexcept { return row(on_.this_slot()); }
 
   /// A run of samples, by its own row of clocks.
   void ran(stage_clock* mine, std::uint64_t count, std::uint64_t ticks) const noexcept {
@@ -7673,18 +7703,15 @@ class stage_clocks {
   std::uint64_t run_ticks() const noexcept;
 
  private:
-  // In lines of its own: each is written by one worker for each run of samples.
-  static constexpr std::align_val_t line{64};
-  struct free_row {
-    void operator()(stage_clock* clocks) const noexcept { ::operator delete(clocks, line); }
-  };
-  using row = std::unique_ptr<stage_clock[], free_row>;
-  static row make_row(std::size_t clocks);
+  stage_clock* row(std::size_t slot) const noexcept { return clocks_ + slot * stride_; }
 
   executor& on_;
   const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
   const bool suspend_;
-  std::vector<row> rows_;
+  // A row for each slot, in lines of the cache of its own: one worker writes it for each run of samples.
+  static constexpr std::size_t line = 64;
+  const std::size_t slots_, stride_;  // of rows, in clocks
+  stage_clock* const clocks_;
 };
 
 }  // namespace wick::detail
@@ -7728,59 +7755,22 @@ class stall_meter {
 
 }  // namespace wick::detail
 
-// ==== wick/system/cpus.hpp
-/// \file
-/// How many processors this process may really use: what its affinity mask and its control groups leave it.
-
-namespace wick::detail {
-
-/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
-std::size_t parse_cpu_max(const char* text) noexcept;
-
-/// What is in a small file of the system's; empty when it can't be read.
-std::string text_of(const std::string& path);
-
-/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
-/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
-std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
-
-/// The processors that the control groups of this process leave it, 0: no limit.
-/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
-/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
-/// beside v1's folders
-std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
-
-/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
-/// doesn't say.
-inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
-
-/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
-/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
-/// hardware_concurrency may say 64. Asks the system each time.
-std::size_t available_cpus();
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 /// Kept by the consumer. Threads' clocks are read when an epoch is begun, at its end, and for a report.
 class report_book {
  public:
+  /// What a loader's report is asked of: its executor, its clocks, and what their rows are of.
+  struct subject {
+    executor& on;
+    const stage_clocks& clocks;
+    std::size_t order_row, phase_row, batching;  // batching: the number of that stage, if there is one
+  };
+
   /// Batches are taken from now on.
-  template <class Feed>
-  void begin(Feed& feed) {
-    end(feed);
-    taking_ = true;
-    since_ = usage_of(feed);
-    if (last_taken_ != 0)
-      last_taken_ = now_ticks();  // what the loop did since the epoch before is none of its waiting
-  }
+  void begin(const subject& of);
   /// There are no more, until the next epoch.
-  template <class Feed>
-  void end(Feed& feed) {
-    if (!std::exchange(taking_, false)) return;
-    used_.add(usage_of(feed), since_);
-  }
+  void end(const subject& of);
   /// A batch came, for which the loop has waited since then.
   void waited(std::uint64_t begun_at) noexcept {
     const std::uint64_t now = now_ticks();
@@ -7792,76 +7782,8 @@ class report_book {
   void took_batch() noexcept { ++taken_; }
   void took(std::uint64_t samples) noexcept { samples_ += samples; }
 
-  /// All since it was called last. `trouble` is a note more, unless it is empty.
-  template <class Feed>
-  report close(Feed& feed, const ledger& failures, std::string trouble) {
-    const usage now = usage_of(feed);
-    if (taking_) used_.add(now, since_);
-    since_ = now;
-    report r;
-    const double tick = scale_.seconds_per_tick();
-    const stage_clocks& clocks = feed.path().clocks();
-    const std::vector<stage_clocks::sum> totals = clocks.totals();
-    if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
-    const std::vector<std::string> names = feed.path().stage_names();
-    r.seconds = now.time - reported_.time;
-    r.taking = used_.time;
-    r.workers = feed.on().workers();
-    r.io_threads = feed.on().io().threads();
-    r.cpus = available_cpus();
-    r.batches = taken_ - reported_.taken;
-    r.samples = samples_ - reported_.samples;
-    r.worked = static_cast<double>(used_.own) * tick;
-    r.others = static_cast<double>(used_.others) * tick;
-    r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
-    r.io_calls = used_.io_calls;
-    r.worker_processor = used_.workers;
-    r.io_processor = used_.io;
-    r.processor = used_.program;
-    r.failures = failures.total() - reported_.failures;
-    r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
-    r.wait_mean = stalls_.mean();
-    r.wait_median = stalls_.median();
-    r.iterations = stalls_.count();
-    const auto rows = [&](std::size_t i) { return since_reported(totals[i], reported_.clocks[i]); };
-    double samples = 0, batches = 0;
-    for (std::size_t i = 0; i < totals.size(); ++i)
-      (clocks.of_samples(i) ? samples : batches) += rows(i).busy;
-    // What is inferred of the stages is made to fit what is known of the runs.
-    const std::uint64_t run_ticks = clocks.run_ticks();
-    const double runs = static_cast<double>(run_ticks - reported_.run_ticks);
-    const double fit = clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
-    // Clocks are read while workers go on: a run may end in between that began before the last report.
-    const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
-    const double busy = (samples * fit + batches) * tick;
-    const double bound = busy > limit && busy > 0 ? limit / busy : 1;
-    const auto row = [&](std::size_t i, std::string name) {
-      const clocked c = rows(i);
-      stage_report s;
-      s.name = std::move(name);
-      s.count = c.count;
-      s.busy = c.busy * (clocks.of_samples(i) ? fit : 1) * bound * tick;
-      s.blocked = c.blocked * tick;
-      return s;
-    };
-    r.stages.push_back(row(Feed::order_row, "order"));
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      stage_report s = row(i, names[i]);
-      if (i == Feed::batching) {
-        for (std::size_t p = 0; p < phase_count; ++p) {
-          stage_report inside = row(Feed::phase_row + p, s.name + ": " + std::string(phase_names[p]));
-          if (inside.busy > 0) r.stages.push_back(std::move(inside));
-        }
-      }
-      if (s.count != 0) r.stages.push_back(std::move(s));
-    }
-    r.notes = feed.path().notes();
-    if (!trouble.empty()) r.notes.push_back(std::move(trouble));
-    reported_ = {totals, run_ticks, now.time, taken_, samples_, failures.total(), failures.counts()};
-    stalls_.reset();
-    used_ = {};
-    return r;
-  }
+  /// All since it was called last. `names`: of the stages.
+  report close(const subject& of, const std::vector<std::string>& names, const ledger& failures);
 
  private:
   /// All in seconds but the last two, which are ticks of the workers.
@@ -7871,25 +7793,7 @@ class report_book {
 
     void add(const usage& until, const usage& since) noexcept;
   };
-  template <class Feed>
-  usage usage_of(Feed& feed) const {
-    executor& on = feed.on();
-    const io_pool::usage io = on.io().used();
-    const stage_clocks& clocks = feed.path().clocks();
-    return {scale_.elapsed(),
-            process_seconds(),
-            on.worker_seconds(),
-            io.processor,
-            io.calls,
-            clocks.ticks().workers,
-            on.tenants().ticks_of_others(&clocks)};
-  }
-
-  struct clocked {
-    std::uint64_t count = 0;
-    double busy = 0, blocked = 0;  // ticks
-  };
-  static clocked since_reported(const stage_clocks::sum& now, const stage_clocks::sum& before) noexcept;
+  usage usage_of(const subject& of) const;
 
   stall_meter stalls_;
   std::uint64_t last_taken_ = 0;
@@ -9493,7 +9397,10 @@ class sample_runs<pipeline<Source, S...>> {
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
-        bad(load(path, options)) {
+        // Without a list the source is not asked for its fingerprint, which may take long.
+        bad(options.quarantine.empty()
+                ? quarantine()
+                : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
   }
 
@@ -9609,21 +9516,11 @@ class sample_runs<pipeline<Source, S...>> {
   const error_policy policy;
   const bool only_fails;
   const quarantine bad;
-  std::unique_ptr<stop_source> stop = std::make_unique<stop_source>();
+  owned<stop_source> stop = make_owned<stop_source>();
 
  private:
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
-
-  static quarantine load(const path_type& path, const loader_options& options) {
-    std::vector<quarantine::entry> all;
-    std::vector<std::string> names = path.stage_names();
-    for (const auto& file : options.quarantine) {
-      const std::vector<quarantine::entry> some = read_quarantine(file, path.source(), names);
-      all.insert(all.end(), some.begin(), some.end());
-    }
-    return quarantine(std::move(all), std::move(names));
-  }
 
   /// \throws wick::error
   void check() const {
@@ -10221,6 +10118,39 @@ class open_batches {
 /// \file
 /// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
 
+// ==== wick/system/cpus.hpp
+/// \file
+/// How many processors this process may really use: what its affinity mask and its control groups leave it.
+
+namespace wick::detail {
+
+/// The quota of a cgroup-v2 `cpu.max` text ("200000 100000" is 2, "max 100000" is 0: none), rounded up.
+std::size_t parse_cpu_max(const char* text) noexcept;
+
+/// What is in a small file of the system's; empty when it can't be read.
+std::string text_of(const std::string& path);
+
+/// The tightest quota on the way from a control group up to the root, 0: none. A limit of a group holds for
+/// all below it; and in a container the path may be the host's, of which only the root is to be seen.
+std::size_t tightest_quota(const std::string& mount, std::string_view group, bool v2);
+
+/// The processors that the control groups of this process leave it, 0: no limit.
+/// \param groups  the text of /proc/self/cgroup: lines `number:controllers:path`, v2 with number 0 and no
+/// controller \param mount   where they are mounted: /sys/fs/cgroup. v2 lies there itself, or in `unified`
+/// beside v1's folders
+std::size_t cgroup_cpus(std::string_view groups, const std::string& mount);
+
+/// The numbers of the processors that the calling thread may run on, ascending; empty where the system
+/// doesn't say.
+inline std::vector<int> allowed_cpus() { return detail::cpu_set::of_this_thread().numbers(); }
+
+/// At least 1: the processors in the calling thread's affinity mask, or fewer when a control group (v1 or v2,
+/// its own or one above it) has a quota, rounded up. A container with two of 64 processors says 2 here, where
+/// hardware_concurrency may say 64. Asks the system each time.
+std::size_t available_cpus();
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// A pump is a job that calls `Owner::run_pump` on a worker; it goes on by posting itself, or is put away.
@@ -10395,10 +10325,6 @@ class feed<pipeline<Source, S...>> {
   using value = typename types::value;
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
-  /// Of the number of stages: the row behind which the phases belong.
-  static constexpr std::size_t batching = types::batching;
-  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row,
-                               phase_row = path_type::phase_row;
 
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : runs_(std::move(what), options, on),
@@ -10437,6 +10363,9 @@ class feed<pipeline<Source, S...>> {
   const slab_pool& pool() const noexcept { return *pool_; }
   const byte_budget& budget() const noexcept { return runs_.budget; }
   executor& on() noexcept { return on_; }
+  report_book::subject reported() noexcept {
+    return {on_, runs_.path.clocks(), path_type::order_row, path_type::phase_row, types::batching};
+  }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
   /// If that is what comes next anyway, nothing is lost.
@@ -10445,7 +10374,7 @@ class feed<pipeline<Source, S...>> {
     if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
-        drain(std::make_unique<stop_source>());
+        drain(make_owned<stop_source>());
         left_ = false;
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
@@ -10615,11 +10544,11 @@ class feed<pipeline<Source, S...>> {
 
   /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
   /// afterwards is stopped by `next_stop`.
-  void drain(std::unique_ptr<stop_source> next_stop) noexcept {
+  void drain(owned<stop_source> next_stop) noexcept {
     if (cancel()) {
       while (done_.taken() < ahead_.count()) drop(*done_.take());
     }
-    if (next_stop == nullptr || !runs_.stop->stop_requested()) return;
+    if (!next_stop || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
     const auto lock = lock_briefly(mutex_);
     runs_.stop = std::move(next_stop);
@@ -10921,7 +10850,7 @@ class loader<pipeline<Source, S...>> {
   ///   ledger or quarantine file can't be opened or is of another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(own_executor(options)),
-        feed_(std::make_unique<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
+        feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
 
   class epoch_range;
@@ -10981,7 +10910,7 @@ class loader<pipeline<Source, S...>> {
                   " samples of the rest of its epoch were delivered already, in the place of others; set "
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
-    resume_ = std::make_unique<const detail::loader_state>(std::move(s));
+    resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
     books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
@@ -11102,9 +11031,9 @@ class loader<pipeline<Source, S...>> {
   };
 
  private:
-  static std::unique_ptr<executor> own_executor(const loader_options& options) {
+  static detail::owned<executor> own_executor(const loader_options& options) {
     if (options.executor == nullptr) {
-      return std::make_unique<executor>(executor_options{options.workers, options.io_threads});
+      return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
     }
     if (options.workers != 0 || options.io_threads != 0) {
       throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
@@ -11125,7 +11054,7 @@ class loader<pipeline<Source, S...>> {
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
-    books_.report.begin(*feed_);
+    books_.report.begin(feed_->reported());
     if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number))
       seek();
     else
@@ -11150,7 +11079,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::nullopt_t at_end() {
-    books_.report.end(*feed_);
+    books_.report.end(feed_->reported());
     return std::nullopt;
   }
 
@@ -11210,15 +11139,15 @@ class loader<pipeline<Source, S...>> {
     }
   }
 
-  std::unique_ptr<executor> own_;
-  std::unique_ptr<feed_type> feed_;
+  detail::owned<executor> own_;
+  detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
   bool sought_ = true;  // the feed is where these say
   detail::single_user user_;
   std::optional<value_type> current_;
-  std::unique_ptr<const detail::loader_state> resume_;  // loaded, and not yet gone on from
-  mutable std::optional<std::uint64_t> data_;           // the source's fingerprint, once it was asked for
+  detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
+  mutable std::optional<std::uint64_t> data_;         // the source's fingerprint, once it was asked for
 
   std::conditional_t<feed_type::batched, detail::batch_delivery<feed_type>,
                      detail::sample_delivery<feed_type>>
@@ -11248,7 +11177,10 @@ loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  return books_.report.close(*feed_, ledger(), books_.account.trouble());
+  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  r.notes = feed_->path().notes();
+  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  return r;
 }
 
 }  // namespace wick
@@ -12354,15 +12286,55 @@ class idx {
 /// \file
 /// A source of pictures that lie in one sub-folder per class, as for torchvision's ImageFolder.
 
-// ==== wick/read/detail/folder.hpp
-/// \file
-/// Lists a folder without a stat for each file.
+namespace wick {
 
-#include <dirent.h>
+namespace detail {
 
-// ==== wick/read/detail/source_file.hpp
+struct image_folder_options {
+  /// Which files are pictures, by the end of their names, in lower or upper case; all files when empty.
+  std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
+                                         ".pgm", ".tif",  ".tiff", ".webp"};
+  /// Let a class be without pictures.
+  bool allow_empty = false;
+};
+
+}  // namespace detail
+
+/// Pictures that lie as ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of
+/// their names, and a sample's target is the index of its class. Order, targets and extensions are those of
+/// torchvision, except that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are
+/// followed, and a folder with several names counts under each. Two links are not followed: one that leads
+/// back to a folder above it, and one to a folder that was already listed, when a link led to where it lies.
+/// Files directly in ROOT are no samples. The folders are listed once, here; 8 bytes and the path are kept
+/// for each sample.
+class image_folder {
+ public:
+  /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
+  /// class has none
+  explicit image_folder(const std::string& root, detail::image_folder_options options = {});
+
+  std::uint64_t size() const noexcept;
+  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
+  /// The names of the sub-folders; a target is an index into them.
+  const std::vector<std::string>& classes() const noexcept;
+  /// Of class names and of paths below the root, so that the data may move.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table;
+  std::shared_ptr<const table> data_;
+};
+
+}  // namespace wick
+
+// ==== wick/read/read.hpp
 /// \file
-/// What sources share: the form of their messages, and opening a file that must stay as it is.
+/// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
+
+// ==== wick/read/detail/cached_read.hpp
+/// \file
+/// Reading what lies in the page cache, for workers: nothing here ever waits.
 
 // ==== wick/read/file_stamp.hpp
 /// \file
@@ -12483,204 +12455,6 @@ struct file_watch {
 };
 
 }  // namespace wick::detail
-
-namespace wick::detail {
-
-/// "No such file or directory".
-inline std::string system_text(int code) { return std::generic_category().message(code); }
-
-/// "PATH: WHO: WHAT", as every message of a source begins.
-error source_error(std::string_view path, std::string_view who, const std::string& what);
-
-struct opened_file {
-  file_handle file;
-  file_stamp stamp;
-};
-
-/// \throws wick::error naming the path, also for what is no regular file
-opened_file open_regular(const std::string& path, std::string_view who);
-
-/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
-void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-enum class entry_kind : unsigned char {
-  file,  ///< a regular file, or a link that leads nowhere: reading it will say so
-  folder,
-  link,   ///< a link to a folder
-  other,  ///< a device, a socket, …
-};
-
-entry_kind kind_of(int folder, const ::dirent& entry) noexcept;
-
-bool is_folder(entry_kind kind) noexcept;
-
-/// Which folder this is, whatever path led to it.
-struct folder_id {
-  ::dev_t device = 0;
-  ::ino_t inode = 0;
-  friend auto operator<=>(const folder_id&, const folder_id&) = default;
-};
-
-/// Calls `each(std::string_view name, entry_kind)` for all but hidden entries, in the file system's order.
-/// Returns the folder's identity. \throws wick::error when it can't be listed
-template <class Each>
-folder_id list_folder(const std::string& path, std::string_view who, Each&& each) {
-  struct closer {
-    void operator()(::DIR* d) const noexcept { ::closedir(d); }
-  };
-  const std::unique_ptr<::DIR, closer> folder(::opendir(path.c_str()));
-  struct ::stat status {};
-  if (folder == nullptr || ::fstat(::dirfd(folder.get()), &status) != 0) {
-    const int code = errno;
-    if (code == ENOENT) throw source_error(path, who, "no such folder; check the path");
-    if (code == ENOTDIR) throw source_error(path, who, "is not a folder");
-    throw source_error(path, who, "the folder cannot be listed: " + system_text(code));
-  }
-  for (;;) {
-    errno = 0;
-    const ::dirent* entry = ::readdir(folder.get());
-    if (entry == nullptr) break;
-    if (entry->d_name[0] != '.')
-      each(std::string_view(entry->d_name), kind_of(::dirfd(folder.get()), *entry));
-  }
-  if (errno != 0) throw source_error(path, who, "the folder cannot be listed: " + system_text(errno));
-  return {status.st_dev, status.st_ino};
-}
-
-/// "a" + "b" → "a/b"; "a/" + "b" → "a/b"; "" + "b" → "b".
-std::string join_path(std::string_view folder, std::string_view name);
-
-}  // namespace wick::detail
-
-// ==== wick/read/detail/walk.hpp
-/// \file
-/// All folders below a folder, and all wanted files in the order in which torchvision lists them.
-
-#include <set>
-
-namespace wick::detail {
-
-struct folder_files {
-  std::string folder;
-  std::vector<std::string> names;
-};
-
-/// Whether `name` ends with one of `extensions` (lower case), in any case; always when there are none.
-bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept;
-
-/// Goes through the folders below one, links included.
-///
-/// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
-/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two
-/// kinds of link are not followed: one back to a folder above it (a circle), and, inside of what a link led
-/// to, one to a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
-class folder_walk {
- public:
-  folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
-      : who_(who), wanted_(wanted), of_(of) {}
-
-  /// The folders, with those of their files that are wanted, in no order that means anything.
-  std::vector<folder_files> run(const std::string& start);
-
- private:
-  struct link {
-    std::string path;
-    std::vector<folder_id> above;
-    bool inside_a_link;
-  };
-
-  void visit(const std::string& folder, bool inside_a_link);
-
-  std::string who_;
-  bool (*wanted_)(std::string_view, const void*);
-  const void* of_;
-  std::vector<folder_id> above_;
-  std::vector<link> links_;
-  std::set<folder_id> listed_;
-  std::vector<folder_files> found_;
-};
-
-/// All files below `folder` with one of these extensions, sorted by folder, then by name, as strings: the
-/// order of sorted(os.walk(folder)). \throws wick::error when a folder can't be listed
-std::vector<folder_files> walk_files(const std::string& folder, std::string_view who,
-                                     const std::vector<std::string>& extensions);
-
-/// `folder` and all folders below it.
-std::vector<std::string> walk_folders(const std::string& folder, std::string_view who);
-
-}  // namespace wick::detail
-
-namespace wick {
-
-namespace detail {
-
-struct image_folder_options {
-  /// Which files are pictures, by the end of their names, in lower or upper case; all files when empty.
-  std::vector<std::string> extensions = {".jpg", ".jpeg", ".png",  ".ppm", ".bmp",
-                                         ".pgm", ".tif",  ".tiff", ".webp"};
-  /// Let a class be without pictures.
-  bool allow_empty = false;
-};
-
-}  // namespace detail
-
-/// Pictures that lie as ROOT/CLASS/…/picture.jpg: the classes are the sub-folders of ROOT in the order of
-/// their names, and a sample's target is the index of its class. Order, targets and extensions are those of
-/// torchvision, except that hidden files and folders (._a.jpg, .ipynb_checkpoints) are left out. Links are
-/// followed, and a folder with several names counts under each. Two links are not followed: one that leads
-/// back to a folder above it, and one to a folder that was already listed, when a link led to where it lies.
-/// Files directly in ROOT are no samples. The folders are listed once, here; 8 bytes and the path are kept
-/// for each sample.
-class image_folder {
- public:
-  /// \throws wick::error when the folder is missing or can't be listed, has no class or no picture, or a
-  /// class has none
-  explicit image_folder(const std::string& root, detail::image_folder_options options = {});
-
-  std::uint64_t size() const noexcept { return data_->samples.size(); }
-  sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
-  std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
-  /// The names of the sub-folders; a target is an index into them.
-  const std::vector<std::string>& classes() const noexcept { return data_->classes; }
-  /// Of class names and of paths below the root, so that the data may move.
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  struct entry {
-    std::uint32_t target;
-    std::uint32_t offset;  // of the path in its class's block
-  };
-  struct table {
-    std::vector<std::string> classes;
-    std::vector<std::unique_ptr<char[]>> paths;  // a block a class: path NUL path NUL …
-    std::vector<entry> samples;
-    std::size_t root_size = 0;
-  };
-
-  static std::vector<std::string> list_classes(const std::string& root,
-                                               const detail::image_folder_options& options);
-
-  static error no_pictures(const std::string& folder, const detail::image_folder_options& options);
-
-  /// Adds one class. Returns whether there was a picture.
-  static bool keep(table& data, const std::vector<detail::folder_files>& found);
-
-  std::shared_ptr<const table> data_;
-};
-
-}  // namespace wick
-
-// ==== wick/read/read.hpp
-/// \file
-/// read(): from where a sample lies to its bytes, on a worker when they are cached, else on an I/O thread.
-
-// ==== wick/read/detail/cached_read.hpp
-/// \file
-/// Reading what lies in the page cache, for workers: nothing here ever waits.
 
 namespace wick::detail {
 
@@ -13934,7 +13708,7 @@ namespace wick::detail {
 /// Lies in the frame of who waits. Whoever ends last resumes it, and touches nothing of this afterwards.
 class siblings {
  public:
-  siblings(std::size_t count, stop_source* stop) : nodes_(new resume_node[count]), stop_(stop) {}
+  siblings(std::size_t count, stop_source* stop) : nodes_(count), stop_(stop) {}
   siblings(const siblings&) = delete;
   siblings& operator=(const siblings&) = delete;
   /// Those that were not started (an allocation failed) are dropped.
@@ -14003,7 +13777,7 @@ class siblings {
     if (self->running_.fetch_sub(1, std::memory_order_acq_rel) == 1) resume_nested(self->parent_);
   }
 
-  const std::unique_ptr<resume_node[]> nodes_;
+  const owned<resume_node[]> nodes_;
   std::size_t added_ = 0;
   stop_source* const stop_;
   resume_node parent_;
@@ -17167,6 +16941,8 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 /// \file
 /// The bodies of what failure/detail/error_account.hpp declares. Included in exactly one file of a program.
 
+#include <map>
+
 namespace wick::detail {
 
 void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
@@ -17202,11 +16978,19 @@ sample_error to_exception(const told_failure& f) {
   return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
 }
 
+/// The stage each was found to be bad in, by its index.
+struct error_account::bad_samples {
+  std::map<std::uint64_t, std::size_t> stages;
+};
+
 error_account::error_account(const error_options& limits, const std::string& lines, const quarantine& known)
-    : limits_(limits) {
-  if (!lines.empty()) file_ = std::make_unique<ledger_file>(lines);
-  for (const quarantine::entry& e : known.entries()) bad_.emplace(e.index, e.stage);
+    : limits_(limits), bad_(make_owned<bad_samples>()) {
+  if (!lines.empty()) file_ = make_owned<ledger_file>(lines);
+  for (const quarantine::entry& e : known.entries()) bad_->stages.emplace(e.index, e.stage);
 }
+
+error_account::error_account(error_account&& other) noexcept = default;
+error_account::~error_account() = default;
 
 void error_account::add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count,
                         std::uint64_t passed, std::uint64_t of_epoch,
@@ -17235,7 +17019,7 @@ void error_account::add(std::uint64_t epoch, std::uint64_t first_slot, std::uint
 
 std::vector<quarantine::entry> error_account::bad() const {
   std::vector<quarantine::entry> out;
-  for (const auto& [index, stage] : bad_) out.push_back({index, stage});
+  for (const auto& [index, stage] : bad_->stages) out.push_back({index, stage});
   return out;
 }
 
@@ -17262,8 +17046,8 @@ void error_account::begin(std::uint64_t epoch) noexcept {
 void error_account::remember(const told_failure& f) {
   const error_kind k = f.entry.kind;
   const bool of_the_sample = k == error_kind::data || k == error_kind::exception || k == error_kind::system;
-  if (of_the_sample && f.entry.action != error_action::retry && bad_.size() < max_quarantined) {
-    bad_.emplace(f.index, f.stage);
+  if (of_the_sample && f.entry.action != error_action::retry && bad_->stages.size() < max_quarantined) {
+    bad_->stages.emplace(f.index, f.stage);
   }
 }
 
@@ -17521,6 +17305,7 @@ detail::error_policy on_error(const detail::error_rule& for_all, error_options o
 /// Puts a whole file in the place of another: whoever looks finds the old or the new one, whatever stops the
 /// writer.
 
+#include <dirent.h>
 #include <sys/random.h>
 
 namespace wick::detail {
@@ -17686,6 +17471,16 @@ std::vector<quarantine::entry> read_quarantine(const std::string& path, const li
   }
   if (in.bad()) throw error(who + "can't be read to its end" + advice);
   return out;
+}
+
+quarantine read_quarantines(const std::vector<std::string>& paths, const listed_source& from,
+                            std::vector<std::string> stages) {
+  std::vector<quarantine::entry> all;
+  for (const std::string& path : paths) {
+    const std::vector<quarantine::entry> some = read_quarantine(path, from, stages);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return quarantine(std::move(all), std::move(stages));
 }
 
 }  // namespace wick::detail
@@ -19172,6 +18967,23 @@ detail::resize_stage resize(int shorter_edge, const detail::resize_options& opti
 /// \file
 /// The bodies of what loader/detail/report_book.hpp declares. Included in exactly one file of a program.
 
+// ==== wick/system/detail/processor_time.hpp
+/// \file
+/// How long processors have worked for a thread, or for the whole program.
+
+namespace wick::detail {
+
+/// Seconds on the clock `id`; 0 when it can't be read.
+double seconds_on(clockid_t id) noexcept;
+
+/// Of all threads of this process, ended ones included.
+inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
+
+/// Of a thread that has not been joined; 0 where the system doesn't say.
+double thread_seconds(::pthread_t thread) noexcept;
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 void report_book::usage::add(const usage& until, const usage& since) noexcept {
@@ -19184,17 +18996,109 @@ void report_book::usage::add(const usage& until, const usage& since) noexcept {
   others += until.others - since.others;
 }
 
-report_book::clocked report_book::since_reported(const stage_clocks::sum& now,
-                                                 const stage_clocks::sum& before) noexcept {
-  clocked c;
-  c.count = now.count - before.count;
-  const double timed = static_cast<double>(now.timed - before.timed);
-  if (timed > 0) {
-    c.busy = static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(c.count) / timed;
+report_book::usage report_book::usage_of(const subject& of) const {
+  const io_pool::usage io = of.on.io().used();
+  return {scale_.elapsed(),
+          process_seconds(),
+          of.on.worker_seconds(),
+          io.processor,
+          io.calls,
+          of.clocks.ticks().workers,
+          of.on.tenants().ticks_of_others(&of.clocks)};
+}
+
+void report_book::begin(const subject& of) {
+  end(of);
+  taking_ = true;
+  since_ = usage_of(of);
+  if (last_taken_ != 0)
+    last_taken_ = now_ticks();  // what the loop did since the epoch before is none of its waiting
+}
+
+void report_book::end(const subject& of) {
+  if (!std::exchange(taking_, false)) return;
+  used_.add(usage_of(of), since_);
+}
+
+/// What the clocks of a stage say of the time between two looks, in ticks.
+struct clocked {
+  clocked(const stage_clocks::sum& now, const stage_clocks::sum& before) noexcept
+      : count(now.count - before.count) {
+    const double timed = static_cast<double>(now.timed - before.timed);
+    if (timed > 0) {
+      busy = static_cast<double>(now.timed_ticks - before.timed_ticks) * static_cast<double>(count) / timed;
+    }
+    const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
+    if (waited > 0) blocked = static_cast<double>(waited);
   }
-  const auto waited = static_cast<std::int64_t>(now.waited - before.waited);
-  if (waited > 0) c.blocked = static_cast<double>(waited);
-  return c;
+  std::uint64_t count;
+  double busy = 0, blocked = 0;
+};
+
+report report_book::close(const subject& of, const std::vector<std::string>& names, const ledger& failures) {
+  const usage now = usage_of(of);
+  if (taking_) used_.add(now, since_);
+  since_ = now;
+  report r;
+  const double tick = scale_.seconds_per_tick();
+  const std::vector<stage_clocks::sum> totals = of.clocks.totals();
+  if (reported_.clocks.empty()) reported_.clocks.resize(totals.size());
+  r.seconds = now.time - reported_.time;
+  r.taking = used_.time;
+  r.workers = of.on.workers();
+  r.io_threads = of.on.io().threads();
+  r.cpus = available_cpus();
+  r.batches = taken_ - reported_.taken;
+  r.samples = samples_ - reported_.samples;
+  r.worked = static_cast<double>(used_.own) * tick;
+  r.others = static_cast<double>(used_.others) * tick;
+  r.helped = static_cast<double>(std::exchange(helped_ticks_, 0)) * tick;
+  r.io_calls = used_.io_calls;
+  r.worker_processor = used_.workers;
+  r.io_processor = used_.io;
+  r.processor = used_.program;
+  r.failures = failures.total() - reported_.failures;
+  r.outcomes = outcomes_since(reported_.outcomes, failures.counts());
+  r.wait_mean = stalls_.mean();
+  r.wait_median = stalls_.median();
+  r.iterations = stalls_.count();
+  const auto clocked_in = [&](std::size_t row) { return clocked(totals[row], reported_.clocks[row]); };
+  double samples = 0, batches = 0;
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    (of.clocks.of_samples(i) ? samples : batches) += clocked_in(i).busy;
+  }
+  // What is inferred of the stages is made to fit what is known of the runs.
+  const std::uint64_t run_ticks = of.clocks.run_ticks();
+  const double runs = static_cast<double>(run_ticks - reported_.run_ticks);
+  const double fit = of.clocks.clocks_always_read() || samples <= 0 ? 1 : runs / samples;
+  // Clocks are read while workers go on: a run may end in between that began before the last report.
+  const double limit = r.seconds * static_cast<double>(r.workers) + r.helped;
+  const double busy = (samples * fit + batches) * tick;
+  const double bound = busy > limit && busy > 0 ? limit / busy : 1;
+  const auto stage = [&](std::size_t row, std::string name) {
+    const clocked c = clocked_in(row);
+    stage_report s;
+    s.name = std::move(name);
+    s.count = c.count;
+    s.busy = c.busy * (of.clocks.of_samples(row) ? fit : 1) * bound * tick;
+    s.blocked = c.blocked * tick;
+    return s;
+  };
+  r.stages.push_back(stage(of.order_row, "order"));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    stage_report s = stage(i, names[i]);
+    if (i == of.batching) {
+      for (std::size_t p = 0; p < phase_count; ++p) {
+        stage_report inside = stage(of.phase_row + p, s.name + ": " + std::string(phase_names[p]));
+        if (inside.busy > 0) r.stages.push_back(std::move(inside));
+      }
+    }
+    if (s.count != 0) r.stages.push_back(std::move(s));
+  }
+  reported_ = {totals, run_ticks, now.time, taken_, samples_, failures.total(), failures.counts()};
+  stalls_.reset();
+  used_ = {};
+  return r;
 }
 
 }  // namespace wick::detail
@@ -19452,24 +19356,36 @@ namespace wick::detail {
 
 stage_clocks::stage_clocks(executor& on, std::size_t rows, std::size_t batching, std::size_t stages,
                            bool suspend)
-    : on_(on), stages_(rows), batching_(batching), batch_end_(stages), suspend_(suspend) {
-  for (std::size_t slot = 0; slot < on.slots(); ++slot) rows_.push_back(make_row(rows + 1));
+    : on_(on),
+      stages_(rows),
+      batching_(batching),
+      batch_end_(stages),
+      suspend_(suspend),
+      slots_(on.slots()),
+      stride_((rows + line / sizeof(stage_clock)) / (line / sizeof(stage_clock)) *
+              (line / sizeof(stage_clock))),
+      clocks_(static_cast<stage_clock*>(
+          ::operator new(slots_* stride_ * sizeof(stage_clock), std::align_val_t{line}))) {
+  static_assert(line % sizeof(stage_clock) == 0 && std::is_trivially_destructible_v<stage_clock>);
+  std::uninitialized_value_construct_n(clocks_, slots_ * stride_);
   on.tenants().enter(
       this, [](const void* self) { return static_cast<const stage_clocks*>(self)->ticks().workers; });
 }
 
 stage_clocks::~stage_clocks() {
   if (!on_.forked()) on_.tenants().leave(this);
+  ::operator delete(clocks_, std::align_val_t{line});
 }
 
 std::vector<stage_clocks::sum> stage_clocks::totals() const {
   std::vector<sum> out(stages_);
-  for (const auto& row : rows_) {
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
     for (std::size_t i = 0; i < stages_; ++i) {
-      out[i].count += row[i].count();
-      out[i].timed += row[i].timed();
-      out[i].timed_ticks += row[i].timed_ticks();
-      out[i].waited += row[i].waited_ticks();
+      const stage_clock& clock = row(slot)[i];
+      out[i].count += clock.count();
+      out[i].timed += clock.timed();
+      out[i].timed_ticks += clock.timed_ticks();
+      out[i].waited += clock.waited_ticks();
     }
   }
   return out;
@@ -19477,10 +19393,10 @@ std::vector<stage_clocks::sum> stage_clocks::totals() const {
 
 stage_clocks::usage stage_clocks::ticks() const noexcept {
   usage out;
-  for (std::size_t slot = 0; slot < rows_.size(); ++slot) {
-    std::uint64_t samples = rows_[slot][stages_].timed_ticks(), timed = 0, batches = 0;
+  for (std::size_t slot = 0; slot < slots_; ++slot) {
+    std::uint64_t samples = row(slot)[stages_].timed_ticks(), timed = 0, batches = 0;
     for (std::size_t i = 0; i < stages_; ++i) {
-      (of_samples(i) ? timed : batches) += rows_[slot][i].timed_ticks();
+      (of_samples(i) ? timed : batches) += row(slot)[i].timed_ticks();
     }
     // What is run of a sample after it was suspended is in no run.
     if (suspend_) samples = std::max(samples, timed);
@@ -19491,15 +19407,8 @@ stage_clocks::usage stage_clocks::ticks() const noexcept {
 
 std::uint64_t stage_clocks::run_ticks() const noexcept {
   std::uint64_t sum = 0;
-  for (const auto& row : rows_) sum += row[stages_].timed_ticks();
+  for (std::size_t slot = 0; slot < slots_; ++slot) sum += row(slot)[stages_].timed_ticks();
   return sum;
-}
-
-stage_clocks::row stage_clocks::make_row(std::size_t clocks) {
-  const std::size_t bytes = (clocks * sizeof(stage_clock) + 63) / 64 * 64;
-  auto* const memory = static_cast<stage_clock*>(::operator new(bytes, line));
-  std::uninitialized_value_construct_n(memory, clocks);
-  return row(memory);
 }
 
 }  // namespace wick::detail
@@ -20686,12 +20595,118 @@ void file_watch::end(int file, const file_stamp* indexed) {
 /// \file
 /// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
 
+// ==== wick/read/detail/folder.hpp
+/// \file
+/// Lists a folder without a stat for each file.
+
+#include <dirent.h>
+
+// ==== wick/read/detail/source_file.hpp
+/// \file
+/// What sources share: the form of their messages, and opening a file that must stay as it is.
+
+namespace wick::detail {
+
+/// "No such file or directory".
+inline std::string system_text(int code) { return std::generic_category().message(code); }
+
+/// "PATH: WHO: WHAT", as every message of a source begins.
+error source_error(std::string_view path, std::string_view who, const std::string& what);
+
+struct opened_file {
+  file_handle file;
+  file_stamp stamp;
+};
+
+/// \throws wick::error naming the path, also for what is no regular file
+opened_file open_regular(const std::string& path, std::string_view who);
+
+/// When a source has read all that it needs. \throws wick::error when the file was changed meanwhile
+void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+enum class entry_kind : unsigned char {
+  file,  ///< a regular file, or a link that leads nowhere: reading it will say so
+  folder,
+  link,   ///< a link to a folder
+  other,  ///< a device, a socket, …
+};
+
+entry_kind kind_of(int folder, const ::dirent& entry) noexcept;
+
+bool is_folder(entry_kind kind) noexcept;
+
+/// Which folder this is, whatever path led to it.
+struct folder_id {
+  ::dev_t device = 0;
+  ::ino_t inode = 0;
+  friend auto operator<=>(const folder_id&, const folder_id&) = default;
+};
+
+/// Calls `each(std::string_view name, entry_kind)` for all but hidden entries, in the file system's order.
+/// Returns the folder's identity. \throws wick::error when it can't be listed
+template <class Each>
+folder_id list_folder(const std::string& path, std::string_view who, Each&& each) {
+  struct closer {
+    void operator()(::DIR* d) const noexcept { ::closedir(d); }
+  };
+  const std::unique_ptr<::DIR, closer> folder(::opendir(path.c_str()));
+  struct ::stat status {};
+  if (folder == nullptr || ::fstat(::dirfd(folder.get()), &status) != 0) {
+    const int code = errno;
+    if (code == ENOENT) throw source_error(path, who, "no such folder; check the path");
+    if (code == ENOTDIR) throw source_error(path, who, "is not a folder");
+    throw source_error(path, who, "the folder cannot be listed: " + system_text(code));
+  }
+  for (;;) {
+    errno = 0;
+    const ::dirent* entry = ::readdir(folder.get());
+    if (entry == nullptr) break;
+    if (entry->d_name[0] != '.')
+      each(std::string_view(entry->d_name), kind_of(::dirfd(folder.get()), *entry));
+  }
+  if (errno != 0) throw source_error(path, who, "the folder cannot be listed: " + system_text(errno));
+  return {status.st_dev, status.st_ino};
+}
+
+/// "a" + "b" → "a/b"; "a/" + "b" → "a/b"; "" + "b" → "b".
+std::string join_path(std::string_view folder, std::string_view name);
+
+}  // namespace wick::detail
+
 // ==== wick/read/detail/glob.hpp
 /// \file
 /// Patterns for many files: "shard-{000..009}.tar", "photos/*.jpg", "logs/**/*.json".
 
 #include <charconv>
 #include <fnmatch.h>
+
+// ==== wick/read/detail/walk.hpp
+/// \file
+/// All folders below a folder, and all wanted files in the order in which torchvision lists them.
+
+namespace wick::detail {
+
+struct folder_files {
+  std::string folder;
+  std::vector<std::string> names;
+};
+
+/// Whether `name` ends with one of `extensions` (lower case), in any case; always when there are none.
+bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept;
+
+/// All files below `folder` with one of these extensions, sorted by folder, then by name, as strings: the
+/// order of sorted(os.walk(folder)). \throws wick::error when a folder can't be listed
+std::vector<folder_files> walk_files(const std::string& folder, std::string_view who,
+                                     const std::vector<std::string>& extensions);
+
+/// `folder` and all folders below it.
+std::vector<std::string> walk_folders(const std::string& folder, std::string_view who);
+
+}  // namespace wick::detail
 
 namespace wick::detail {
 
@@ -20929,6 +20944,7 @@ std::size_t files::shared_prefix(const table& data) noexcept {
 /// \file
 /// The bodies of what read/detail/folder.hpp declares. Included in exactly one file of a program.
 
+#include <dirent.h>
 #include <fcntl.h>
 
 namespace wick::detail {
@@ -21266,40 +21282,26 @@ std::vector<std::int64_t> idx::read_labels(const std::string& path, const detail
 
 namespace wick {
 
-image_folder::image_folder(const std::string& root, detail::image_folder_options options) {
-  std::string folder = root;
-  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-  for (std::string& e : options.extensions) {
-    for (char& c : e) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  auto data = std::make_shared<table>();
-  data->root_size = folder.size();
-  data->classes = list_classes(folder, options);
-  for (const std::string& name : data->classes) {
-    const std::string path = detail::join_path(folder, name);
-    const std::vector<detail::folder_files> found =
-        detail::walk_files(path, "image_folder", options.extensions);
-    if (!keep(*data, found) && !options.allow_empty) throw no_pictures(path, options);
-  }
-  if (data->samples.empty()) throw no_pictures(folder, options);
-  data->samples.shrink_to_fit();
-  data_ = std::move(data);
-}
+/// What the folders held when they were listed.
+struct image_folder::table {
+  struct entry {
+    std::uint32_t target;
+    std::uint32_t offset;  // of the path in its class's block
+  };
+  std::vector<std::string> classes;
+  std::vector<detail::owned<char[]>> paths;  // a block a class: path NUL path NUL …
+  std::vector<entry> samples;
+  std::size_t root_size = 0;
 
-sample<location, std::int64_t> image_folder::at(std::uint64_t i) const noexcept {
-  const entry e = data_->samples[i];
-  return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
-}
+  static std::vector<std::string> list_classes(const std::string& root,
+                                               const detail::image_folder_options& options);
+  static error no_pictures(const std::string& folder, const detail::image_folder_options& options);
+  /// Adds one class. Returns whether there was a picture.
+  bool keep(const std::vector<detail::folder_files>& found);
+};
 
-std::uint64_t image_folder::fingerprint() const noexcept {
-  fingerprint_hash h;
-  for (const std::string& c : classes()) h.add(c);
-  for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(at(i).data.path + data_->root_size));
-  return h.add(size()).value();
-}
-
-std::vector<std::string> image_folder::list_classes(const std::string& root,
-                                                    const detail::image_folder_options& options) {
+std::vector<std::string> image_folder::table::list_classes(const std::string& root,
+                                                           const detail::image_folder_options& options) {
   std::vector<std::string> classes;
   std::uint64_t pictures = 0;
   detail::list_folder(root, "image_folder", [&](std::string_view name, detail::entry_kind kind) {
@@ -21321,7 +21323,8 @@ std::vector<std::string> image_folder::list_classes(const std::string& root,
   return classes;
 }
 
-error image_folder::no_pictures(const std::string& folder, const detail::image_folder_options& options) {
+error image_folder::table::no_pictures(const std::string& folder,
+                                       const detail::image_folder_options& options) {
   std::string wanted;
   for (const std::string& e : options.extensions) wanted += " " + e;
   return detail::source_error(folder, "image_folder",
@@ -21330,7 +21333,7 @@ error image_folder::no_pictures(const std::string& folder, const detail::image_f
                                   "; remove the folder, name other extensions, or set .allow_empty = true");
 }
 
-bool image_folder::keep(table& data, const std::vector<detail::folder_files>& found) {
+bool image_folder::table::keep(const std::vector<detail::folder_files>& found) {
   std::uint64_t bytes = 0, count = 0;
   for (const detail::folder_files& f : found) {
     count += f.names.size();
@@ -21339,9 +21342,9 @@ bool image_folder::keep(table& data, const std::vector<detail::folder_files>& fo
   if (bytes > std::numeric_limits<std::uint32_t>::max()) {
     throw error("image_folder: the paths of one class take more than 4 GiB");
   }
-  const auto target = static_cast<std::uint32_t>(data.paths.size());
-  data.paths.push_back(std::make_unique_for_overwrite<char[]>(bytes));
-  char* const block = data.paths.back().get();
+  const auto target = static_cast<std::uint32_t>(paths.size());
+  paths.emplace_back(bytes);
+  char* const block = paths.back().get();
   char* to = block;
   const auto append = [&to](std::string_view text) {
     std::memcpy(to, text.data(), text.size());
@@ -21349,7 +21352,7 @@ bool image_folder::keep(table& data, const std::vector<detail::folder_files>& fo
   };
   for (const detail::folder_files& f : found) {
     for (const std::string& name : f.names) {
-      data.samples.push_back({target, static_cast<std::uint32_t>(to - block)});
+      samples.push_back({target, static_cast<std::uint32_t>(to - block)});
       append(f.folder);
       append("/");
       append(name);
@@ -21357,6 +21360,41 @@ bool image_folder::keep(table& data, const std::vector<detail::folder_files>& fo
     }
   }
   return count != 0;
+}
+
+image_folder::image_folder(const std::string& root, detail::image_folder_options options) {
+  std::string folder = root;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  for (std::string& e : options.extensions) {
+    for (char& c : e) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  auto data = std::make_shared<table>();
+  data->root_size = folder.size();
+  data->classes = table::list_classes(folder, options);
+  for (const std::string& name : data->classes) {
+    const std::string path = detail::join_path(folder, name);
+    const std::vector<detail::folder_files> found =
+        detail::walk_files(path, "image_folder", options.extensions);
+    if (!data->keep(found) && !options.allow_empty) throw table::no_pictures(path, options);
+  }
+  if (data->samples.empty()) throw table::no_pictures(folder, options);
+  data->samples.shrink_to_fit();
+  data_ = std::move(data);
+}
+
+std::uint64_t image_folder::size() const noexcept { return data_->samples.size(); }
+const std::vector<std::string>& image_folder::classes() const noexcept { return data_->classes; }
+
+sample<location, std::int64_t> image_folder::at(std::uint64_t i) const noexcept {
+  const table::entry e = data_->samples[i];
+  return {{.path = data_->paths[e.target].get() + e.offset}, static_cast<std::int64_t>(e.target)};
+}
+
+std::uint64_t image_folder::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (const std::string& c : classes()) h.add(c);
+  for (std::uint64_t i = 0; i < size(); ++i) h.add(std::string_view(at(i).data.path + data_->root_size));
+  return h.add(size()).value();
 }
 
 }  // namespace wick
@@ -21514,6 +21552,7 @@ int open_shards::operator[](std::size_t shard) const noexcept {
 /// The bodies of what read/read.hpp declares. Included in exactly one file of a program.
 
 #include <chrono>
+#include <thread>
 
 namespace wick::detail {
 
@@ -21684,6 +21723,8 @@ void require_unchanged(const opened_file& opened, const std::string& path, std::
 /// \file
 /// The bodies of what read/detail/walk.hpp declares. Included in exactly one file of a program.
 
+#include <set>
+
 namespace wick::detail {
 
 bool has_extension(std::string_view name, const std::vector<std::string>& extensions) noexcept {
@@ -21694,6 +21735,38 @@ bool has_extension(std::string_view name, const std::vector<std::string>& extens
                              [&](char lower, char a) { return same(a, lower); });
          });
 }
+
+/// Goes through the folders below one, links included.
+///
+/// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
+/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two
+/// kinds of link are not followed: one back to a folder above it (a circle), and, inside of what a link led
+/// to, one to a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
+class folder_walk {
+ public:
+  folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
+      : who_(who), wanted_(wanted), of_(of) {}
+
+  /// The folders, with those of their files that are wanted, in no order that means anything.
+  std::vector<folder_files> run(const std::string& start);
+
+ private:
+  struct link {
+    std::string path;
+    std::vector<folder_id> above;
+    bool inside_a_link;
+  };
+
+  void visit(const std::string& folder, bool inside_a_link);
+
+  std::string who_;
+  bool (*wanted_)(std::string_view, const void*);
+  const void* of_;
+  std::vector<folder_id> above_;
+  std::vector<link> links_;
+  std::set<folder_id> listed_;
+  std::vector<folder_files> found_;
+};
 
 std::vector<folder_files> folder_walk::run(const std::string& start) {
   found_.clear();
@@ -22234,6 +22307,7 @@ std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t 
 /// \file
 /// The bodies of what resume/detail/replace_file.hpp declares. Included in exactly one file of a program.
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/random.h>
@@ -22748,12 +22822,13 @@ byte_budget::~byte_budget() {
 /// \file
 /// The bodies of what run/executor.hpp declares. Included in exactly one file of a program.
 
+#include <thread>
+
 // ==== wick/system/detail/signal_mask.hpp
 /// \file
 /// Which signals the threads of this library take: only those that they cause themselves.
 
 #if defined(__unix__) || defined(__APPLE__)
-#include <pthread.h>
 #include <signal.h>
 #endif
 
@@ -22803,7 +22878,6 @@ class signals_blocked {
 #include <cstdio>
 
 #if defined(__linux__) || defined(__APPLE__)
-#include <pthread.h>
 #endif
 
 namespace wick::detail {
@@ -22825,6 +22899,10 @@ inline void name_this_thread(const char* name, std::size_t number) noexcept {
 
 namespace wick {
 
+struct executor::threads {
+  std::vector<std::thread> all;
+};
+
 void executor::refuse(const char* call, const char* whom, const char* instead) {
   throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead +
                          " there");
@@ -22837,9 +22915,10 @@ void executor::bind(binding& to, int cpu) noexcept {
 
 executor::executor(executor_options options)
     : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
+      threads_(detail::make_owned<threads>()),
       io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
   const std::size_t n = workers();
-  workers_.reserve(n);
+  threads_->all.reserve(n);
   // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
   const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
   try {
@@ -22847,7 +22926,7 @@ executor::executor(executor_options options)
       const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
       binding* const to = bindings ? &bindings[i] : nullptr;
       const detail::signals_blocked quiet;
-      workers_.emplace_back([this, i, cpu, to, name = options.name] {
+      threads_->all.emplace_back([this, i, cpu, to, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
         if (to != nullptr) bind(*to, cpu);
         work(i);
@@ -22870,7 +22949,7 @@ executor::executor(executor_options options)
 
 executor::~executor() {
   if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
-    static_cast<void>(std::make_unique<std::vector<std::thread>>(std::move(workers_)).release());
+    static_cast<void>(threads_.release());
     return;
   }
   timers_.stop();  // wakes who sleeps, with "cancelled"
@@ -22878,9 +22957,18 @@ executor::~executor() {
   end_workers();
 }
 
+double executor::worker_seconds() const noexcept {
+  if (forked()) return 0;
+  double sum = 0;
+  for (std::thread& w : threads_->all) {
+    if (w.joinable()) sum += detail::thread_seconds(w.native_handle());
+  }
+  return sum;
+}
+
 void executor::end_workers() noexcept {
   queues_.stop();
-  for (std::thread& w : workers_) w.join();
+  for (std::thread& w : threads_->all) w.join();
 }
 
 }  // namespace wick
@@ -22890,8 +22978,22 @@ void executor::end_workers() noexcept {
 /// The bodies of what run/io_pool.hpp declares. Included in exactly one file of a program.
 
 #include <chrono>
+#include <thread>
 
 namespace wick::detail {
+
+struct io_pool::shared {
+  std::mutex mutex;
+  condition wake;
+  job* first = nullptr;
+  job** last = &first;
+  std::size_t running = 0;
+  bool stopping = false;
+  std::chrono::steady_clock::duration calls{};
+  std::vector<std::thread> threads;
+};
+
+io_pool::io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(make_owned<shared>()) {}
 
 io_pool::~io_pool() {
   stop();
@@ -22902,7 +23004,11 @@ io_pool::~io_pool() {
 io_pool::usage io_pool::used() const {
   if (born_.elsewhere()) return {};
   const std::lock_guard lock(shared_->mutex);
-  return {std::chrono::duration<double>(shared_->calls).count(), detail::processor_seconds(shared_->threads)};
+  usage out{.calls = std::chrono::duration<double>(shared_->calls).count()};
+  for (std::thread& t : shared_->threads) {
+    if (t.joinable()) out.processor += thread_seconds(t.native_handle());
+  }
+  return out;
 }
 
 bool io_pool::at_rest() const noexcept {
@@ -23015,7 +23121,27 @@ std::uint64_t tenants::ticks_of_others(const void* who) const {
 /// \file
 /// The bodies of what run/timer_queue.hpp declares. Included in exactly one file of a program.
 
+#include <thread>
+
 namespace wick::detail {
+
+struct timer_queue::shared {
+  std::mutex mutex;
+  condition wake;
+  std::vector<timer*> heap;  // the earliest at 0; each knows its place
+  std::uint64_t added = 0;
+  std::size_t watching = 0;
+  bool stopping = false;
+  std::thread thread;
+
+  static bool before(const timer* a, const timer* b) noexcept;
+  void put(std::size_t i, timer* t) noexcept;
+  void up(std::size_t i) noexcept;
+  void down(std::size_t i) noexcept;
+  void take_out(std::size_t i) noexcept;
+};
+
+timer_queue::timer_queue() : shared_(make_owned<shared>()) {}
 
 timer_queue::~timer_queue() {
   stop();
@@ -23274,6 +23400,7 @@ bool cpu_set::apply() const noexcept {
 /// The bodies of what system/cpus.hpp declares. Included in exactly one file of a program.
 
 #include <cstdio>
+#include <thread>
 
 namespace wick::detail {
 
@@ -23569,8 +23696,6 @@ plain_file open_plain(const char* path) noexcept {
 /// \file
 /// The bodies of what system/detail/process.hpp declares. Included in exactly one file of a program.
 
-#include <pthread.h>
-
 namespace wick::detail {
 
 process_mark::process_mark() noexcept {
@@ -23596,7 +23721,6 @@ void process_mark::refuse(const char* what) {
 /// The bodies of what system/detail/processor_time.hpp declares. Included in exactly one file of a program.
 
 #include <ctime>
-#include <pthread.h>
 
 namespace wick::detail {
 
@@ -23606,17 +23730,14 @@ double seconds_on(clockid_t id) noexcept {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-double processor_seconds(std::vector<std::thread>& threads) noexcept {
-  double sum = 0;
+double thread_seconds(::pthread_t thread) noexcept {
 #ifdef __linux__
-  for (std::thread& t : threads) {
-    clockid_t id;
-    if (t.joinable() && ::pthread_getcpuclockid(t.native_handle(), &id) == 0) sum += seconds_on(id);
-  }
+  clockid_t id;
+  if (::pthread_getcpuclockid(thread, &id) == 0) return seconds_on(id);
 #else
-  static_cast<void>(threads);
+  static_cast<void>(thread);
 #endif
-  return sum;
+  return 0;
 }
 
 }  // namespace wick::detail
@@ -24466,6 +24587,8 @@ std::size_t share_cores(const executor& workers, std::size_t at_least) {
 // ==== wick/torch/implementation/transfer.hpp
 /// \file
 /// The bodies of what torch/transfer.hpp declares. Included in exactly one file of a program.
+
+#include <thread>
 
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>

@@ -71,4 +71,8 @@ void write_quarantine(const std::string& path, const listed_source& from,
 std::vector<quarantine::entry> read_quarantine(const std::string& path, const listed_source& from,
                                                std::span<const std::string> stages);
 
+/// What several of them name. \throws what read_quarantine() throws
+quarantine read_quarantines(const std::vector<std::string>& paths, const listed_source& from,
+                            std::vector<std::string> stages);
+
 }  // namespace wick::detail

@@ -29,6 +29,7 @@
 #include <wick/resume/state.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/sample/error.hpp>
+#include <wick/system/detail/owned.hpp>
 
 namespace wick {
 
@@ -61,7 +62,7 @@ class loader<pipeline<Source, S...>> {
   ///   ledger or quarantine file can't be opened or is of another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(own_executor(options)),
-        feed_(std::make_unique<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
+        feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
 
   class epoch_range;
@@ -121,7 +122,7 @@ class loader<pipeline<Source, S...>> {
                   " samples of the rest of its epoch were delivered already, in the place of others; set "
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
-    resume_ = std::make_unique<const detail::loader_state>(std::move(s));
+    resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
     books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
@@ -242,9 +243,9 @@ class loader<pipeline<Source, S...>> {
   };
 
  private:
-  static std::unique_ptr<executor> own_executor(const loader_options& options) {
+  static detail::owned<executor> own_executor(const loader_options& options) {
     if (options.executor == nullptr) {
-      return std::make_unique<executor>(executor_options{options.workers, options.io_threads});
+      return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
     }
     if (options.workers != 0 || options.io_threads != 0) {
       throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
@@ -265,7 +266,7 @@ class loader<pipeline<Source, S...>> {
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
-    books_.report.begin(*feed_);
+    books_.report.begin(feed_->reported());
     if (!feed_->on().owns_this_thread() || !feed_->leaves_for(e, number))
       seek();
     else
@@ -290,7 +291,7 @@ class loader<pipeline<Source, S...>> {
   }
 
   std::nullopt_t at_end() {
-    books_.report.end(*feed_);
+    books_.report.end(feed_->reported());
     return std::nullopt;
   }
 
@@ -350,15 +351,15 @@ class loader<pipeline<Source, S...>> {
     }
   }
 
-  std::unique_ptr<executor> own_;
-  std::unique_ptr<feed_type> feed_;
+  detail::owned<executor> own_;
+  detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
   bool sought_ = true;  // the feed is where these say
   detail::single_user user_;
   std::optional<value_type> current_;
-  std::unique_ptr<const detail::loader_state> resume_;  // loaded, and not yet gone on from
-  mutable std::optional<std::uint64_t> data_;           // the source's fingerprint, once it was asked for
+  detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
+  mutable std::optional<std::uint64_t> data_;         // the source's fingerprint, once it was asked for
 
   std::conditional_t<feed_type::batched, detail::batch_delivery<feed_type>,
                      detail::sample_delivery<feed_type>>
@@ -388,7 +389,10 @@ loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
-  return books_.report.close(*feed_, ledger(), books_.account.trouble());
+  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  r.notes = feed_->path().notes();
+  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  return r;
 }
 
 }  // namespace wick

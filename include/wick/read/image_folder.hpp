@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <wick/read/detail/folder.hpp>
-#include <wick/read/detail/walk.hpp>
 #include <wick/read/location.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/sample.hpp>
@@ -40,34 +38,16 @@ class image_folder {
   /// class has none
   explicit image_folder(const std::string& root, detail::image_folder_options options = {});
 
-  std::uint64_t size() const noexcept { return data_->samples.size(); }
+  std::uint64_t size() const noexcept;
   sample<location, std::int64_t> at(std::uint64_t i) const noexcept;
   std::string key(std::uint64_t i) const { return detail::printable(at(i).data.path); }
   /// The names of the sub-folders; a target is an index into them.
-  const std::vector<std::string>& classes() const noexcept { return data_->classes; }
+  const std::vector<std::string>& classes() const noexcept;
   /// Of class names and of paths below the root, so that the data may move.
   std::uint64_t fingerprint() const noexcept;
 
  private:
-  struct entry {
-    std::uint32_t target;
-    std::uint32_t offset;  // of the path in its class's block
-  };
-  struct table {
-    std::vector<std::string> classes;
-    std::vector<std::unique_ptr<char[]>> paths;  // a block a class: path NUL path NUL …
-    std::vector<entry> samples;
-    std::size_t root_size = 0;
-  };
-
-  static std::vector<std::string> list_classes(const std::string& root,
-                                               const detail::image_folder_options& options);
-
-  static error no_pictures(const std::string& folder, const detail::image_folder_options& options);
-
-  /// Adds one class. Returns whether there was a picture.
-  static bool keep(table& data, const std::vector<detail::folder_files>& found);
-
+  struct table;
   std::shared_ptr<const table> data_;
 };
 

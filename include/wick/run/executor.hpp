@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <wick/run/detail/resume.hpp>
@@ -19,8 +18,8 @@
 #include <wick/run/timer_queue.hpp>
 #include <wick/system/detail/cpu_set.hpp>
 #include <wick/system/detail/futex.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/process.hpp>
-#include <wick/system/detail/processor_time.hpp>
 
 namespace wick {
 
@@ -161,7 +160,7 @@ class executor {
            !queues_.anything() && queues_.asleep() == workers();
   }
   /// Processor time that the workers have taken so far, in seconds; 0 where the system doesn't say.
-  double worker_seconds() noexcept { return forked() ? 0 : detail::processor_seconds(workers_); }
+  double worker_seconds() const noexcept;
   /// Who uses the workers, for reports.
   detail::tenants& tenants() noexcept { return tenants_; }
   /// Workers asleep at this moment: a number that may be old when it is looked at.
@@ -176,6 +175,7 @@ class executor {
     detail::wake_flag tried;
     int refused = unbound;
   };
+  struct threads;
   struct identity {
     const executor* of = nullptr;
     std::size_t slot = none;
@@ -194,7 +194,7 @@ class executor {
   detail::run_queues queues_;
   std::atomic<std::uint32_t> helpers_{0};
   detail::tenants tenants_;
-  std::vector<std::thread> workers_;
+  detail::owned<threads> threads_;
   detail::io_pool io_;
   detail::timer_queue timers_;
 };

@@ -5,19 +5,14 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
-#include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/job.hpp>
-#include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/cpu_set.hpp>
-#include <wick/system/detail/duration.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/process.hpp>
 
 namespace wick {
@@ -40,8 +35,7 @@ namespace detail {
 /// threads, both do nothing.
 class io_pool {
  public:
-  explicit io_pool(std::size_t threads)
-      : count_(threads < 1 ? 1 : threads), shared_(std::make_unique<shared>()) {}
+  explicit io_pool(std::size_t threads);
   io_pool(const io_pool&) = delete;
   io_pool& operator=(const io_pool&) = delete;
   ~io_pool();
@@ -113,16 +107,7 @@ class io_pool {
   }
 
  private:
-  struct shared {
-    std::mutex mutex;
-    detail::condition wake;
-    job* first = nullptr;
-    job** last = &first;
-    std::size_t running = 0;
-    bool stopping = false;
-    std::chrono::steady_clock::duration calls{};
-    std::vector<std::thread> threads;
-  };
+  struct shared;
 
   void start();
   /// Of the pool whose thread this is; null on any other thread.
@@ -132,7 +117,7 @@ class io_pool {
   const std::size_t count_;
   const detail::process_mark born_;
   const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
-  std::unique_ptr<shared> shared_;
+  owned<shared> shared_;
 };
 
 }  // namespace detail

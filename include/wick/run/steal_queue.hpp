@@ -7,9 +7,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include <wick/system/detail/futex.hpp>
+#include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
 
@@ -27,8 +27,7 @@ class steal_queue {
  public:
   /// \param capacity rounded up to a power of two
   explicit steal_queue(std::size_t capacity)
-      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1),
-        items_(new atomic<T*>[mask_ + 1]()) {}
+      : mask_(std::bit_ceil(capacity < 1 ? std::size_t{1} : capacity) - 1), items_(mask_ + 1) {}
 
   std::size_t capacity() const noexcept { return mask_ + 1; }
 
@@ -79,7 +78,7 @@ class steal_queue {
 
  private:
   const std::size_t mask_;
-  const std::unique_ptr<atomic<T*>[]> items_;
+  const owned<atomic<T*>[]> items_;
   alignas(64) atomic<std::uint64_t> head_{0};
   alignas(64) atomic<std::uint64_t> tail_{0};
 };

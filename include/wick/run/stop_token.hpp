@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
-#include <thread>
+#include <pthread.h>
 #include <utility>
 
 #include <wick/system/detail/futex.hpp>
@@ -35,7 +35,7 @@ struct stop_state {
   stop_node* first = nullptr;
   stop_node* last = nullptr;
   stop_node* running = nullptr;
-  std::thread::id caller;
+  pthread_t caller{};
 };
 
 }  // namespace detail
@@ -94,7 +94,7 @@ class stop_source {
     std::unique_lock lock(state_.mutex);
     if (state_.requested.load(std::memory_order_relaxed)) return false;
     state_.requested.store(true, std::memory_order_release);
-    state_.caller = std::this_thread::get_id();
+    state_.caller = ::pthread_self();
     while (detail::stop_node* node = state_.first) {
       state_.first = node->next;
       (node->next != nullptr ? node->next->previous : state_.last) = nullptr;
@@ -144,7 +144,7 @@ class stop_callback : detail::stop_node {
     if (listed) {
       (previous != nullptr ? previous->next : state_->first) = next;
       (next != nullptr ? next->previous : state_->last) = previous;
-    } else if (state_->running == this && state_->caller != std::this_thread::get_id()) {
+    } else if (state_->running == this && !::pthread_equal(state_->caller, ::pthread_self())) {
       ++state_->waiting;
       while (state_->running == this) {
         const std::uint32_t seen = state_->calls.load(std::memory_order_acquire);

@@ -4,14 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <mutex>
-#include <thread>
-#include <vector>
 
-#include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/cpu_set.hpp>
 #include <wick/system/detail/duration.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/process.hpp>
 
 namespace wick::detail {
@@ -42,7 +38,7 @@ struct timer {
 /// stop().
 class timer_queue {
  public:
-  timer_queue() : shared_(std::make_unique<shared>()) {}
+  timer_queue();
   timer_queue(const timer_queue&) = delete;
   timer_queue& operator=(const timer_queue&) = delete;
   ~timer_queue();
@@ -67,27 +63,13 @@ class timer_queue {
   void stop() noexcept;
 
  private:
-  struct shared {
-    std::mutex mutex;
-    detail::condition wake;
-    std::vector<timer*> heap;  // the earliest at 0; each knows its place
-    std::uint64_t added = 0;
-    std::size_t watching = 0;
-    bool stopping = false;
-    std::thread thread;
-
-    static bool before(const timer* a, const timer* b) noexcept;
-    void put(std::size_t i, timer* t) noexcept;
-    void up(std::size_t i) noexcept;
-    void down(std::size_t i) noexcept;
-    void take_out(std::size_t i) noexcept;
-  };
+  struct shared;
 
   static void work(shared& s) noexcept;
 
   const detail::process_mark born_;
   const detail::cpu_set cpus_ = detail::cpu_set::of_this_thread();
-  std::unique_ptr<shared> shared_;
+  owned<shared> shared_;
 };
 
 }  // namespace wick::detail

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <wick/system/detail/brief_lock.hpp>
+#include <wick/system/detail/owned.hpp>
 
 #ifdef __linux__
 #include <sched.h>
@@ -191,7 +192,7 @@ inline memory_block slab::detach() noexcept {
   if (!b->pool->recycles_) {
     return {b->memory.data, b, [](void* context) { slab dropped(static_cast<block*>(context)); }};
   }
-  const std::unique_ptr<block> mine(b);
+  const owned<block> mine(b);
   mine->pool->hand_over(b);
   return mine->memory;
 }
@@ -244,7 +245,7 @@ inline std::shared_ptr<slab_pool> slab_pool::came_back() noexcept {
 }
 
 inline slab::block* slab_pool::make(std::size_t bytes) {
-  auto made = std::make_unique<slab::block>(slab::block{{}, bytes, this});
+  auto made = make_owned<slab::block>(slab::block{{}, bytes, this});
   made->memory = memory_->allocate(bytes);
   const auto lock = detail::lock_briefly(mutex_);
   goes_out();

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,6 +23,7 @@
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/source.hpp>
+#include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
 
@@ -110,6 +110,8 @@ class error_account {
   static constexpr std::size_t max_quarantined = 1'000'000;
 
   error_account(const error_options& limits, const std::string& lines, const quarantine& known);
+  error_account(error_account&& other) noexcept;
+  ~error_account();
 
   const wick::ledger& ledger() const noexcept { return ledger_; }
   std::string trouble() const { return file_ ? file_->trouble() : std::string(); }
@@ -137,8 +139,9 @@ class error_account {
 
   const error_options limits_;
   wick::ledger ledger_;
-  std::unique_ptr<ledger_file> file_;
-  std::map<std::uint64_t, std::size_t> bad_;
+  owned<ledger_file> file_;
+  struct bad_samples;
+  owned<bad_samples> bad_;
   // As the limits count: without those that were known.
   std::uint64_t counted_ = 0, epoch_failures_ = 0, consecutive_ = 0;
   std::uint64_t epoch_ = 0;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
@@ -25,6 +26,7 @@
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/source.hpp>
+#include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
 
@@ -61,11 +63,19 @@ sample_error to_exception(const told_failure& f) {
   return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
 }
 
+/// The stage each was found to be bad in, by its index.
+struct error_account::bad_samples {
+  std::map<std::uint64_t, std::size_t> stages;
+};
+
 error_account::error_account(const error_options& limits, const std::string& lines, const quarantine& known)
-    : limits_(limits) {
-  if (!lines.empty()) file_ = std::make_unique<ledger_file>(lines);
-  for (const quarantine::entry& e : known.entries()) bad_.emplace(e.index, e.stage);
+    : limits_(limits), bad_(make_owned<bad_samples>()) {
+  if (!lines.empty()) file_ = make_owned<ledger_file>(lines);
+  for (const quarantine::entry& e : known.entries()) bad_->stages.emplace(e.index, e.stage);
 }
+
+error_account::error_account(error_account&& other) noexcept = default;
+error_account::~error_account() = default;
 
 void error_account::add(std::uint64_t epoch, std::uint64_t first_slot, std::uint64_t count,
                         std::uint64_t passed, std::uint64_t of_epoch,
@@ -94,7 +104,7 @@ void error_account::add(std::uint64_t epoch, std::uint64_t first_slot, std::uint
 
 std::vector<quarantine::entry> error_account::bad() const {
   std::vector<quarantine::entry> out;
-  for (const auto& [index, stage] : bad_) out.push_back({index, stage});
+  for (const auto& [index, stage] : bad_->stages) out.push_back({index, stage});
   return out;
 }
 
@@ -121,8 +131,8 @@ void error_account::begin(std::uint64_t epoch) noexcept {
 void error_account::remember(const told_failure& f) {
   const error_kind k = f.entry.kind;
   const bool of_the_sample = k == error_kind::data || k == error_kind::exception || k == error_kind::system;
-  if (of_the_sample && f.entry.action != error_action::retry && bad_.size() < max_quarantined) {
-    bad_.emplace(f.index, f.stage);
+  if (of_the_sample && f.entry.action != error_action::retry && bad_->stages.size() < max_quarantined) {
+    bad_->stages.emplace(f.index, f.stage);
   }
 }
 

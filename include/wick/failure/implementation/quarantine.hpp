@@ -134,4 +134,14 @@ std::vector<quarantine::entry> read_quarantine(const std::string& path, const li
   return out;
 }
 
+quarantine read_quarantines(const std::vector<std::string>& paths, const listed_source& from,
+                            std::vector<std::string> stages) {
+  std::vector<quarantine::entry> all;
+  for (const std::string& path : paths) {
+    const std::vector<quarantine::entry> some = read_quarantine(path, from, stages);
+    all.insert(all.end(), some.begin(), some.end());
+  }
+  return quarantine(std::move(all), std::move(stages));
+}
+
 }  // namespace wick::detail

@@ -16,6 +16,7 @@
 #include <wick/loader/detail/open_batches.hpp>
 #include <wick/loader/detail/pace.hpp>
 #include <wick/loader/detail/pump_crew.hpp>
+#include <wick/loader/detail/report_book.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
 #include <wick/loader/detail/tokens.hpp>
 #include <wick/loader/loader_options.hpp>
@@ -29,6 +30,7 @@
 #include <wick/sample/detail/source_size.hpp>
 #include <wick/system/detail/brief_lock.hpp>
 #include <wick/system/detail/fetch_to_write.hpp>
+#include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
 
@@ -52,10 +54,6 @@ class feed<pipeline<Source, S...>> {
   using value = typename types::value;
   using delivered = typename types::delivered;
   static constexpr bool batched = types::batched;
-  /// Of the number of stages: the row behind which the phases belong.
-  static constexpr std::size_t batching = types::batching;
-  static constexpr std::size_t stages = path_type::stages, order_row = path_type::order_row,
-                               phase_row = path_type::phase_row;
 
   feed(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : runs_(std::move(what), options, on),
@@ -94,6 +92,9 @@ class feed<pipeline<Source, S...>> {
   const slab_pool& pool() const noexcept { return *pool_; }
   const byte_budget& budget() const noexcept { return runs_.budget; }
   executor& on() noexcept { return on_; }
+  report_book::subject reported() noexcept {
+    return {on_, runs_.path.clocks(), path_type::order_row, path_type::phase_row, types::batching};
+  }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
   /// If that is what comes next anyway, nothing is lost.
@@ -102,7 +103,7 @@ class feed<pipeline<Source, S...>> {
     if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
       if (started_) {
-        drain(std::make_unique<stop_source>());
+        drain(make_owned<stop_source>());
         left_ = false;
         epoch_step_ = epoch == current_epoch_ ? 0 : 1;
       }
@@ -272,11 +273,11 @@ class feed<pipeline<Source, S...>> {
 
   /// Leaves all batches that are under way: unclaimed samples are not begun, the others end. What comes
   /// afterwards is stopped by `next_stop`.
-  void drain(std::unique_ptr<stop_source> next_stop) noexcept {
+  void drain(owned<stop_source> next_stop) noexcept {
     if (cancel()) {
       while (done_.taken() < ahead_.count()) drop(*done_.take());
     }
-    if (next_stop == nullptr || !runs_.stop->stop_requested()) return;
+    if (!next_stop || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
     const auto lock = lock_briefly(mutex_);
     runs_.stop = std::move(next_stop);

@@ -29,6 +29,7 @@
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/random.hpp>
+#include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
 
@@ -54,7 +55,10 @@ class sample_runs<pipeline<Source, S...>> {
         budget(options.memory),
         policy(options.on_error),
         only_fails(policy.only_fails()),
-        bad(load(path, options)) {
+        // Without a list the source is not asked for its fingerprint, which may take long.
+        bad(options.quarantine.empty()
+                ? quarantine()
+                : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
   }
 
@@ -170,21 +174,11 @@ class sample_runs<pipeline<Source, S...>> {
   const error_policy policy;
   const bool only_fails;
   const quarantine bad;
-  std::unique_ptr<stop_source> stop = std::make_unique<stop_source>();
+  owned<stop_source> stop = make_owned<stop_source>();
 
  private:
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
-
-  static quarantine load(const path_type& path, const loader_options& options) {
-    std::vector<quarantine::entry> all;
-    std::vector<std::string> names = path.stage_names();
-    for (const auto& file : options.quarantine) {
-      const std::vector<quarantine::entry> some = read_quarantine(file, path.source(), names);
-      all.insert(all.end(), some.begin(), some.end());
-    }
-    return quarantine(std::move(all), std::move(names));
-  }
 
   /// \throws wick::error
   void check() const {

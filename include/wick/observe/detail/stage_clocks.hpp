@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <vector>
 
 #include <wick/observe/stage_clock.hpp>
@@ -26,7 +24,7 @@ class stage_clocks {
   ~stage_clocks();
 
   /// The clocks of the calling worker; may be kept as long as the coroutine does not suspend.
-  [[gnu::noinline]] stage_clock* mine() noexcept { return rows_[on_.this_slot()].get(); }
+  [[gnu::noinline]] stage_clock* mine() noexcept { return row(on_.this_slot()); }
 
   /// A run of samples, by its own row of clocks.
   void ran(stage_clock* mine, std::uint64_t count, std::uint64_t ticks) const noexcept {
@@ -61,18 +59,15 @@ class stage_clocks {
   std::uint64_t run_ticks() const noexcept;
 
  private:
-  // In lines of its own: each is written by one worker for each run of samples.
-  static constexpr std::align_val_t line{64};
-  struct free_row {
-    void operator()(stage_clock* clocks) const noexcept { ::operator delete(clocks, line); }
-  };
-  using row = std::unique_ptr<stage_clock[], free_row>;
-  static row make_row(std::size_t clocks);
+  stage_clock* row(std::size_t slot) const noexcept { return clocks_ + slot * stride_; }
 
   executor& on_;
   const std::size_t stages_, batching_, batch_end_;  // stages_: rows of clocks but for that of the runs
   const bool suspend_;
-  std::vector<row> rows_;
+  // A row for each slot, in lines of the cache of its own: one worker writes it for each run of samples.
+  static constexpr std::size_t line = 64;
+  const std::size_t slots_, stride_;  // of rows, in clocks
+  stage_clock* const clocks_;
 };
 
 }  // namespace wick::detail

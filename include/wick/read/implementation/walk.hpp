@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -22,6 +23,38 @@ bool has_extension(std::string_view name, const std::vector<std::string>& extens
                              [&](char lower, char a) { return same(a, lower); });
          });
 }
+
+/// Goes through the folders below one, links included.
+///
+/// A folder may have several names: each link that leads to it is one. As in os.walk(followlinks=True), its
+/// files count under each of them. But there can be 2^n or n! ways through the links of n folders, so two
+/// kinds of link are not followed: one back to a folder above it (a circle), and, inside of what a link led
+/// to, one to a folder that was listed before. So m links among n folders make at most n (m + 1) listings.
+class folder_walk {
+ public:
+  folder_walk(std::string_view who, bool (*wanted)(std::string_view name, const void* of), const void* of)
+      : who_(who), wanted_(wanted), of_(of) {}
+
+  /// The folders, with those of their files that are wanted, in no order that means anything.
+  std::vector<folder_files> run(const std::string& start);
+
+ private:
+  struct link {
+    std::string path;
+    std::vector<folder_id> above;
+    bool inside_a_link;
+  };
+
+  void visit(const std::string& folder, bool inside_a_link);
+
+  std::string who_;
+  bool (*wanted_)(std::string_view, const void*);
+  const void* of_;
+  std::vector<folder_id> above_;
+  std::vector<link> links_;
+  std::set<folder_id> listed_;
+  std::vector<folder_files> found_;
+};
 
 std::vector<folder_files> folder_walk::run(const std::string& start) {
   found_.clear();

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,7 @@
 #include <wick/run/steal_queue.hpp>
 #include <wick/system/detail/duration.hpp>
 #include <wick/system/detail/futex.hpp>
+#include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
 
@@ -34,7 +34,7 @@ class basic_run_queues {
       : sharing_(patience) {
     workers_.reserve(workers);
     for (std::size_t i = 0; i < workers; ++i) {
-      workers_.push_back(std::make_unique<worker>(capacity, static_cast<std::uint32_t>(i * 0x9E3779B9u + 1)));
+      workers_.push_back(make_owned<worker>(capacity, static_cast<std::uint32_t>(i * 0x9E3779B9u + 1)));
     }
   }
 
@@ -200,7 +200,7 @@ class basic_run_queues {
   sharing_record sharing_;
   basic_injector<Atomics> injector_;
   atomic<bool> stopping_{false};
-  std::vector<std::unique_ptr<worker>> workers_;
+  std::vector<owned<worker>> workers_;
 };
 
 using run_queues = basic_run_queues<>;

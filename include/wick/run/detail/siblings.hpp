@@ -7,7 +7,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -16,13 +15,14 @@
 #include <wick/run/detail/resume.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
+#include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
 
 /// Lies in the frame of who waits. Whoever ends last resumes it, and touches nothing of this afterwards.
 class siblings {
  public:
-  siblings(std::size_t count, stop_source* stop) : nodes_(new resume_node[count]), stop_(stop) {}
+  siblings(std::size_t count, stop_source* stop) : nodes_(count), stop_(stop) {}
   siblings(const siblings&) = delete;
   siblings& operator=(const siblings&) = delete;
   /// Those that were not started (an allocation failed) are dropped.
@@ -91,7 +91,7 @@ class siblings {
     if (self->running_.fetch_sub(1, std::memory_order_acq_rel) == 1) resume_nested(self->parent_);
   }
 
-  const std::unique_ptr<resume_node[]> nodes_;
+  const owned<resume_node[]> nodes_;
   std::size_t added_ = 0;
   stop_source* const stop_;
   resume_node parent_;

@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <wick/run/detail/run_queues.hpp>
@@ -20,11 +19,17 @@
 #include <wick/system/cpus.hpp>
 #include <wick/system/detail/cpu_set.hpp>
 #include <wick/system/detail/futex.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/process.hpp>
+#include <wick/system/detail/processor_time.hpp>
 #include <wick/system/detail/signal_mask.hpp>
 #include <wick/system/detail/thread_name.hpp>
 
 namespace wick {
+
+struct executor::threads {
+  std::vector<std::thread> all;
+};
 
 void executor::refuse(const char* call, const char* whom, const char* instead) {
   throw std::logic_error(std::string("wick: ") + call + " would block " + whom + "; write " + instead +
@@ -38,9 +43,10 @@ void executor::bind(binding& to, int cpu) noexcept {
 
 executor::executor(executor_options options)
     : queues_(options.workers != 0 ? options.workers : detail::available_cpus(), options.queue_capacity),
+      threads_(detail::make_owned<threads>()),
       io_(options.io_threads != 0 ? options.io_threads : std::clamp<std::size_t>(2 * workers(), 4, 32)) {
   const std::size_t n = workers();
-  workers_.reserve(n);
+  threads_->all.reserve(n);
   // Outlives the threads' use of it: all have tried before the constructor ends or has joined them.
   const auto bindings = options.pin_to.empty() ? nullptr : std::make_unique<binding[]>(n);
   try {
@@ -48,7 +54,7 @@ executor::executor(executor_options options)
       const int cpu = options.pin_to.empty() ? unbound : options.pin_to[i % options.pin_to.size()];
       binding* const to = bindings ? &bindings[i] : nullptr;
       const detail::signals_blocked quiet;
-      workers_.emplace_back([this, i, cpu, to, name = options.name] {
+      threads_->all.emplace_back([this, i, cpu, to, name = options.name] {
         detail::name_this_thread(name.c_str(), i);
         if (to != nullptr) bind(*to, cpu);
         work(i);
@@ -71,7 +77,7 @@ executor::executor(executor_options options)
 
 executor::~executor() {
   if (forked()) {  // the threads are missing: there is nobody to be waited for, and nothing to be joined
-    static_cast<void>(std::make_unique<std::vector<std::thread>>(std::move(workers_)).release());
+    static_cast<void>(threads_.release());
     return;
   }
   timers_.stop();  // wakes who sleeps, with "cancelled"
@@ -79,9 +85,18 @@ executor::~executor() {
   end_workers();
 }
 
+double executor::worker_seconds() const noexcept {
+  if (forked()) return 0;
+  double sum = 0;
+  for (std::thread& w : threads_->all) {
+    if (w.joinable()) sum += detail::thread_seconds(w.native_handle());
+  }
+  return sum;
+}
+
 void executor::end_workers() noexcept {
   queues_.stop();
-  for (std::thread& w : workers_) w.join();
+  for (std::thread& w : threads_->all) w.join();
 }
 
 }  // namespace wick

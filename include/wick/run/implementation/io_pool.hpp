@@ -7,17 +7,32 @@
 #include <mutex>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include <wick/run/io_pool.hpp>
 #include <wick/run/job.hpp>
 #include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/process.hpp>
 #include <wick/system/detail/processor_time.hpp>
 #include <wick/system/detail/signal_mask.hpp>
 #include <wick/system/detail/thread_name.hpp>
 
 namespace wick::detail {
+
+struct io_pool::shared {
+  std::mutex mutex;
+  condition wake;
+  job* first = nullptr;
+  job** last = &first;
+  std::size_t running = 0;
+  bool stopping = false;
+  std::chrono::steady_clock::duration calls{};
+  std::vector<std::thread> threads;
+};
+
+io_pool::io_pool(std::size_t threads) : count_(threads < 1 ? 1 : threads), shared_(make_owned<shared>()) {}
 
 io_pool::~io_pool() {
   stop();
@@ -28,7 +43,11 @@ io_pool::~io_pool() {
 io_pool::usage io_pool::used() const {
   if (born_.elsewhere()) return {};
   const std::lock_guard lock(shared_->mutex);
-  return {std::chrono::duration<double>(shared_->calls).count(), detail::processor_seconds(shared_->threads)};
+  usage out{.calls = std::chrono::duration<double>(shared_->calls).count()};
+  for (std::thread& t : shared_->threads) {
+    if (t.joinable()) out.processor += thread_seconds(t.native_handle());
+  }
+  return out;
 }
 
 bool io_pool::at_rest() const noexcept {

@@ -3,18 +3,39 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <wick/run/timer_queue.hpp>
 #include <wick/system/detail/condition.hpp>
 #include <wick/system/detail/cpu_set.hpp>
+#include <wick/system/detail/owned.hpp>
 #include <wick/system/detail/process.hpp>
 #include <wick/system/detail/signal_mask.hpp>
 #include <wick/system/detail/thread_name.hpp>
 
 namespace wick::detail {
+
+struct timer_queue::shared {
+  std::mutex mutex;
+  condition wake;
+  std::vector<timer*> heap;  // the earliest at 0; each knows its place
+  std::uint64_t added = 0;
+  std::size_t watching = 0;
+  bool stopping = false;
+  std::thread thread;
+
+  static bool before(const timer* a, const timer* b) noexcept;
+  void put(std::size_t i, timer* t) noexcept;
+  void up(std::size_t i) noexcept;
+  void down(std::size_t i) noexcept;
+  void take_out(std::size_t i) noexcept;
+};
+
+timer_queue::timer_queue() : shared_(make_owned<shared>()) {}
 
 timer_queue::~timer_queue() {
   stop();

@@ -2,8 +2,8 @@
 /// How long processors have worked for a thread, or for the whole program.
 #pragma once
 
-#include <thread>
-#include <vector>
+#include <pthread.h>
+#include <time.h>
 
 namespace wick::detail {
 
@@ -13,7 +13,7 @@ double seconds_on(clockid_t id) noexcept;
 /// Of all threads of this process, ended ones included.
 inline double process_seconds() noexcept { return seconds_on(CLOCK_PROCESS_CPUTIME_ID); }
 
-/// Of these threads, which run; 0 where the system doesn't say.
-double processor_seconds(std::vector<std::thread>& threads) noexcept;
+/// Of a thread that has not been joined; 0 where the system doesn't say.
+double thread_seconds(::pthread_t thread) noexcept;
 
 }  // namespace wick::detail

@@ -4,8 +4,6 @@
 
 #include <ctime>
 #include <pthread.h>
-#include <thread>
-#include <vector>
 
 #include <wick/system/detail/processor_time.hpp>
 
@@ -17,17 +15,14 @@ double seconds_on(clockid_t id) noexcept {
   return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-double processor_seconds(std::vector<std::thread>& threads) noexcept {
-  double sum = 0;
+double thread_seconds(::pthread_t thread) noexcept {
 #ifdef __linux__
-  for (std::thread& t : threads) {
-    clockid_t id;
-    if (t.joinable() && ::pthread_getcpuclockid(t.native_handle(), &id) == 0) sum += seconds_on(id);
-  }
+  clockid_t id;
+  if (::pthread_getcpuclockid(thread, &id) == 0) return seconds_on(id);
 #else
-  static_cast<void>(threads);
+  static_cast<void>(thread);
 #endif
-  return sum;
+  return 0;
 }
 
 }  // namespace wick::detail
