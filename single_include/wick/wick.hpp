@@ -4461,13 +4461,6 @@ inline memory_block slab::detach() noexcept {
   return mine->memory;
 }
 
-/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
-/// milliseconds.
-
-/// Blocks of sizes that nobody has asked for since the period before go.
-
-/// Writes down what was asked for; true when this user did so for the first time.
-
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   const int here = this_processor();
   std::size_t best = free_.size();
@@ -4493,9 +4486,6 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   free_bytes_ -= b->capacity;
   return b;
 }
-
-/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
-/// that it did, and there are not more blocks than before. It is the smallest of them.
 
 /// Under the mutex, for a block that the pool gives away.
 inline void slab_pool::goes_out() {
@@ -7345,10 +7335,6 @@ namespace detail {
 /// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
 std::string format_duration(double seconds);
 }  // namespace detail
-
-/// One sentence: is the loop kept waiting, by what, and what would help.
-
-/// The table, one line a stage.
 
 template <class Stream>
   requires requires(Stream& s, const std::string& text) { s << text; }
@@ -15782,6 +15768,8 @@ std::size_t slab_pool::kept_at_most() const noexcept {
   return window_bytes_ + cheap;
 }
 
+/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
+/// milliseconds.
 void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
   slab::block* const b = free_[i];
   free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -15805,6 +15793,7 @@ void slab_pool::measure_window() noexcept {
   }
 }
 
+/// Blocks of sizes that nobody has asked for since the period before go.
 void slab_pool::next_period(slab::block*& gone) noexcept {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
@@ -15817,6 +15806,7 @@ void slab_pool::next_period(slab::block*& gone) noexcept {
   measure_window();
 }
 
+/// Writes down what was asked for; true when this user did so for the first time.
 bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   if (user >= users_.size()) users_.resize(user + 1);
   if (++asked_ == period) next_period(gone);
@@ -15832,6 +15822,8 @@ bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   return first;
 }
 
+/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
+/// that it did, and there are not more blocks than before. It is the smallest of them.
 void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
   std::size_t least = free_.size();
   for (std::size_t i = 0; i < free_.size(); ++i) {

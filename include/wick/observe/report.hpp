@@ -72,10 +72,6 @@ namespace detail {
 std::string format_duration(double seconds);
 }  // namespace detail
 
-/// One sentence: is the loop kept waiting, by what, and what would help.
-
-/// The table, one line a stage.
-
 template <class Stream>
   requires requires(Stream& s, const std::string& text) { s << text; }
 Stream& operator<<(Stream& to, const report& r) {

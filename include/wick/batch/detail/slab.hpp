@@ -197,13 +197,6 @@ inline memory_block slab::detach() noexcept {
   return mine->memory;
 }
 
-/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
-/// milliseconds.
-
-/// Blocks of sizes that nobody has asked for since the period before go.
-
-/// Writes down what was asked for; true when this user did so for the first time.
-
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   const int here = this_processor();
   std::size_t best = free_.size();
@@ -229,9 +222,6 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   free_bytes_ -= b->capacity;
   return b;
 }
-
-/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
-/// that it did, and there are not more blocks than before. It is the smallest of them.
 
 /// Under the mutex, for a block that the pool gives away.
 inline void slab_pool::goes_out() {

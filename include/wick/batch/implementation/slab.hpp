@@ -40,6 +40,8 @@ std::size_t slab_pool::kept_at_most() const noexcept {
   return window_bytes_ + cheap;
 }
 
+/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
+/// milliseconds.
 void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
   slab::block* const b = free_[i];
   free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -63,6 +65,7 @@ void slab_pool::measure_window() noexcept {
   }
 }
 
+/// Blocks of sizes that nobody has asked for since the period before go.
 void slab_pool::next_period(slab::block*& gone) noexcept {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
@@ -75,6 +78,7 @@ void slab_pool::next_period(slab::block*& gone) noexcept {
   measure_window();
 }
 
+/// Writes down what was asked for; true when this user did so for the first time.
 bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   if (user >= users_.size()) users_.resize(user + 1);
   if (++asked_ == period) next_period(gone);
@@ -90,6 +94,8 @@ bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   return first;
 }
 
+/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
+/// that it did, and there are not more blocks than before. It is the smallest of them.
 void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
   std::size_t least = free_.size();
   for (std::size_t i = 0; i < free_.size(); ++i) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <exception>
 #include <map>
-#include <memory>
 #include <new>
 #include <string>
 #include <system_error>
