@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 110
+MOST_NAMES = 132
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -50,6 +50,13 @@ ROOMS = {
         "Stages on pictures, with the definitions and the defaults of torchvision. Sizes are given as height, width. Crops, resizes "
         "and flips only note what is to be done; it is done in one pass, when the place of the picture in its batch is known. "
         "A stage of your own that takes a [`wick::image`](pixels.md#image) gets the pixels as they are by then.",
+        ["from_python_dataloader"],
+    ),
+    "color": (
+        "Color",
+        "Stages that change what pixels look like and leave them where they are, with torchvision's definitions on pictures of 8 bits. "
+        "They only note what is to be done; it is done in the picture's place in its batch. Those whose name begins with `random_` draw "
+        "whether and how much.",
         ["from_python_dataloader"],
     ),
     "pixels": (

@@ -32,6 +32,7 @@ ARROWS = {
     "resample": {"observe", "pixels", "sample"},
     "codec": {"pixels", "sample"},
     "jpeg": {"codec", "pixels", "sample"},
+    "color": {"image", "pixels", "sample"},
     "image": {"codec", "observe", "pixels", "resample", "sample"},
     "torch": {"batch", "image", "read", "resume", "run", "sample", "system"},
 }

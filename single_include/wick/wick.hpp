@@ -5534,14 +5534,19 @@ inline detail::group_stage group(std::size_t size, detail::batch_options options
 
 }  // namespace wick
 
-// ==== wick/image/transforms.hpp
+// ==== wick/color/transforms.hpp
 /// \file
-/// All stages that work on pictures.
+/// All stages that change levels.
 
-// ==== wick/image/color.hpp
+// ==== wick/color/adjust.hpp
 /// \file
-/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
-/// pixels, in the batch's slot.
+/// Stages that change brightness, contrast, saturation, hue and sharpness by a given amount; color_jitter
+/// does it by chance. They note an operation that runs on the finished pixels, in the batch's slot.
+
+// ==== wick/color/detail/op_stage.hpp
+/// \file
+/// Stages of one operation on levels that is the same for each picture: done to all of them, or to some by
+/// chance.
 
 // ==== wick/image/detail/arguments.hpp
 /// \file
@@ -6043,33 +6048,51 @@ class phase_timer {
 
 // ==== wick/pixels/pixel_ops.hpp
 /// \file
-/// Color operations on finished pixels, in place: brightness, contrast, saturation, hue, gray; and float32
-/// with mean and deviation taken out. The last things done to a picture before it is batched.
+/// Operations on finished pixels, in place, that move none of them: levels, colors, blur, erasing; and
+/// float32 with mean and deviation taken out. The last things done to a picture before it is batched.
 
 namespace wick::detail {
 
-/// One color operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
-/// is.
+/// One operation, as torchvision.transforms.v2.functional defines it on uint8 tensors. Alpha stays as it is,
+/// unless it says otherwise.
 struct pixel_op {
   enum class kind : std::uint8_t {
-    brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
-    contrast,    ///< blend with the mean of the gray picture; value ≥ 0
-    saturation,  ///< blend with the gray picture; value ≥ 0
-    hue,         ///< turn the color circle; value in [-0.5, 0.5] of a turn
-    gray,        ///< all three colors become the gray picture
+    brightness,    ///< blend with black; value ≥ 0, 1 changes nothing
+    contrast,      ///< blend with the mean of the gray picture; value ≥ 0
+    saturation,    ///< blend with the gray picture; value ≥ 0
+    hue,           ///< turn the color circle; value in [-0.5, 0.5] of a turn
+    gray,          ///< all three colors become the gray picture
+    invert,        ///< 255 - level
+    posterize,     ///< keeps the upper bits; value is how many, 0 to 8
+    solarize,      ///< inverts levels from value on
+    autocontrast,  ///< stretches each channel so that it reaches from 0 to 255
+    equalize,      ///< spreads each channel's levels so that all are about as frequent
+    sharpness,     ///< blend with the picture smoothed by 3 x 3; value ≥ 0, 1 changes nothing
+    blur,          ///< Gaussian of deviation value over box.width x box.height px, both odd; alpha, too
+    permute,       ///< color c becomes what color levels[c] was
+    erase,         ///< `box` gets `levels`; alpha, too
   };
   kind what = kind::brightness;
-  float value = 1;
+  double value = 1;
+  std::array<std::uint8_t, 4> levels{};
+  rect box{};
 
-  /// Whether a pixel's result depends on that pixel alone.
-  bool pointwise() const noexcept { return what != kind::contrast; }
+  /// Whether a pixel's result depends on that pixel, and on where it is, alone.
+  bool pointwise() const noexcept;
+  /// Follows the picture that is cut or mirrored behind the operation.
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept { box.x = width - box.x - box.width; }
+  void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
 };
 
 /// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
 std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
 
-/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
-std::uint8_t blend(float value, std::uint8_t a, float b) noexcept;
+/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
+std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
 
 template <class F>
 inline void for_each_pixel(const picture_target& p, F f) {
@@ -6089,6 +6112,34 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
 
 /// Carries out one operation on the pixels at `p`.
 void apply(const pixel_op& op, const picture_target& p);
+
+/// What `part` and `other` share, seen from part's corner; empty where that is nothing.
+rect shared_part(const rect& part, const rect& other) noexcept;
+
+/// A box of float32 numbers that are overwritten when all else is done. It may reach past the picture.
+struct erased_numbers {
+  rect box;
+  std::array<float, 4> values{};  ///< for each channel
+  bool noise = false;             ///< normal numbers instead, made of `key`
+  std::uint64_t key = 0;
+  bool mirrored_x = false, mirrored_y = false;  ///< since the box was chosen: the noise, too
+
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept {
+    box.x = width - box.x - box.width;
+    mirrored_x = !mirrored_x;
+  }
+  void mirror_y(int height) noexcept {
+    box.y = height - box.y - box.height;
+    mirrored_y = !mirrored_y;
+  }
+};
+
+/// In a picture `of` [H, W, C] that `to` holds.
+void erase(const erased_numbers& what, const shape& of, const slot& to);
 
 /// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
 /// normalization.
@@ -6147,8 +6198,8 @@ class lazy_image {
   void crop(const detail::rect& part);
   /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
-  void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
-  void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
+  void mirror_x() noexcept;
+  void mirror_y() noexcept;
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op);
@@ -6157,6 +6208,11 @@ class lazy_image {
   /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
   /// \throws wick::error when that was said already
   void normalize(const detail::normalization& by);
+
+  /// The picture comes out as float32 in [0, 1]. \throws wick::error when it is to be something else
+  void as_float();
+  /// Overwrites numbers of a picture that comes out as float32. \throws wick::error when it does not
+  void erase(const detail::erased_numbers& what);
 
   /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
   /// 16 bits: neither has a place in an image
@@ -6213,9 +6269,322 @@ class lazy_image {
   bool pointwise_ =
       true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
   detail::normalization normal_;
+  std::vector<detail::erased_numbers> erased_;
 };
 
 }  // namespace wick
+
+namespace wick::detail {
+
+/// `Named` has the stage's name.
+template <class Named>
+class op_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = Named::name;
+
+  explicit op_stage(const pixel_op& op) noexcept : op_(op) {}
+  lazy_image operator()(lazy_image picture, context&) const {
+    picture.apply(op_);
+    return picture;
+  }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value); }
+
+ private:
+  pixel_op op_;
+};
+
+/// The same with probability p.
+template <class Named>
+class random_op_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = Named::name;
+
+  random_op_stage(const pixel_op& op, double p) : op_(op), p_(p) { detail::require_probability(name, p); }
+  lazy_image operator()(lazy_image picture, context& ctx) const {
+    if (ctx.random().bernoulli(p_)) picture.apply(op_);
+    return picture;
+  }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value, p_); }
+
+ private:
+  pixel_op op_;
+  double p_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct adjust_brightness_name {
+  static constexpr std::string_view name = "adjust_brightness";
+};
+struct adjust_contrast_name {
+  static constexpr std::string_view name = "adjust_contrast";
+};
+struct adjust_saturation_name {
+  static constexpr std::string_view name = "adjust_saturation";
+};
+struct adjust_hue_name {
+  static constexpr std::string_view name = "adjust_hue";
+};
+struct adjust_sharpness_name {
+  static constexpr std::string_view name = "adjust_sharpness";
+};
+struct random_adjust_sharpness_name {
+  static constexpr std::string_view name = "random_adjust_sharpness";
+};
+
+}  // namespace detail
+
+/// Levels times `factor`, 0 or more: 0 gives black, 1 changes nothing.
+/// torchvision.transforms.v2.functional.adjust_brightness.
+detail::op_stage<detail::adjust_brightness_name> adjust_brightness(double factor);
+/// Away from the gray picture's mean by `factor`, 0 or more: 0 gives that gray, 1 changes nothing.
+/// torchvision.transforms.v2.functional.adjust_contrast.
+detail::op_stage<detail::adjust_contrast_name> adjust_contrast(double factor);
+/// Away from the gray picture by `factor`, 0 or more: 0 gives gray, 1 changes nothing.
+/// torchvision.transforms.v2.functional.adjust_saturation.
+detail::op_stage<detail::adjust_saturation_name> adjust_saturation(double factor);
+/// Turns the hue by a part of the color circle, -0.5 to 0.5; 0 changes nothing.
+/// torchvision.transforms.v2.functional.adjust_hue.
+detail::op_stage<detail::adjust_hue_name> adjust_hue(double turn);
+/// Away from the picture smoothed over 3 x 3 px by `factor`, 0 or more: 0 gives that, 1 changes nothing. The
+/// outermost pixels stay.
+/// torchvision.transforms.v2.functional.adjust_sharpness.
+detail::op_stage<detail::adjust_sharpness_name> adjust_sharpness(double factor);
+/// Away from the picture smoothed over 3 x 3 px by `factor`, with probability p.
+/// torchvision.transforms.v2.RandomAdjustSharpness.
+detail::random_op_stage<detail::random_adjust_sharpness_name> random_adjust_sharpness(double factor,
+                                                                                      double p = 0.5);
+
+}  // namespace wick
+
+// ==== wick/color/blur.hpp
+/// \file
+/// Gaussian blur, sure or by chance. It notes an operation that runs on the finished pixels, in the batch's
+/// slot.
+
+namespace wick {
+
+namespace detail {
+
+/// The pixels that a blur looks at, across and down; odd numbers.
+struct kernel_size {
+  int width = 0, height = 0;
+
+  constexpr kernel_size(int both) noexcept : kernel_size(both, both) {}  // NOLINT: implicit on purpose
+  constexpr kernel_size(int across, int down) noexcept : width(across), height(down) {}
+};
+
+/// \throws wick::error when the picture is no larger than half of the kernel
+void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation);
+void require_kernel(std::string_view stage, const kernel_size& size, double least, double most);
+
+class gaussian_blur_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "gaussian_blur";
+
+  gaussian_blur_stage(const kernel_size& size, double sigma);
+  /// \throws wick::error when the picture is no larger than half of the kernel
+  lazy_image operator()(lazy_image picture, context&) const;
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(size_.width, size_.height, sigma_);
+  }
+
+ private:
+  kernel_size size_;
+  double sigma_;
+};
+
+struct random_gaussian_blur_options {
+  std::array<double, 2> sigma{0.1, 2.0};  ///< least and greatest deviation, in pixels; uniform between
+  double p = 1;                           ///< how likely a picture is blurred
+};
+
+class random_gaussian_blur_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_gaussian_blur";
+
+  random_gaussian_blur_stage(const kernel_size& size, const random_gaussian_blur_options& options);
+  /// \throws wick::error when the picture is no larger than half of the kernel
+  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(size_.width, size_.height, options_.sigma, options_.p);
+  }
+
+ private:
+  kernel_size size_;
+  random_gaussian_blur_options options_;
+};
+
+}  // namespace detail
+
+/// Gaussian blur of deviation `sigma` px over kernel_size x kernel_size px: `gaussian_blur(5, 1.2)`, or
+/// `gaussian_blur({5, 3}, 1.2)` for width and height. Borders are mirrored; alpha is blurred, too.
+/// torchvision.transforms.v2.functional.gaussian_blur.
+detail::gaussian_blur_stage gaussian_blur(const detail::kernel_size& kernel_size, double sigma);
+/// Gaussian blur of a deviation that is drawn for each picture: `random_gaussian_blur(23, {.sigma = {0.1, 2},
+/// .p = 0.5})`. torchvision.transforms.v2.GaussianBlur.
+detail::random_gaussian_blur_stage random_gaussian_blur(
+    const detail::kernel_size& kernel_size, const detail::random_gaussian_blur_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/color/distort.hpp
+/// \file
+/// Stages that change colors at random: random_photometric_distort, random_channel_permutation.
+
+namespace wick {
+
+namespace detail {
+
+struct random_photometric_distort_options {
+  std::array<double, 2> brightness{0.875, 1.125};  ///< least and greatest factor
+  std::array<double, 2> contrast{0.5, 1.5};        ///< least and greatest factor
+  std::array<double, 2> saturation{0.5, 1.5};      ///< least and greatest factor
+  std::array<double, 2> hue{-0.05, 0.05};          ///< least and greatest part of the color circle
+  double p = 0.5;                                  ///< how likely each of the changes is
+};
+
+class random_photometric_distort_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_photometric_distort";
+
+  explicit random_photometric_distort_stage(const random_photometric_distort_options& options);
+  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  random_photometric_distort_options options_;
+};
+
+struct random_channel_permutation_stage {
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "random_channel_permutation";
+
+  lazy_image operator()(lazy_image picture, context& ctx) const;
+};
+
+}  // namespace detail
+
+/// Changes brightness, contrast, saturation and hue, and lets colors change places, each with probability p.
+/// Liu et al., "SSD: Single shot multibox detector", 2016;
+/// torchvision.transforms.v2.RandomPhotometricDistort.
+detail::random_photometric_distort_stage random_photometric_distort(
+    const detail::random_photometric_distort_options& options = {});
+/// The three colors change places, each order equally likely. Alpha and gray pictures stay as they are.
+/// torchvision.transforms.v2.RandomChannelPermutation.
+detail::random_channel_permutation_stage random_channel_permutation();
+
+}  // namespace wick
+
+// ==== wick/color/erasing.hpp
+/// \file
+/// The random_erasing stage: a box of the picture is overwritten.
+
+// ==== wick/image/normalize.hpp
+/// \file
+/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
+/// into the batch's slot. (After transfer() the same stage works on whole batches, on the device: see
+/// torch/.)
+
+namespace wick {
+
+namespace detail {
+
+/// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
+struct channel_values {
+  std::array<float, 4> values{};
+  int count = 0;
+
+  channel_values(double all) noexcept
+      : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
+  /// \throws wick::error unless there are one to four
+  channel_values(std::initializer_list<double> each);
+};
+
+class normalize_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "normalize";
+
+  normalize_stage(const channel_values& mean, const channel_values& deviation);
+
+  lazy_image operator()(lazy_image picture, context&) const;
+
+  /// The first count() are meant; with a count of 1 they hold for every channel.
+  const std::array<float, 4>& mean() const noexcept { return by_.mean; }
+  const std::array<float, 4>& std() const noexcept { return by_.deviation; }
+  int count() const noexcept { return by_.count; }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  normalization by_;
+};
+
+}  // namespace detail
+
+/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
+/// Normalize after ToTensor. The last picture stage.
+detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std);
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+struct random_erasing_options {
+  double p = 0.5;                           ///< how likely a picture loses a box
+  std::array<double, 2> scale{0.02, 0.33};  ///< least and greatest share of the picture's area
+  std::array<double, 2> ratio{0.3, 3.3};    ///< least and greatest height / width of the box
+  channel_values value = 0;                 ///< what is put there, for all channels or for each
+  bool noise = false;  ///< normal numbers in place of `value`; behind normalize or to_float
+};
+
+class random_erasing_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_erasing";
+
+  explicit random_erasing_stage(const random_erasing_options& options);
+  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  /// Empty where none of ten tries was smaller than the picture.
+  rect box(random_stream& random, int width, int height) const;
+  random_erasing_options options_;
+};
+
+}  // namespace detail
+
+/// Overwrites a box of random place, size and proportions, with probability p. `value` is a level, 0 to 255,
+/// of a picture of 8 bits; behind normalize or to_float, where it is the last picture stage, it is a number
+/// as they make them. Zhong et al., "Random erasing data augmentation", 2017;
+/// torchvision.transforms.v2.RandomErasing.
+detail::random_erasing_stage random_erasing(const detail::random_erasing_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/color/jitter.hpp
+/// \file
+/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// pixels, in the batch's slot.
 
 namespace wick {
 
@@ -6286,6 +6655,109 @@ class random_grayscale_stage {
 detail::random_grayscale_stage random_grayscale(double p = 0.1);
 
 }  // namespace wick
+
+// ==== wick/color/levels.hpp
+/// \file
+/// Stages that change levels: invert, posterize, solarize, autocontrast, equalize, each sure or by chance.
+/// They note an operation that runs on the finished pixels, in the batch's slot. Alpha stays as it is.
+
+namespace wick {
+
+namespace detail {
+
+struct invert_name {
+  static constexpr std::string_view name = "invert";
+};
+struct random_invert_name {
+  static constexpr std::string_view name = "random_invert";
+};
+struct posterize_name {
+  static constexpr std::string_view name = "posterize";
+};
+struct random_posterize_name {
+  static constexpr std::string_view name = "random_posterize";
+};
+struct solarize_name {
+  static constexpr std::string_view name = "solarize";
+};
+struct random_solarize_name {
+  static constexpr std::string_view name = "random_solarize";
+};
+struct autocontrast_name {
+  static constexpr std::string_view name = "autocontrast";
+};
+struct random_autocontrast_name {
+  static constexpr std::string_view name = "random_autocontrast";
+};
+struct equalize_name {
+  static constexpr std::string_view name = "equalize";
+};
+struct random_equalize_name {
+  static constexpr std::string_view name = "random_equalize";
+};
+
+}  // namespace detail
+
+/// Each level becomes 255 - level.
+detail::op_stage<detail::invert_name> invert();
+/// Each level becomes 255 - level, with probability p. torchvision.transforms.v2.RandomInvert.
+detail::random_op_stage<detail::random_invert_name> random_invert(double p = 0.5);
+
+/// Keeps the upper `bits` bits of each level, 0 to 8.
+detail::op_stage<detail::posterize_name> posterize(int bits);
+/// Keeps the upper `bits` bits of each level, 0 to 8, with probability p.
+/// torchvision.transforms.v2.RandomPosterize.
+detail::random_op_stage<detail::random_posterize_name> random_posterize(int bits, double p = 0.5);
+
+/// Levels of `threshold` and more become 255 - level; threshold is 0 to 255.
+detail::op_stage<detail::solarize_name> solarize(double threshold);
+/// Levels of `threshold` and more become 255 - level, with probability p.
+/// torchvision.transforms.v2.RandomSolarize.
+detail::random_op_stage<detail::random_solarize_name> random_solarize(double threshold, double p = 0.5);
+
+/// Stretches each color so that its levels reach from 0 to 255.
+detail::op_stage<detail::autocontrast_name> autocontrast();
+/// Stretches each color so that its levels reach from 0 to 255, with probability p.
+/// torchvision.transforms.v2.RandomAutocontrast.
+detail::random_op_stage<detail::random_autocontrast_name> random_autocontrast(double p = 0.5);
+
+/// Spreads each color's levels so that all are about as frequent.
+detail::op_stage<detail::equalize_name> equalize();
+/// Spreads each color's levels so that all are about as frequent, with probability p.
+/// torchvision.transforms.v2.RandomEqualize.
+detail::random_op_stage<detail::random_equalize_name> random_equalize(double p = 0.5);
+
+}  // namespace wick
+
+// ==== wick/color/to_float.hpp
+/// \file
+/// The to_float stage: bytes become float32 in [0, 1].
+
+namespace wick {
+
+namespace detail {
+
+struct to_float_stage {
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "to_float";
+
+  lazy_image operator()(lazy_image picture, context&) const {
+    picture.as_float();
+    return picture;
+  }
+};
+
+}  // namespace detail
+
+/// The picture comes out of batch() as float32, x / 255 or, of 16 bits, x / 65535. Stages behind it, but
+/// random_erasing, still work on the levels. torchvision.transforms.v2.ToDtype(torch.float32, scale=True).
+inline detail::to_float_stage to_float() noexcept { return {}; }
+
+}  // namespace wick
+
+// ==== wick/image/transforms.hpp
+/// \file
+/// All stages that work on pictures.
 
 // ==== wick/image/crop.hpp
 /// \file
@@ -6676,55 +7148,6 @@ inline detail::random_horizontal_flip_stage random_horizontal_flip(double p = 0.
 inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
   return detail::random_vertical_flip_stage(p);
 }
-
-}  // namespace wick
-
-// ==== wick/image/normalize.hpp
-/// \file
-/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
-/// into the batch's slot. (After transfer() the same stage works on whole batches, on the device: see
-/// torch/.)
-
-namespace wick {
-
-namespace detail {
-
-/// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
-struct channel_values {
-  std::array<float, 4> values{};
-  int count = 0;
-
-  channel_values(double all) noexcept
-      : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
-  /// \throws wick::error unless there are one to four
-  channel_values(std::initializer_list<double> each);
-};
-
-class normalize_stage {
- public:
-  using stage_kind = on_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "normalize";
-
-  normalize_stage(const channel_values& mean, const channel_values& deviation);
-
-  lazy_image operator()(lazy_image picture, context&) const;
-
-  /// The first count() are meant; with a count of 1 they hold for every channel.
-  const std::array<float, 4>& mean() const noexcept { return by_.mean; }
-  const std::array<float, 4>& std() const noexcept { return by_.deviation; }
-  int count() const noexcept { return by_.count; }
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  normalization by_;
-};
-
-}  // namespace detail
-
-/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
-/// Normalize after ToTensor. The last picture stage.
-detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std);
 
 }  // namespace wick
 
@@ -16929,6 +17352,418 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 
 }  // namespace wick::detail
 
+// ==== wick/color/implementation/adjust.hpp
+/// \file
+/// The bodies of what color/adjust.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick {
+
+namespace detail {
+
+inline pixel_op adjust_op(std::string_view stage, pixel_op::kind what, double factor) {
+  if (!(factor >= 0 && std::isfinite(factor)))
+    throw error(std::string(stage) + ": factor " + std::to_string(factor) +
+                "; give 0 or more, 1 changes nothing");
+  return {what, factor};
+}
+
+}  // namespace detail
+
+detail::op_stage<detail::adjust_brightness_name> adjust_brightness(double factor) {
+  return detail::op_stage<detail::adjust_brightness_name>(
+      detail::adjust_op("adjust_brightness", detail::pixel_op::kind::brightness, factor));
+}
+detail::op_stage<detail::adjust_contrast_name> adjust_contrast(double factor) {
+  return detail::op_stage<detail::adjust_contrast_name>(
+      detail::adjust_op("adjust_contrast", detail::pixel_op::kind::contrast, factor));
+}
+detail::op_stage<detail::adjust_saturation_name> adjust_saturation(double factor) {
+  return detail::op_stage<detail::adjust_saturation_name>(
+      detail::adjust_op("adjust_saturation", detail::pixel_op::kind::saturation, factor));
+}
+detail::op_stage<detail::adjust_sharpness_name> adjust_sharpness(double factor) {
+  return detail::op_stage<detail::adjust_sharpness_name>(
+      detail::adjust_op("adjust_sharpness", detail::pixel_op::kind::sharpness, factor));
+}
+detail::op_stage<detail::adjust_hue_name> adjust_hue(double turn) {
+  if (!(turn >= -0.5 && turn <= 0.5)) {
+    throw error("adjust_hue: " + std::to_string(turn) + "; give a part of the color circle, -0.5 to 0.5");
+  }
+  return detail::op_stage<detail::adjust_hue_name>({detail::pixel_op::kind::hue, turn});
+}
+detail::random_op_stage<detail::random_adjust_sharpness_name> random_adjust_sharpness(double factor,
+                                                                                      double p) {
+  return {detail::adjust_op("random_adjust_sharpness", detail::pixel_op::kind::sharpness, factor), p};
+}
+
+}  // namespace wick
+
+// ==== wick/color/implementation/blur.hpp
+/// \file
+/// The bodies of what color/blur.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+void require_kernel(std::string_view stage, const kernel_size& size, double least, double most) {
+  if (size.width < 1 || size.height < 1 || size.width % 2 == 0 || size.height % 2 == 0) {
+    throw error(std::string(stage) + ": a kernel of " + size_text(size.width, size.height) +
+                " px has no middle; give odd numbers from 1 on");
+  }
+  if (!(least > 0 && least <= most && std::isfinite(most))) {
+    throw error(std::string(stage) + ": sigma " + std::to_string(least) +
+                (least == most ? "" : " to " + std::to_string(most)) +
+                "; give a deviation in pixels above 0" + (least == most ? "" : ", the least one first"));
+  }
+}
+
+void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation) {
+  if (size.width / 2 >= picture.width() || size.height / 2 >= picture.height()) {
+    throw error(std::string(stage) + ": a picture of " + size_text(picture.width(), picture.height()) +
+                " px can't be mirrored for a kernel of " + size_text(size.width, size.height) +
+                " px; resize first, or give a smaller kernel");
+  }
+  picture.apply({pixel_op::kind::blur, deviation, {}, {0, 0, size.width, size.height}});
+}
+
+gaussian_blur_stage::gaussian_blur_stage(const kernel_size& size, double sigma) : size_(size), sigma_(sigma) {
+  detail::require_kernel(name, size, sigma, sigma);
+}
+
+lazy_image gaussian_blur_stage::operator()(lazy_image picture, context&) const {
+  detail::blur(name, picture, size_, sigma_);
+  return picture;
+}
+
+random_gaussian_blur_stage::random_gaussian_blur_stage(const kernel_size& size,
+                                                       const random_gaussian_blur_options& options)
+    : size_(size), options_(options) {
+  detail::require_kernel(name, size, options.sigma[0], options.sigma[1]);
+  detail::require_probability(name, options.p);
+}
+
+lazy_image random_gaussian_blur_stage::operator()(lazy_image picture, context& ctx) const {
+  random_stream& random = ctx.random();
+  if (!random.bernoulli(options_.p)) return picture;
+  detail::blur(name, picture, size_, random.uniform(options_.sigma[0], options_.sigma[1]));
+  return picture;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::gaussian_blur_stage gaussian_blur(const detail::kernel_size& kernel_size, double sigma) {
+  return {kernel_size, sigma};
+}
+
+detail::random_gaussian_blur_stage random_gaussian_blur(const detail::kernel_size& kernel_size,
+                                                        const detail::random_gaussian_blur_options& options) {
+  return {kernel_size, options};
+}
+
+}  // namespace wick
+
+// ==== wick/color/implementation/distort.hpp
+/// \file
+/// The bodies of what color/distort.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+inline void require_range(std::string_view what, const std::array<double, 2>& range, double least,
+                          double most) {
+  if (range[0] >= least && range[0] <= range[1] && range[1] <= most && std::isfinite(range[1])) return;
+  throw error("random_photometric_distort: " + std::string(what) + " " + std::to_string(range[0]) + " to " +
+              std::to_string(range[1]) +
+              (least < 0 ? "; give parts of the color circle, -0.5 to 0.5, the least one first"
+                         : "; give factors of 0 or more, the least one first"));
+}
+
+random_photometric_distort_stage::random_photometric_distort_stage(
+    const random_photometric_distort_options& options)
+    : options_(options) {
+  require_range("brightness", options.brightness, 0, HUGE_VAL);
+  require_range("contrast", options.contrast, 0, HUGE_VAL);
+  require_range("saturation", options.saturation, 0, HUGE_VAL);
+  require_range("hue", options.hue, -0.5, 0.5);
+  detail::require_probability(name, options.p);
+}
+
+inline void permute_colors(lazy_image& picture, random_stream& random) {
+  pixel_op op{pixel_op::kind::permute, 0, {0, 1, 2, 3}};
+  for (std::size_t i = 2; i > 0; --i) std::swap(op.levels[i], op.levels[random.below(i + 1)]);
+  picture.apply(op);
+}
+
+lazy_image random_photometric_distort_stage::operator()(lazy_image picture, context& ctx) const {
+  using kind = pixel_op::kind;
+  random_stream& random = ctx.random();
+  const auto maybe = [&](kind what, const std::array<double, 2>& range) {
+    const bool chosen = random.bernoulli(options_.p);
+    const double value = random.uniform(range[0], range[1]);
+    return std::pair{chosen, pixel_op{what, value}};
+  };
+  const auto brightness = maybe(kind::brightness, options_.brightness),
+             contrast = maybe(kind::contrast, options_.contrast),
+             saturation = maybe(kind::saturation, options_.saturation), hue = maybe(kind::hue, options_.hue);
+  const bool contrast_first = random.bernoulli(0.5);
+  if (brightness.first) picture.apply(brightness.second);
+  if (contrast.first && contrast_first) picture.apply(contrast.second);
+  if (saturation.first) picture.apply(saturation.second);
+  if (hue.first) picture.apply(hue.second);
+  if (contrast.first && !contrast_first) picture.apply(contrast.second);
+  if (random.bernoulli(options_.p)) permute_colors(picture, random);
+  return picture;
+}
+
+std::uint64_t random_photometric_distort_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.brightness, options_.contrast, options_.saturation, options_.hue,
+                              options_.p);
+}
+
+lazy_image random_channel_permutation_stage::operator()(lazy_image picture, context& ctx) const {
+  permute_colors(picture, ctx.random());
+  return picture;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::random_photometric_distort_stage random_photometric_distort(
+    const detail::random_photometric_distort_options& options) {
+  return detail::random_photometric_distort_stage(options);
+}
+
+detail::random_channel_permutation_stage random_channel_permutation() { return {}; }
+
+}  // namespace wick
+
+// ==== wick/color/implementation/erasing.hpp
+/// \file
+/// The bodies of what color/erasing.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+random_erasing_stage::random_erasing_stage(const random_erasing_options& options) : options_(options) {
+  detail::require_probability(name, options.p);
+  const auto& [least, most] = options.scale;
+  if (!(least >= 0 && least <= most && most <= 1)) {
+    throw error("random_erasing: scale " + std::to_string(least) + " to " + std::to_string(most) +
+                "; give shares of the area, 0 to 1, the least one first");
+  }
+  const auto& [narrow, high] = options.ratio;
+  if (!(narrow > 0 && narrow <= high && std::isfinite(high))) {
+    throw error("random_erasing: ratio " + std::to_string(narrow) + " to " + std::to_string(high) +
+                "; give height / width above 0, the least one first");
+  }
+  for (int i = 0; i < options.value.count; ++i) {
+    const float value = options.value.values[static_cast<std::size_t>(i)];
+    if (!std::isfinite(value))
+      throw error("random_erasing: value " + std::to_string(value) + "; give finite ones");
+  }
+}
+
+rect random_erasing_stage::box(random_stream& random, int width, int height) const {
+  const double area = static_cast<double>(width) * height;
+  for (int i = 0; i < 10; ++i) {
+    const double erased = area * random.uniform(options_.scale[0], options_.scale[1]);
+    const double ratio = std::exp(random.uniform(std::log(options_.ratio[0]), std::log(options_.ratio[1])));
+    const double exact_height = std::nearbyint(std::sqrt(erased * ratio)),
+                 exact_width = std::nearbyint(std::sqrt(erased / ratio));
+    if (!(exact_height < height && exact_width < width)) continue;
+    const int w = static_cast<int>(exact_width), h = static_cast<int>(exact_height);
+    const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height - h + 1)));
+    const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(width - w + 1)));
+    return {x, y, w, h};
+  }
+  return {};
+}
+
+lazy_image random_erasing_stage::operator()(lazy_image picture, context& ctx) const {
+  const int given = options_.value.count;
+  if (given != 1 && given != picture.channels()) {
+    throw error("random_erasing has " + std::to_string(given) + " values, the picture has " +
+                std::to_string(picture.channels()) + " channels; give one for each channel, or one for all");
+  }
+  random_stream& random = ctx.random();
+  if (!random.bernoulli(options_.p)) return picture;
+  const rect part = box(random, picture.width(), picture.height());
+  if (part.width == 0 || part.height == 0) return picture;
+  std::array<float, 4> values = options_.value.values;
+  if (given == 1) values.fill(values[0]);
+  if (picture.type() == dtype::float32) {
+    const std::uint64_t high = random();
+    picture.erase({part, values, options_.noise, (high << 32) | random()});
+    return picture;
+  }
+  if (options_.noise) {
+    throw error(
+        "random_erasing: noise has mean 0, which 8 bits do not hold; write normalize or to_float before it");
+  }
+  pixel_op op{pixel_op::kind::erase, 0, {}, part};
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    if (!(values[c] >= 0 && values[c] <= 255)) {
+      throw error("random_erasing: value " + std::to_string(values[c]) +
+                  " is no level of 8 bits, 0 to 255; give one, or write normalize or to_float before it");
+    }
+    op.levels[c] = static_cast<std::uint8_t>(values[c]);
+  }
+  picture.apply(op);
+  return picture;
+}
+
+std::uint64_t random_erasing_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.p, options_.scale, options_.ratio, options_.value.values,
+                              options_.value.count, options_.noise);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::random_erasing_stage random_erasing(const detail::random_erasing_options& options) {
+  return detail::random_erasing_stage(options);
+}
+
+}  // namespace wick
+
+// ==== wick/color/implementation/jitter.hpp
+/// \file
+/// The bodies of what color/jitter.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+color_jitter_stage::color_jitter_stage(double brightness, double contrast, double saturation, double hue)
+    : amount_{brightness, contrast, saturation, hue} {
+  constexpr std::string_view names[] = {"brightness", "contrast", "saturation"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!(amount_[i] >= 0 && std::isfinite(amount_[i]))) {
+      throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) +
+                  "; give 0 or more");
+    }
+  }
+  if (!(hue >= 0 && hue <= 0.5)) {
+    throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the color circle, 0 to 0.5");
+  }
+}
+
+lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) const {
+  random_stream& random = ctx.random();
+  std::array<std::size_t, 4> order{0, 1, 2, 3};
+  for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+  std::array<float, 4> value{};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double low = i == 3 ? -amount_[i] : std::max(0.0, 1 - amount_[i]);
+    const double high = i == 3 ? amount_[i] : 1 + amount_[i];
+    value[i] = static_cast<float>(random.uniform(low, high));
+  }
+  constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
+                                      pixel_op::kind::saturation, pixel_op::kind::hue};
+  for (const std::size_t i : order) {
+    if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
+  }
+  return picture;
+}
+
+grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
+  if (channels != 1 && channels != 3) {
+    throw error("grayscale: " + std::to_string(channels) + " channels; give 1, or 3 equal ones");
+  }
+}
+
+lazy_image grayscale_stage::operator()(lazy_image picture, context&) const {
+  picture.make_gray(channels_);
+  return picture;
+}
+
+lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) const {
+  if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
+  return picture;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
+  return {brightness, contrast, saturation, hue};
+}
+
+detail::random_grayscale_stage random_grayscale(double p) { return detail::random_grayscale_stage(p); }
+
+}  // namespace wick
+
+// ==== wick/color/implementation/levels.hpp
+/// \file
+/// The bodies of what color/levels.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+inline pixel_op posterize_op(std::string_view stage, int bits) {
+  if (bits < 0 || bits > 8)
+    throw error(std::string(stage) + ": " + std::to_string(bits) + " bits; a level has 8, give 0 to 8");
+  return {pixel_op::kind::posterize, static_cast<double>(bits)};
+}
+
+inline pixel_op solarize_op(std::string_view stage, double threshold) {
+  if (!(threshold >= 0 && threshold <= 255)) {
+    throw error(std::string(stage) + ": threshold " + std::to_string(threshold) +
+                "; levels reach from 0 to 255, give one of them");
+  }
+  return {pixel_op::kind::solarize, threshold};
+}
+
+}  // namespace detail
+
+detail::op_stage<detail::invert_name> invert() {
+  return detail::op_stage<detail::invert_name>({detail::pixel_op::kind::invert});
+}
+detail::random_op_stage<detail::random_invert_name> random_invert(double p) {
+  return {{detail::pixel_op::kind::invert}, p};
+}
+
+detail::op_stage<detail::autocontrast_name> autocontrast() {
+  return detail::op_stage<detail::autocontrast_name>({detail::pixel_op::kind::autocontrast});
+}
+detail::random_op_stage<detail::random_autocontrast_name> random_autocontrast(double p) {
+  return {{detail::pixel_op::kind::autocontrast}, p};
+}
+
+detail::op_stage<detail::equalize_name> equalize() {
+  return detail::op_stage<detail::equalize_name>({detail::pixel_op::kind::equalize});
+}
+detail::random_op_stage<detail::random_equalize_name> random_equalize(double p) {
+  return {{detail::pixel_op::kind::equalize}, p};
+}
+
+detail::op_stage<detail::posterize_name> posterize(int bits) {
+  return detail::op_stage<detail::posterize_name>(detail::posterize_op("posterize", bits));
+}
+detail::random_op_stage<detail::random_posterize_name> random_posterize(int bits, double p) {
+  return {detail::posterize_op("random_posterize", bits), p};
+}
+
+detail::op_stage<detail::solarize_name> solarize(double threshold) {
+  return detail::op_stage<detail::solarize_name>(detail::solarize_op("solarize", threshold));
+}
+detail::random_op_stage<detail::random_solarize_name> random_solarize(double threshold, double p) {
+  return {detail::solarize_op("random_solarize", threshold), p};
+}
+
+}  // namespace wick
+
 // ==== wick/failure/implementation/error_account.hpp
 /// \file
 /// The bodies of what failure/detail/error_account.hpp declares. Included in exactly one file of a program.
@@ -17497,74 +18332,6 @@ void require_probability(std::string_view stage, double p) {
 }
 
 }  // namespace wick::detail
-
-// ==== wick/image/implementation/color.hpp
-/// \file
-/// The bodies of what image/color.hpp declares. Included in exactly one file of a program.
-
-#include <cmath>
-
-namespace wick::detail {
-
-color_jitter_stage::color_jitter_stage(double brightness, double contrast, double saturation, double hue)
-    : amount_{brightness, contrast, saturation, hue} {
-  constexpr std::string_view names[] = {"brightness", "contrast", "saturation"};
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (!(amount_[i] >= 0 && std::isfinite(amount_[i]))) {
-      throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) +
-                  "; give 0 or more");
-    }
-  }
-  if (!(hue >= 0 && hue <= 0.5)) {
-    throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the color circle, 0 to 0.5");
-  }
-}
-
-lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) const {
-  random_stream& random = ctx.random();
-  std::array<std::size_t, 4> order{0, 1, 2, 3};
-  for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
-  std::array<float, 4> value{};
-  for (std::size_t i = 0; i < 4; ++i) {
-    const double low = i == 3 ? -amount_[i] : std::max(0.0, 1 - amount_[i]);
-    const double high = i == 3 ? amount_[i] : 1 + amount_[i];
-    value[i] = static_cast<float>(random.uniform(low, high));
-  }
-  constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
-                                      pixel_op::kind::saturation, pixel_op::kind::hue};
-  for (const std::size_t i : order) {
-    if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
-  }
-  return picture;
-}
-
-grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
-  if (channels != 1 && channels != 3) {
-    throw error("grayscale: " + std::to_string(channels) + " channels; give 1, or 3 equal ones");
-  }
-}
-
-lazy_image grayscale_stage::operator()(lazy_image picture, context&) const {
-  picture.make_gray(channels_);
-  return picture;
-}
-
-lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) const {
-  if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
-  return picture;
-}
-
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
-  return {brightness, contrast, saturation, hue};
-}
-
-detail::random_grayscale_stage random_grayscale(double p) { return detail::random_grayscale_stage(p); }
-
-}  // namespace wick
 
 // ==== wick/image/implementation/crop.hpp
 /// \file
@@ -18483,6 +19250,20 @@ lazy_image::lazy_image(image pixels) noexcept
 void lazy_image::crop(const detail::rect& part) {
   if (!pointwise_) carry_out();
   detail::compose_crop(plan_, part);
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].crop(part);
+  for (detail::erased_numbers& e : erased_) e.crop(part);
+}
+
+void lazy_image::mirror_x() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_x(width());
+  for (detail::erased_numbers& e : erased_) e.mirror_x(width());
+  detail::compose_mirror_x(plan_);
+}
+
+void lazy_image::mirror_y() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_y(height());
+  for (detail::erased_numbers& e : erased_) e.mirror_y(height());
+  detail::compose_mirror_y(plan_);
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
@@ -18491,6 +19272,10 @@ void lazy_image::resize(int width, int height, interpolation filter) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
         ".interpolation = wick::interpolation::nearest");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        "a resize behind random_erasing, which is behind normalize or to_float; erase after the resize");
   }
   if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
   if (detail::compose_resize(plan_, width, height, filter)) return;
@@ -18521,6 +19306,22 @@ void lazy_image::normalize(const detail::normalization& by) {
                      : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
   }
   normal_ = by;
+}
+
+void lazy_image::as_float() {
+  refuse_normalized("to_float");
+  if (as_.indexes || as_.type == dtype::int32) {
+    throw error("to_float gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
+                (as_.indexes ? " numbers of classes; leave to_float out"
+                             : "; write wick::decode({.type = wick::dtype::float32}) instead"));
+  }
+  as_.type = dtype::float32;
+}
+
+void lazy_image::erase(const detail::erased_numbers& what) {
+  if (type() != dtype::float32)
+    throw error("erase wants a picture of float32, and it is " + std::string(to_string(type())));
+  erased_.push_back(what);
 }
 
 image lazy_image::pixels() const& {
@@ -18570,6 +19371,7 @@ void lazy_image::write_to(slot to) const {
     render_to(to.planar ? detail::picture_target::planar(to.data, width(), height(), channels())
                         : detail::picture_target::interleaved(to.data, width(), height(), channels()));
   }
+  for (const detail::erased_numbers& e : erased_) detail::erase(e, extents(), to);
 }
 
 bool lazy_image::untouched() const noexcept {
@@ -18595,6 +19397,11 @@ void lazy_image::refuse_normalized(const char* what) const {
   if (normalized()) {
     throw error(std::string(what) +
                 " after normalize: the picture is float32 by then; make normalize the last picture stage");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        std::string(what) +
+        " behind random_erasing, which is behind to_float; make random_erasing the last picture stage");
   }
 }
 
@@ -20070,6 +20877,337 @@ void image::swap(image& other) noexcept {
 /// \file
 /// The bodies of what pixels/pixel_ops.hpp declares. Included in exactly one file of a program.
 
+// ==== wick/pixels/implementation/level_ops.hpp
+/// \file
+/// Operations on levels: each becomes another one by arithmetic or by a table that the picture's own levels
+/// make. Included by the bodies of pixels/pixel_ops.hpp alone.
+
+#include <cmath>
+
+namespace wick::detail {
+
+/// How many channels are colors.
+constexpr int colors(int channels) noexcept { return channels >= 3 ? 3 : 1; }
+constexpr bool has_alpha(int channels) noexcept { return channels % 2 == 0; }
+inline bool is_interleaved(const picture_target& p) noexcept { return p.step == p.channels; }
+
+/// Runs of bytes that lie side by side and hold the colors of all pixels: f(first, count). The alpha of
+/// interleaved pixels is among them.
+template <class F>
+inline void for_each_run(const picture_target& p, F f) {
+  const bool interleaved = is_interleaved(p);
+  const std::ptrdiff_t row = interleaved ? p.step * p.width : p.width;
+  const int planes = interleaved ? 1 : colors(p.channels);
+  for (int c = 0; c < planes; ++c) {
+    std::uint8_t* const first = p.data + (interleaved ? 0 : c * p.plane);
+    if (p.row == row) {
+      f(first, static_cast<std::size_t>(row) * static_cast<std::size_t>(p.height));
+      continue;
+    }
+    for (int y = 0; y < p.height; ++y) f(first + y * p.row, static_cast<std::size_t>(row));
+  }
+}
+
+/// Keeps the alpha of interleaved pixels, and puts it back at the end: so that what works on runs need not
+/// know of it.
+class kept_alpha {
+ public:
+  explicit kept_alpha(const picture_target& p) : of_(p) {
+    if (!is_interleaved(p) || !has_alpha(p.channels)) return;
+    levels_.reserve(static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height));
+    for_each_pixel(p, [&](const std::uint8_t* v) { levels_.push_back(v[of_.channels - 1]); });
+  }
+  kept_alpha(const kept_alpha&) = delete;
+  kept_alpha& operator=(const kept_alpha&) = delete;
+  ~kept_alpha() {
+    if (levels_.empty()) return;
+    const std::uint8_t* next = levels_.data();
+    for_each_pixel(of_, [&](std::uint8_t* v) { v[of_.channels - 1] = *next++; });
+  }
+
+ private:
+  const picture_target& of_;
+  std::vector<std::uint8_t> levels_;
+};
+
+/// In blocks of a known length, which every compiler makes vectors of.
+template <class F>
+inline void map_run(std::uint8_t* v, std::size_t count, F f) noexcept {
+  constexpr std::size_t block = 64;
+  std::size_t i = 0;
+  for (; i + block <= count; i += block) {
+    for (std::size_t j = 0; j < block; ++j) v[i + j] = f(v[i + j]);
+  }
+  for (; i < count; ++i) v[i] = f(v[i]);
+}
+
+inline void change_levels(const pixel_op& op, const picture_target& p) {
+  const kept_alpha alpha(p);
+  if (op.what == pixel_op::kind::posterize) {
+    const auto mask = static_cast<std::uint8_t>(0xFF00u >> static_cast<unsigned>(op.value));
+    return for_each_run(p, [mask](std::uint8_t* v, std::size_t n) {
+      map_run(v, n, [mask](std::uint8_t x) { return static_cast<std::uint8_t>(x & mask); });
+    });
+  }
+  const double from = op.what == pixel_op::kind::solarize ? std::ceil(op.value) : 0;
+  if (from > 255) return;
+  const auto first = static_cast<std::uint8_t>(from);
+  for_each_run(p, [first](std::uint8_t* v, std::size_t n) {
+    map_run(v, n, [first](std::uint8_t x) { return static_cast<std::uint8_t>(x ^ (x >= first ? 0xFF : 0)); });
+  });
+}
+
+using level_counts = std::array<std::uint32_t, 256>;
+using level_table = std::array<std::uint8_t, 256>;
+
+/// How often each level comes in one channel. Four tables, since a count that was written just now is
+/// slow to read.
+inline level_counts count_levels(const picture_target& p, int channel) {
+  std::array<level_counts, 4> counts{};
+  for (int y = 0; y < p.height; ++y) {
+    const std::uint8_t* v = p.data + y * p.row + channel * p.plane;
+    int x = 0;
+    for (; x + 4 <= p.width; x += 4, v += 4 * p.step) {
+      ++counts[0][v[0]];
+      ++counts[1][v[p.step]];
+      ++counts[2][v[2 * p.step]];
+      ++counts[3][v[3 * p.step]];
+    }
+    for (; x < p.width; ++x, v += p.step) ++counts[0][v[0]];
+  }
+  for (std::size_t i = 0; i < 256; ++i) counts[0][i] += counts[1][i] + counts[2][i] + counts[3][i];
+  return counts[0];
+}
+
+/// Pillow's ImageOps.equalize. False when there are too few other levels to spread.
+inline bool equalize_table(const level_counts& counts, std::uint64_t pixels, level_table& to) noexcept {
+  std::size_t highest = 255;
+  while (highest > 0 && counts[highest] == 0) --highest;
+  const std::uint64_t step = (pixels - counts[highest]) / 255;
+  if (step == 0) return false;
+  std::uint64_t below = step / 2;
+  for (std::size_t i = 0; i < 256; ++i) {
+    to[i] = static_cast<std::uint8_t>(std::min<std::uint64_t>(below / step, 255));
+    below += counts[i];
+  }
+  return true;
+}
+
+/// False when there is one level only.
+inline bool autocontrast_table(const level_counts& counts, level_table& to) noexcept {
+  int low = 0, high = 255;
+  while (low < 255 && counts[static_cast<std::size_t>(low)] == 0) ++low;
+  while (high > 0 && counts[static_cast<std::size_t>(high)] == 0) --high;
+  if (low >= high) return false;
+  const float scale = static_cast<float>(high - low) * (1.0f / 255);
+  for (int i = 0; i < 256; ++i) {
+    to[static_cast<std::size_t>(i)] =
+        static_cast<std::uint8_t>(std::clamp(static_cast<float>(i - low) / scale, 0.0f, 255.0f));
+  }
+  return true;
+}
+
+inline void stretch_levels(const pixel_op& op, const picture_target& p) {
+  const std::uint64_t pixels = static_cast<std::uint64_t>(p.width) * static_cast<std::uint64_t>(p.height);
+  std::array<level_table, 3> tables;
+  bool changes = false;
+  const int count = colors(p.channels);
+  for (int c = 0; c < count; ++c) {
+    level_table& table = tables[static_cast<std::size_t>(c)];
+    const level_counts counts = count_levels(p, c);
+    const bool some = op.what == pixel_op::kind::equalize ? equalize_table(counts, pixels, table)
+                                                          : autocontrast_table(counts, table);
+    if (!some) {
+      for (std::size_t i = 0; i < 256; ++i) table[i] = static_cast<std::uint8_t>(i);
+    }
+    changes = changes || some;
+  }
+  if (!changes) return;
+  if (count == 3 && is_interleaved(p)) {
+    for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = tables[0][v[0]];
+      v[1] = tables[1][v[1]];
+      v[2] = tables[2][v[2]];
+    });
+    return;
+  }
+  for (int c = 0; c < count; ++c) {
+    const level_table& table = tables[static_cast<std::size_t>(c)];
+    picture_target plane = p;
+    plane.data += c * p.plane;
+    for_each_pixel(plane, [&](std::uint8_t* v) { v[0] = table[v[0]]; });
+  }
+}
+
+inline void fill_box(const picture_target& p, const rect& box, const std::array<std::uint8_t, 4>& levels) {
+  const rect inside = shared_part({0, 0, p.width, p.height}, box);
+  picture_target part = p;
+  part.data += inside.y * p.row + inside.x * p.step;
+  part.width = inside.width;
+  part.height = inside.height;
+  for_each_pixel(part, [&](std::uint8_t* v) {
+    for (int c = 0; c < p.channels; ++c) v[c * p.plane] = levels[static_cast<std::size_t>(c)];
+  });
+}
+
+}  // namespace wick::detail
+
+// ==== wick/pixels/implementation/pixel_filters.hpp
+/// \file
+/// Operations whose result depends on the pixels around: Gaussian blur and sharpness, in place and in whole
+/// numbers. Included by the bodies of pixels/pixel_ops.hpp alone.
+
+#include <cmath>
+
+namespace wick::detail {
+
+/// Pixels in rows, channels side by side: a whole interleaved picture, or one plane of a planar one.
+struct pixel_strip {
+  std::uint8_t* data = nullptr;
+  std::ptrdiff_t row = 0;
+  int width = 0, height = 0, channels = 0;
+
+  std::uint8_t* at(int y) const noexcept { return data + y * row; }
+  std::size_t row_size() const noexcept {
+    return static_cast<std::size_t>(width) * static_cast<std::size_t>(channels);
+  }
+};
+
+/// f(strip) for each strip; with `with_alpha` also for a plane of alpha.
+template <class F>
+inline void for_each_strip(const picture_target& p, bool with_alpha, F f) {
+  if (is_interleaved(p)) return f(pixel_strip{p.data, p.row, p.width, p.height, p.channels});
+  const int planes = with_alpha ? p.channels : colors(p.channels);
+  for (int c = 0; c < planes; ++c) f(pixel_strip{p.data + c * p.plane, p.row, p.width, p.height, 1});
+}
+
+// ---- Gaussian blur ----
+
+inline constexpr int blur_weight_bits = 15;
+
+/// torchvision's _get_gaussian_kernel1d, in steps of 2^-15; their sum is 1.
+inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
+  const int reach = size / 2;
+  std::vector<double> exact(static_cast<std::size_t>(size));
+  double sum = 0;
+  for (int i = -reach; i <= reach; ++i) {
+    const double w = std::exp(-(i * i) / (2 * deviation * deviation));
+    exact[static_cast<std::size_t>(i + reach)] = w;
+    sum += w;
+  }
+  std::vector<std::uint16_t> weights(exact.size());
+  int rest = 1 << blur_weight_bits;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = static_cast<std::uint16_t>(std::lround(exact[i] / sum * (1 << blur_weight_bits)));
+    rest -= weights[i];
+  }
+  auto& middle = weights[static_cast<std::size_t>(reach)];
+  middle = static_cast<std::uint16_t>(middle + rest);
+  return weights;
+}
+
+/// out[i] = the weighted sum of in[k][i], rounded, with `shift` bits less.
+template <class In, class Out>
+inline void weigh(const In* const* in, const std::vector<std::uint16_t>& weights, int shift, Out* out,
+                  std::size_t count) noexcept {
+  constexpr std::size_t block = 64;
+  const std::uint32_t half = std::uint32_t{1} << (shift - 1);
+  std::size_t i = 0;
+  for (; i + block <= count; i += block) {
+    std::uint32_t sum[block];
+    std::fill_n(sum, block, half);
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      const In* const from = in[k] + i;
+      const std::uint16_t w = weights[k];
+      for (std::size_t j = 0; j < block; ++j) sum[j] += std::uint32_t{from[j]} * w;
+    }
+    for (std::size_t j = 0; j < block; ++j) out[i + j] = static_cast<Out>(sum[j] >> shift);
+  }
+  for (; i < count; ++i) {
+    std::uint32_t sum = half;
+    for (std::size_t k = 0; k < weights.size(); ++k) sum += std::uint32_t{in[k][i]} * weights[k];
+    out[i] = static_cast<Out>(sum >> shift);
+  }
+}
+
+/// The place of row or column `i`, mirrored about the outermost pixel, which is not repeated.
+inline int reflected(int i, int size) noexcept { return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i; }
+
+inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& across,
+                       const std::vector<std::uint16_t>& down) {
+  const int reach_x = static_cast<int>(across.size() / 2), reach_y = static_cast<int>(down.size() / 2);
+  const std::size_t n = p.row_size(), channels = static_cast<std::size_t>(p.channels);
+  const std::size_t margin = static_cast<std::size_t>(reach_x) * channels;
+  // Rows that were written over already are read from here.
+  std::vector<std::uint8_t> kept(n * static_cast<std::size_t>(reach_y + 1));
+  const auto kept_row = [&](int y) { return kept.data() + n * static_cast<std::size_t>(y % (reach_y + 1)); };
+  std::vector<std::uint16_t> line(n + 2 * margin);
+  std::vector<const std::uint8_t*> rows(down.size());
+  std::vector<const std::uint16_t*> shifted(across.size());
+  for (std::size_t k = 0; k < across.size(); ++k) shifted[k] = line.data() + k * channels;
+  for (int y = 0; y < p.height; ++y) {
+    std::memcpy(kept_row(y), p.at(y), n);
+    for (int k = -reach_y; k <= reach_y; ++k) {
+      const int from = reflected(y + k, p.height);
+      rows[static_cast<std::size_t>(k + reach_y)] = from <= y ? kept_row(from) : p.at(from);
+    }
+    std::uint16_t* const middle = line.data() + margin;
+    weigh(rows.data(), down, blur_weight_bits - 8, middle, n);  // 8 bits behind the point
+    for (int x = 1; x <= reach_x; ++x) {
+      for (std::size_t c = 0; c < channels; ++c) {
+        const auto at = static_cast<std::size_t>(x) * channels;
+        middle[c - at] = middle[at + c];
+        middle[n - channels + at + c] = middle[n - channels - at + c];
+      }
+    }
+    weigh(shifted.data(), across, blur_weight_bits + 8, p.at(y), n);
+  }
+}
+
+/// torchvision's gaussian_blur. The picture is larger than half of the kernel.
+inline void gaussian_blur(const picture_target& p, int width, int height, double deviation) {
+  const std::vector<std::uint16_t> across = blur_weights(width, deviation),
+                                   down = blur_weights(height, deviation);
+  for_each_strip(p, true, [&](const pixel_strip& strip) { blur_strip(strip, across, down); });
+}
+
+// ---- sharpness ----
+
+/// `x` and its 3 x 3 neighborhood's mean, in which it counts five times, blended: torchvision's
+/// adjust_sharpness.
+inline std::uint8_t sharpen_level(int x, int sum_of_nine, float share) noexcept {
+  // (2 s + 13) / 26 rounds s / 13, which has no ties, and 161320 / 2^22 is 1 / 26 closely enough.
+  const int smooth =
+      static_cast<int>((static_cast<unsigned>(2 * (sum_of_nine + 4 * x) + 13) * 161320u) >> 22);
+  const int to = static_cast<int>(static_cast<float>(x) + share * static_cast<float>(smooth - x));
+  return static_cast<std::uint8_t>(std::min(std::max(to, 0), 255));
+}
+
+inline void sharpen_strip(const pixel_strip& p, float share) {
+  const std::size_t n = p.row_size(), step = static_cast<std::size_t>(p.channels);
+  std::vector<std::uint8_t> above(p.at(0), p.at(0) + n), here(n);
+  std::vector<std::uint16_t> sums(n);
+  for (int y = 1; y + 1 < p.height; ++y) {
+    std::uint8_t* const to = p.at(y);
+    const std::uint8_t* const below = p.at(y + 1);
+    std::memcpy(here.data(), to, n);
+    for (std::size_t i = 0; i < n; ++i) sums[i] = static_cast<std::uint16_t>(above[i] + here[i] + below[i]);
+    for (std::size_t i = step; i + step < n; ++i)
+      to[i] = sharpen_level(here[i], sums[i - step] + sums[i] + sums[i + step], share);
+    above.swap(here);
+  }
+}
+
+/// The outermost pixels stay as they are.
+inline void sharpen(const picture_target& p, double factor) {
+  if (p.width <= 2 || p.height <= 2) return;
+  const kept_alpha alpha(p);
+  const auto share = static_cast<float>(1.0 - factor);
+  for_each_strip(p, false, [&](const pixel_strip& strip) { sharpen_strip(strip, share); });
+}
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
@@ -20077,9 +21215,12 @@ std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
                                    0.114f * static_cast<float>(b));
 }
 
-std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
-  return static_cast<std::uint8_t>(
-      std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
+std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
+  const float first = static_cast<float>(value) * static_cast<float>(a),
+              share = static_cast<float>(1.0 - value);
+  // Torch adds by one fused operation, and the product of two floats is exact in double.
+  const auto sum = static_cast<float>(static_cast<double>(first) + static_cast<double>(share) * b);
+  return static_cast<std::uint8_t>(std::clamp(sum, 0.0f, 255.0f));
 }
 
 void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
@@ -20136,36 +21277,118 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
   }
 }
 
-void apply(const pixel_op& op, const picture_target& p) {
-  using kind = pixel_op::kind;
-  const float value = op.value;
-  const std::ptrdiff_t plane = p.plane;
-  if (op.what == kind::brightness || op.what == kind::contrast) {
-    const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
-    std::array<std::uint8_t, 256> level;
-    for (std::size_t i = 0; i < level.size(); ++i)
-      level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
-    return detail::map_levels(p, level);
+rect shared_part(const rect& part, const rect& other) noexcept {
+  const int x = std::max(part.x, other.x), y = std::max(part.y, other.y);
+  const int right = std::min(part.x + part.width, other.x + other.width),
+            bottom = std::min(part.y + part.height, other.y + other.height);
+  if (right <= x || bottom <= y) return {};
+  return {x - part.x, y - part.y, right - x, bottom - y};
+}
+
+bool pixel_op::pointwise() const noexcept {
+  switch (what) {
+    case kind::contrast:
+    case kind::autocontrast:
+    case kind::equalize:
+    case kind::sharpness:
+    case kind::blur:
+      return false;
+    default:
+      return true;
   }
-  if (p.channels < 3) return;  // gray has neither saturation nor hue
+}
+
+/// Colors become what `color(r, g, b)` gives.
+template <class F>
+inline void map_colors(const picture_target& p, F color) {
+  const std::ptrdiff_t plane = p.plane;
+  detail::for_each_pixel(p, [&](std::uint8_t* v) {
+    const std::array<std::uint8_t, 3> to = color(v[0], v[plane], v[2 * plane]);
+    v[0] = to[0];
+    v[plane] = to[1];
+    v[2 * plane] = to[2];
+  });
+}
+
+/// What leaves a gray picture alone, which has neither saturation nor hue.
+inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  using level = std::uint8_t;
+  if (p.channels < 3) return;
+  const double value = op.value;
   if (op.what == kind::hue) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
-      v[0] = turned[0];
-      v[plane] = turned[1];
-      v[2 * plane] = turned[2];
+    map_colors(p, [value = static_cast<float>(value)](level r, level g, level b) {
+      return detail::turn_hue(r, g, b, value);
     });
   } else if (op.what == kind::saturation) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const float gray = detail::luma(v[0], v[plane], v[2 * plane]);
-      v[0] = detail::blend(value, v[0], gray);
-      v[plane] = detail::blend(value, v[plane], gray);
-      v[2 * plane] = detail::blend(value, v[2 * plane], gray);
+    map_colors(p, [value](level r, level g, level b) {
+      const float gray = detail::luma(r, g, b);
+      return std::array{detail::blend(value, r, gray), detail::blend(value, g, gray),
+                        detail::blend(value, b, gray)};
+    });
+  } else if (op.what == kind::gray) {
+    map_colors(p, [](level r, level g, level b) {
+      const level gray = detail::luma(r, g, b);
+      return std::array{gray, gray, gray};
     });
   } else {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = v[plane] = v[2 * plane] = detail::luma(v[0], v[plane], v[2 * plane]);
+    map_colors(p, [&op](level r, level g, level b) {
+      const std::array from{r, g, b};
+      return std::array{from[op.levels[0]], from[op.levels[1]], from[op.levels[2]]};
     });
+  }
+}
+
+void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  switch (op.what) {
+    case kind::brightness:
+    case kind::contrast: {
+      const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
+      std::array<std::uint8_t, 256> level;
+      for (std::size_t i = 0; i < level.size(); ++i)
+        level[i] = detail::blend(op.value, static_cast<std::uint8_t>(i), other);
+      return detail::map_levels(p, level);
+    }
+    case kind::invert:
+    case kind::posterize:
+    case kind::solarize:
+      return detail::change_levels(op, p);
+    case kind::autocontrast:
+    case kind::equalize:
+      return detail::stretch_levels(op, p);
+    case kind::sharpness:
+      return detail::sharpen(p, op.value);
+    case kind::blur:
+      return detail::gaussian_blur(p, op.box.width, op.box.height, op.value);
+    case kind::erase:
+      return detail::fill_box(p, op.box, op.levels);
+    case kind::saturation:
+    case kind::hue:
+    case kind::gray:
+    case kind::permute:
+      return apply_to_colors(op, p);
+  }
+}
+
+void erase(const erased_numbers& what, const shape& of, const slot& to) {
+  const auto height = static_cast<int>(of[0]), width = static_cast<int>(of[1]),
+             channels = static_cast<int>(of[2]);
+  float* const out = reinterpret_cast<float*>(to.data);
+  const std::ptrdiff_t step = to.planar ? 1 : channels, row = step * width,
+                       plane = to.planar ? row * height : 1;
+  random_stream noise(what.key, 0, 0, 0);
+  for (int j = 0; j < what.box.height; ++j) {
+    const int y = what.box.y + (what.mirrored_y ? what.box.height - 1 - j : j);
+    for (int i = 0; i < what.box.width; ++i) {
+      const int x = what.box.x + (what.mirrored_x ? what.box.width - 1 - i : i);
+      const bool seen = x >= 0 && x < width && y >= 0 && y < height;
+      for (int c = 0; c < channels; ++c) {
+        const float value =
+            what.noise ? static_cast<float>(noise.normal()) : what.values[static_cast<std::size_t>(c)];
+        if (seen) out[y * row + x * step + c * plane] = value;
+      }
+    }
   }
 }
 

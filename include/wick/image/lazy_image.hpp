@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include <wick/codec/codec.hpp>
 #include <wick/observe/phases.hpp>
@@ -56,8 +57,8 @@ class lazy_image {
   void crop(const detail::rect& part);
   /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
-  void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
-  void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
+  void mirror_x() noexcept;
+  void mirror_y() noexcept;
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op);
@@ -66,6 +67,11 @@ class lazy_image {
   /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
   /// \throws wick::error when that was said already
   void normalize(const detail::normalization& by);
+
+  /// The picture comes out as float32 in [0, 1]. \throws wick::error when it is to be something else
+  void as_float();
+  /// Overwrites numbers of a picture that comes out as float32. \throws wick::error when it does not
+  void erase(const detail::erased_numbers& what);
 
   /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
   /// 16 bits: neither has a place in an image
@@ -122,6 +128,7 @@ class lazy_image {
   bool pointwise_ =
       true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
   detail::normalization normal_;
+  std::vector<detail::erased_numbers> erased_;
 };
 
 }  // namespace wick

@@ -2,7 +2,6 @@
 /// All stages that work on pictures.
 #pragma once
 
-#include <wick/image/color.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/flip.hpp>

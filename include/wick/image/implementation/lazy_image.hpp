@@ -40,6 +40,20 @@ lazy_image::lazy_image(image pixels) noexcept
 void lazy_image::crop(const detail::rect& part) {
   if (!pointwise_) carry_out();
   detail::compose_crop(plan_, part);
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].crop(part);
+  for (detail::erased_numbers& e : erased_) e.crop(part);
+}
+
+void lazy_image::mirror_x() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_x(width());
+  for (detail::erased_numbers& e : erased_) e.mirror_x(width());
+  detail::compose_mirror_x(plan_);
+}
+
+void lazy_image::mirror_y() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_y(height());
+  for (detail::erased_numbers& e : erased_) e.mirror_y(height());
+  detail::compose_mirror_y(plan_);
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
@@ -48,6 +62,10 @@ void lazy_image::resize(int width, int height, interpolation filter) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
         ".interpolation = wick::interpolation::nearest");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        "a resize behind random_erasing, which is behind normalize or to_float; erase after the resize");
   }
   if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
   if (detail::compose_resize(plan_, width, height, filter)) return;
@@ -78,6 +96,22 @@ void lazy_image::normalize(const detail::normalization& by) {
                      : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
   }
   normal_ = by;
+}
+
+void lazy_image::as_float() {
+  refuse_normalized("to_float");
+  if (as_.indexes || as_.type == dtype::int32) {
+    throw error("to_float gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
+                (as_.indexes ? " numbers of classes; leave to_float out"
+                             : "; write wick::decode({.type = wick::dtype::float32}) instead"));
+  }
+  as_.type = dtype::float32;
+}
+
+void lazy_image::erase(const detail::erased_numbers& what) {
+  if (type() != dtype::float32)
+    throw error("erase wants a picture of float32, and it is " + std::string(to_string(type())));
+  erased_.push_back(what);
 }
 
 image lazy_image::pixels() const& {
@@ -127,6 +161,7 @@ void lazy_image::write_to(slot to) const {
     render_to(to.planar ? detail::picture_target::planar(to.data, width(), height(), channels())
                         : detail::picture_target::interleaved(to.data, width(), height(), channels()));
   }
+  for (const detail::erased_numbers& e : erased_) detail::erase(e, extents(), to);
 }
 
 bool lazy_image::untouched() const noexcept {
@@ -152,6 +187,11 @@ void lazy_image::refuse_normalized(const char* what) const {
   if (normalized()) {
     throw error(std::string(what) +
                 " after normalize: the picture is float32 by then; make normalize the last picture stage");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        std::string(what) +
+        " behind random_erasing, which is behind to_float; make random_erasing the last picture stage");
   }
 }
 

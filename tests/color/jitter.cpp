@@ -4,7 +4,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/image/color.hpp>
+#include <wick/color/jitter.hpp>
 
 static_assert(wick::detail::stage_of<wick::detail::color_jitter_stage, wick::on_data>);
 static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::on_data>);

@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/color.hpp declares. Included in exactly one file of a program.
+/// The bodies of what color/jitter.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/image/color.hpp>
+#include <wick/color/jitter.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/sample/context.hpp>
