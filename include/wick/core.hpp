@@ -41,4 +41,5 @@
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/tar/tar.hpp>
+#include <wick/text/lines.hpp>
 #include <wick/version.hpp>
