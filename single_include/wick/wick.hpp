@@ -12792,6 +12792,12 @@ class read_stage {
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
   read_operation<record<location>> operator()(record<location> where, context& c) const;
+  /// Of what another room has said how to read.
+  template <class From>
+    requires(sizeof(read_shape<From>) != 0)
+  read_operation<From> operator()(From where, context& c) const {
+    return {std::move(where), c, options_};
+  }
 
  private:
   read_options options_;
@@ -14572,6 +14578,358 @@ detail::text_samples documents(const Paths& paths, const detail::document_option
 inline detail::text_samples documents(std::initializer_list<std::string> paths,
                                       const detail::document_options& options = {}) {
   return {files(paths), options};
+}
+
+}  // namespace wick
+
+// ==== wick/text/tokens.hpp
+/// \file
+/// A stream of tokens, in files or in memory, cut into chunks of one length: what a language model is trained
+/// on.
+
+// ==== wick/text/detail/chunk_places.hpp
+/// \file
+/// Where the chunks of a stream of tokens begin and end.
+
+// ==== wick/text/detail/token_ids.hpp
+/// \file
+/// Tokens as they lie in a file or in memory, which become numbers of 64 bits in their slot of a batch.
+
+namespace wick::detail {
+
+template <class T>
+concept token_number = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) < 8 || std::is_signed_v<T>);
+
+/// How a token lies there: little-endian, as every machine writes it that wick runs on.
+struct token_format {
+  std::uint8_t size;
+  bool has_sign;
+
+  template <token_number T>
+  static constexpr token_format of() noexcept {
+    static_assert(std::endian::native == std::endian::little, "wick: tokens are little-endian");
+    return {sizeof(T), std::is_signed_v<T>};
+  }
+  friend bool operator==(token_format, token_format) = default;
+};
+
+/// Neither need be aligned.
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept;
+
+/// A row of tokens: int64 [size()] in a batch, written there from what was read, once. Behind its own tokens
+/// it is filled up.
+class token_ids {
+ public:
+  static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index
+
+  /// `count` tokens, of which `own` has the bytes; then `filler`, up to `length`.
+  token_ids(bytes own, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : token_ids(own.data(), format, count, length, filler) {
+    own_ = std::move(own);
+  }
+  /// The same of memory that outlives it.
+  token_ids(const std::byte* from, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : from_(from), count_(count), length_(length), filler_(filler), format_(format) {}
+
+  std::size_t size() const noexcept { return length_; }
+  std::int64_t operator[](std::size_t i) const noexcept {
+    if (i >= count_) return filler_;
+    std::int64_t out = 0;
+    widen_tokens(from_ + i * format_.size, format_, 1, reinterpret_cast<std::byte*>(&out));
+    return out;
+  }
+
+  shape extents() const { return {static_cast<std::int64_t>(length_)}; }
+  dtype type() const noexcept { return dtype::int64; }
+  void write_to(slot to) const noexcept;
+
+ private:
+  bytes own_;
+  const std::byte* from_;
+  std::size_t count_, length_;
+  std::int64_t filler_;
+  token_format format_;
+};
+
+/// What a model is given and what it shall answer: tokens, and those that follow each.
+using token_pair = sample<token_ids, token_ids>;
+
+/// `count` tokens as input and target, which is one token further on; filled up to `length` each.
+struct token_span {
+  std::uint64_t first = 0;  ///< in the stream
+  std::size_t count = 0, length = 0;
+  std::int64_t filler = 0;  ///< of the input
+
+  /// `from`: its tokens, in memory that outlives it.
+  token_pair pair(const std::byte* from, token_format format) const noexcept {
+    return {{from, format, count - 1, length, filler},
+            {from + format.size, format, count - 1, length, token_ids::ignored}};
+  }
+  /// The same, which take their bytes along.
+  token_pair pair(bytes own, token_format format) const;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What chunks(length) says.
+struct chunk_plan {
+  std::size_t length = 0;
+  std::uint64_t stride = 0;
+  std::int64_t within_documents = -1;
+};
+
+class chunk_places {
+ public:
+  /// Of `tokens` in one stream.
+  chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept;
+  /// Of documents that begin at `begins`; the last ends at `tokens`.
+  chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
+
+  std::uint64_t size() const noexcept { return size_; }
+  token_span at(std::uint64_t i) const noexcept;
+  const chunk_plan& plan() const noexcept { return plan_; }
+
+ private:
+  struct document {
+    std::uint64_t chunk, begin, end;  // its first chunk; its tokens
+  };
+
+  chunk_plan plan_;
+  std::uint64_t size_ = 0;
+  std::vector<document> documents_;  // none: chunks cross their borders
+};
+
+/// The first token of each document, of tokens that are given piece by piece.
+class document_borders {
+ public:
+  document_borders(token_format format, std::int64_t end) noexcept : format_(format), end_(end) {}
+  void take(const std::byte* tokens, std::size_t count);
+  /// Documents that end with the token; one more may follow.
+  std::size_t ended() const noexcept { return begins_.size() - 1; }
+  const std::vector<std::uint64_t>& begins() const noexcept { return begins_; }
+
+ private:
+  template <class T>
+  void find(const std::byte* tokens, std::size_t count);
+
+  token_format format_;
+  std::int64_t end_;
+  std::uint64_t at_ = 0;
+  std::vector<std::uint64_t> begins_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/text/detail/token_store.hpp
+/// \file
+/// Files of tokens as one stream: which file has which of them.
+
+namespace wick::detail {
+
+class token_store {
+ public:
+  /// `header`: bytes before a file's first token.
+  token_store(files paths, token_format format, std::uint64_t header);
+
+  token_format format() const noexcept { return format_; }
+  /// In tokens.
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  /// Where `count` tokens from `first` on lie, or as many of them as the file has in which the first lies.
+  location part(std::uint64_t first, std::uint64_t count) const noexcept;
+  /// "train.bin: token 1234".
+  std::string key(std::uint64_t token) const;
+  /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  /// Reads them. Blocks. \throws wick::error
+  void read(std::uint64_t first, std::size_t count, std::byte* to) const;
+  /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
+  /// no token that ends one
+  std::vector<std::uint64_t> documents(std::int64_t end) const;
+
+ private:
+  std::size_t file_of(std::uint64_t token) const noexcept;
+  std::uint64_t make_fingerprint() const;
+
+  files paths_;
+  token_format format_;
+  std::uint64_t header_;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::uint64_t> firsts_{0};  // each file's first token; last, their number
+  std::uint64_t fingerprint_ = 0;
+};
+
+/// Tokens that are still in their files: what chunks() gives and read() takes.
+struct token_window {
+  const token_store* from = nullptr;
+  token_span span;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct token_options {
+  /// Bytes before the first token of each file: 1024 in those of llm.c.
+  std::uint64_t header = 0;
+};
+
+struct chunk_options {
+  /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
+  /// at each token.
+  std::uint64_t stride = 0;
+  /// The token that ends each document: no chunk crosses it, and what the last one of a document lacks is
+  /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. -1: chunks
+  /// cross documents.
+  std::int64_t within_documents = -1;
+};
+
+/// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
+struct token_files {
+  std::shared_ptr<const token_store> store;
+};
+/// The same in memory. Made by tokens(vector).
+struct token_array {
+  std::shared_ptr<const void> owner;
+  const std::byte* data;
+  std::uint64_t size;
+  token_format format;
+};
+
+/// Made by tokens(paths) | chunks(length).
+class token_chunks {
+ public:
+  token_chunks(token_files of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_window at(std::uint64_t i) const noexcept { return {store_.get(), places_->at(i)}; }
+  std::string key(std::uint64_t i) const { return store_->key(places_->at(i).first); }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const token_store> store_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// Made by tokens(vector) | chunks(length).
+class array_chunks {
+ public:
+  array_chunks(token_array of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_pair at(std::uint64_t i) const noexcept {
+    const token_span span = places_->at(i);
+    return span.pair(array_.data + span.first * array_.format.size, array_.format);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const token_span span = places_->at(i);
+    prefetch_bytes(array_.data + span.first * array_.format.size, span.count * array_.format.size, most);
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  token_array array_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// \throws wick::error when there are too few tokens for one chunk
+inline token_chunks operator|(token_files of, const chunk_plan& plan) { return {std::move(of), plan}; }
+inline array_chunks operator|(token_array of, const chunk_plan& plan) { return {std::move(of), plan}; }
+
+/// Of a stream without chunks nothing can be taken: said once.
+template <class Stream, class R>
+  requires(std::same_as<std::remove_cvref_t<Stream>, token_files> ||
+           std::same_as<std::remove_cvref_t<Stream>, token_array>)
+auto operator|(Stream&&, const R&) {
+  constexpr bool is_cut = std::same_as<R, chunk_plan>;
+  static_assert(is_cut,
+                "wick: tokens() is one long stream, not samples; write chunks(length) directly behind it");
+  return misfit_pipeline{};
+}
+
+/// How read() gets the tokens of a chunk, which may lie in two files or more.
+template <>
+struct read_shape<token_window> {
+  using to = token_pair;
+  using lengths = std::uint64_t;
+
+  /// Calls f(location) for each file's part.
+  template <class F>
+  static void for_each_part(const token_window& where, F&& f) {
+    for (std::uint64_t done = 0; done < where.span.count;) {
+      const location part = where.from->part(where.span.first + done, where.span.count - done);
+      f(part);
+      done += part.length / where.from->format().size;
+    }
+  }
+  template <class F>
+  static std::uint64_t measure(const token_window& where, lengths& out, F&& length) {
+    out = 0;
+    for_each_part(where, [&](const location& part) { out += length(part); });
+    return out;
+  }
+  template <class F>
+  static token_pair read(const token_window& where, const lengths&, F&& one) {
+    const std::size_t all = where.span.count * where.from->format().size;
+    bytes whole;
+    std::size_t done = 0;
+    for_each_part(where, [&](const location& part) {
+      bytes some = one(part, part.length);
+      if (some.size() == all) {
+        whole = std::move(some);
+      } else {
+        if (whole.empty()) whole = bytes(all);
+        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is at hand
+        done += static_cast<std::size_t>(part.length);
+      }
+    });
+    return where.span.pair(std::move(whole), where.from->format());
+  }
+};
+template <>
+struct once_read<token_window> {
+  using type = token_pair;
+};
+
+}  // namespace detail
+
+/// A stream of tokens in files that have nothing else, as np.tofile() writes them (nanoGPT's train.bin):
+/// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
+/// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
+/// stream, in their order, wherever it is cut. \throws wick::error when a file is missing, or is no whole
+/// number of tokens
+template <detail::token_number T = std::uint16_t, class Paths>
+  requires requires(const Paths& p) { files(p); }
+detail::token_files tokens(const Paths& paths, const detail::token_options& options = {}) {
+  return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
+                                                      options.header)};
+}
+template <detail::token_number T = std::uint16_t>
+detail::token_files tokens(std::initializer_list<std::string> paths,
+                           const detail::token_options& options = {}) {
+  return tokens<T>(files(paths), options);
+}
+/// The same of tokens in memory, which it takes over. Its chunks need no read().
+template <detail::token_number T>
+detail::token_array tokens(std::vector<T> all) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(all));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  const std::uint64_t size = owner->size();
+  return {std::move(owner), data, size, detail::token_format::of<T>()};
+}
+
+/// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
+/// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
+/// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
+/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
+/// left out.
+inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options& options = {}) {
+  if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
+  return {length, options.stride == 0 ? length : options.stride, options.within_documents};
 }
 
 }  // namespace wick
@@ -24528,6 +24886,71 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
 
 }  // namespace wick::detail
 
+// ==== wick/text/implementation/chunk_places.hpp
+/// \file
+/// The bodies of what text/detail/chunk_places.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+chunk_places::chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept
+    : plan_(plan), size_(tokens <= plan.length ? 0 : (tokens - plan.length - 1) / plan.stride + 1) {}
+
+chunk_places::chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens,
+                           const chunk_plan& plan)
+    : plan_(plan) {
+  for (std::size_t d = 0; d < begins.size(); ++d) {
+    const std::uint64_t end = d + 1 < begins.size() ? begins[d + 1] : tokens;
+    if (end - begins[d] < 2) continue;  // no token has one behind it
+    documents_.push_back({size_, begins[d], end});
+    const std::uint64_t pairs = end - begins[d] - 1;
+    // Up to the one that has the last pair; none begins behind it.
+    const std::uint64_t to_the_last =
+        pairs <= plan.length ? 1 : (pairs - plan.length + plan.stride - 1) / plan.stride + 1;
+    size_ += std::min(to_the_last, (pairs + plan.stride - 1) / plan.stride);
+  }
+  documents_.shrink_to_fit();
+}
+
+token_span chunk_places::at(std::uint64_t i) const noexcept {
+  if (documents_.empty()) return {i * plan_.stride, plan_.length + 1, plan_.length, 0};
+  const auto behind = std::upper_bound(documents_.begin(), documents_.end(), i,
+                                       [](std::uint64_t c, const document& d) { return c < d.chunk; });
+  const document& in = *(behind - 1);
+  const std::uint64_t first = in.begin + (i - in.chunk) * plan_.stride;
+  return {first, static_cast<std::size_t>(std::min<std::uint64_t>(plan_.length + 1, in.end - first)),
+          plan_.length, plan_.within_documents};
+}
+
+template <class T>
+void document_borders::find(const std::byte* tokens, std::size_t count) {
+  const T wanted = static_cast<T>(end_);
+  if (static_cast<std::int64_t>(wanted) != end_) return;  // no token of this type is that
+  for (std::size_t i = 0; i < count; ++i) {
+    T one;
+    std::memcpy(&one, tokens + i * sizeof(T), sizeof(T));
+    if (one == wanted) begins_.push_back(at_ + i + 1);
+  }
+}
+
+void document_borders::take(const std::byte* tokens, std::size_t count) {
+  switch (format_.size) {
+    case 1:
+      format_.has_sign ? find<std::int8_t>(tokens, count) : find<std::uint8_t>(tokens, count);
+      break;
+    case 2:
+      format_.has_sign ? find<std::int16_t>(tokens, count) : find<std::uint16_t>(tokens, count);
+      break;
+    case 4:
+      format_.has_sign ? find<std::int32_t>(tokens, count) : find<std::uint32_t>(tokens, count);
+      break;
+    default:
+      find<std::int64_t>(tokens, count);
+  }
+  at_ += count;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/text/implementation/kept_index.hpp
 /// \file
 /// The bodies of what text/detail/kept_index.hpp declares. Included in exactly one file of a program.
@@ -25006,6 +25429,224 @@ text_extents scan_text(int file, const text_rule& rule) {
 #endif
   out.shrink();
   return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_ids.hpp
+/// \file
+/// The bodies of what text/detail/token_ids.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+template <class T>
+void widen_each(const std::byte* from, std::size_t count, std::byte* to) noexcept {
+  // Eight at a time: g++ makes vector instructions of this with -O2, and of a plain loop not.
+  typedef T narrow __attribute__((vector_size(8 * sizeof(T))));                      // NOLINT(*-use-using)
+  typedef std::int64_t wide __attribute__((vector_size(8 * sizeof(std::int64_t))));  // NOLINT(*-use-using)
+  for (; count >= 8; count -= 8, from += sizeof(narrow), to += sizeof(wide)) {
+    narrow some;
+    std::memcpy(&some, from, sizeof(some));
+    const wide all = __builtin_convertvector(some, wide);
+    std::memcpy(to, &all, sizeof(all));
+  }
+  for (; count > 0; --count, from += sizeof(T), to += sizeof(std::int64_t)) {
+    T one;
+    std::memcpy(&one, from, sizeof(one));
+    const auto number = static_cast<std::int64_t>(one);
+    std::memcpy(to, &number, sizeof(number));
+  }
+}
+
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept {
+  switch (format.size) {
+    case 1:
+      return format.has_sign ? widen_each<std::int8_t>(from, count, to)
+                             : widen_each<std::uint8_t>(from, count, to);
+    case 2:
+      return format.has_sign ? widen_each<std::int16_t>(from, count, to)
+                             : widen_each<std::uint16_t>(from, count, to);
+    case 4:
+      return format.has_sign ? widen_each<std::int32_t>(from, count, to)
+                             : widen_each<std::uint32_t>(from, count, to);
+    default:
+      std::memcpy(to, from, count * sizeof(std::int64_t));
+  }
+}
+
+void token_ids::write_to(slot to) const noexcept {
+  widen_tokens(from_, format_, count_, to.data);
+  for (std::size_t i = count_; i < length_; ++i)
+    std::memcpy(to.data + i * sizeof(filler_), &filler_, sizeof(filler_));
+}
+
+token_pair token_span::pair(bytes own, token_format format) const {
+  const std::size_t size = (count - 1) * format.size;
+  bytes shifted(own.data() + format.size, size);
+  own.shrink(size);
+  return {{std::move(own), format, count - 1, length, filler},
+          {std::move(shifted), format, count - 1, length, token_ids::ignored}};
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_store.hpp
+/// \file
+/// The bodies of what text/detail/token_store.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+/// What the header of a NumPy array takes, or 0 when there is none.
+inline std::uint64_t numpy_header(int file) {
+  std::byte start[10] = {};
+  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
+  if (!p.starts_with("\x93NUMPY\x01")) return 0;
+  return 10 + std::to_integer<std::uint64_t>(start[8]) + 256 * std::to_integer<std::uint64_t>(start[9]);
+}
+
+token_store::token_store(files paths, token_format format, std::uint64_t header)
+    : paths_(std::move(paths)),
+      format_(format),
+      header_(header),
+      open_(static_cast<std::size_t>(paths_.size())) {
+  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
+  for (std::size_t f = 0; f < paths_.size(); ++f) {
+    const std::string path = paths_.path(f);
+    opened_file opened = open_regular(path, "tokens");
+    const std::uint64_t numpy = numpy_header(opened.file.get()), size = opened.stamp.size;
+    if (numpy != 0 && header == 0) {
+      throw source_error(path, "tokens",
+                         "is a NumPy array, whose first " + std::to_string(numpy) +
+                             " bytes are no tokens; set .header = " + std::to_string(numpy) +
+                             ", or write it with array.tofile()");
+    }
+    if (size < header || (size - header) % format.size != 0) {
+      throw source_error(path, "tokens",
+                         "has " + std::to_string(size) + " bytes, and tokens take " +
+                             std::to_string(format.size) + " each behind a header of " +
+                             std::to_string(header) +
+                             "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
+    }
+    stamps_.push_back(opened.stamp);
+    firsts_.push_back(firsts_.back() + (size - header) / format.size);
+    open_.keep(std::move(opened.file));
+  }
+  fingerprint_ = make_fingerprint();
+}
+
+std::size_t token_store::file_of(std::uint64_t token) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), token) - firsts_.begin()) -
+         1;
+}
+
+location token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
+  const std::size_t f = firsts_.size() == 2 ? 0 : file_of(first);
+  return {paths_.path(f), open_[f], header_ + (first - firsts_[f]) * format_.size,
+          std::min(count, firsts_[f + 1] - first) * format_.size, &stamps_[f]};
+}
+
+std::string token_store::key(std::uint64_t token) const {
+  const std::size_t f = file_of(token);
+  return printable(paths_.path(f)) + ": token " + std::to_string(token - firsts_[f]);
+}
+
+void token_store::read(std::uint64_t first, std::size_t count, std::byte* to) const {
+  while (count > 0) {
+    const location where = part(first, count);
+    try {
+      location_reader reader;
+      const bytes some = reader.read(where, where.length);
+      std::copy_n(some.data(), some.size(), to);
+    } catch (const error& e) {
+      throw source_error(where.path, "tokens", e.what());
+    }
+    to += where.length;
+    first += where.length / format_.size;
+    count -= static_cast<std::size_t>(where.length / format_.size);
+  }
+}
+
+std::uint64_t token_store::make_fingerprint() const {
+  constexpr std::uint64_t pieces = 64, piece = 1024;
+  fingerprint_hash h;
+  h.add(size()).add(std::uint64_t{format_.size});
+  std::vector<std::byte> buffer(piece * format_.size);
+  const std::uint64_t step = std::max(piece, size() / pieces);
+  for (std::uint64_t first = 0; first < size(); first += step) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    h.add(buffer.data(), count * format_.size);
+  }
+  return h.value();
+}
+
+std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 19;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(piece, size())) * format_.size);
+  document_borders borders(format_, end);
+  for (std::uint64_t first = 0; first < size(); first += piece) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    borders.take(buffer.data(), count);
+  }
+  if (borders.ended() == 0) {
+    throw source_error(paths_.path(0), "chunks",
+                       "has no token " + std::to_string(end) +
+                           ", which .within_documents says to be the end of each document; give the number "
+                           "that this tokenizer has for it");
+  }
+  return borders.begins();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/tokens.hpp
+/// \file
+/// The bodies of what text/tokens.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+inline std::shared_ptr<const chunk_places> some_chunks(chunk_places places, std::uint64_t tokens) {
+  if (places.size() == 0) {
+    throw error("chunks: " + std::to_string(tokens) + " tokens make no chunk of " +
+                std::to_string(places.plan().length) + ", which takes one more; give a shorter length");
+  }
+  return std::make_shared<const chunk_places>(std::move(places));
+}
+inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
+  return h.add(plan.length).add(plan.stride).add(static_cast<std::uint64_t>(plan.within_documents)).value();
+}
+
+token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
+  places_ = some_chunks(plan.within_documents < 0
+                            ? chunk_places(store_->size(), plan)
+                            : chunk_places(store_->documents(plan.within_documents), store_->size(), plan),
+                        store_->size());
+}
+
+std::uint64_t token_chunks::fingerprint() const noexcept {
+  return with_plan(fingerprint_hash().add(store_->fingerprint()), places_->plan());
+}
+
+array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
+  if (plan.within_documents < 0) {
+    places_ = some_chunks(chunk_places(array_.size, plan), array_.size);
+    return;
+  }
+  document_borders borders(array_.format, plan.within_documents);
+  borders.take(array_.data, static_cast<std::size_t>(array_.size));
+  if (borders.ended() == 0) {
+    throw error("chunks: there is no token " + std::to_string(plan.within_documents) +
+                ", which .within_documents says to be the end of each document");
+  }
+  places_ = some_chunks(chunk_places(borders.begins(), array_.size, plan), array_.size);
+}
+
+std::uint64_t array_chunks::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(array_.data, static_cast<std::size_t>(array_.size) * array_.format.size);
+  return with_plan(h, places_->plan());
 }
 
 }  // namespace wick::detail
