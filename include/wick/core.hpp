@@ -42,4 +42,6 @@
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/tar/tar.hpp>
+#include <wick/text/lines.hpp>
+#include <wick/text/tokens.hpp>
 #include <wick/version.hpp>

@@ -80,3 +80,12 @@
 #include <wick/tar/implementation/tar_header.hpp>
 #include <wick/tar/implementation/tar_index.hpp>
 #include <wick/tar/implementation/tar_scan.hpp>
+#include <wick/text/implementation/chunk_places.hpp>
+#include <wick/text/implementation/kept_index.hpp>
+#include <wick/text/implementation/lines.hpp>
+#include <wick/text/implementation/text_extents.hpp>
+#include <wick/text/implementation/text_index.hpp>
+#include <wick/text/implementation/text_scan.hpp>
+#include <wick/text/implementation/token_ids.hpp>
+#include <wick/text/implementation/token_store.hpp>
+#include <wick/text/implementation/tokens.hpp>

@@ -2817,6 +2817,8 @@ class bytes {
   std::span<const std::byte> span() const noexcept { return {data_, size_}; }
   /// The bytes as characters.
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// A callable that takes text is a stage behind read().
+  operator std::string_view() const noexcept { return text(); }
   /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
 
@@ -3466,8 +3468,9 @@ namespace wick {
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
-/// soon, which calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the
-/// data does (a resume onto other data is refused).
+/// soon, which calls prefetch_bytes with `most`; `std::string note() const`, a line for the report;
+/// `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other data is
+/// refused).
 ///
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
@@ -3523,6 +3526,15 @@ concept prefetching_source =
 template <source S>
 void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
   if constexpr (prefetching_source<S>) from.prefetch(i, most);
+}
+
+/// What the source has to say for the report; empty: nothing.
+template <source S>
+std::string note_of(const S& from) {
+  if constexpr (requires { std::string(from.note()); })
+    return std::string(from.note());
+  else
+    return {};
 }
 
 /// What identifies the data: what the source says, else a hash of its size alone.
@@ -11588,6 +11600,7 @@ template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
   r.notes = feed_->path().notes();
+  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
   return r;
 }
@@ -13188,6 +13201,12 @@ class read_stage {
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
   read_operation<record<location>> operator()(record<location> where, context& c) const;
+  /// Of what another room has said how to read.
+  template <class From>
+    requires(sizeof(read_shape<From>) != 0)
+  read_operation<From> operator()(From where, context& c) const {
+    return {std::move(where), c, options_};
+  }
 
  private:
   read_options options_;
@@ -14741,6 +14760,586 @@ detail::tar_samples tar(detail::shard_list shards, detail::tar_options options =
 /// never read.
 detail::tar_records tar(detail::shard_list shards, const std::vector<std::string>& members,
                         detail::tar_options options = {});
+
+}  // namespace wick
+
+// ==== wick/text/lines.hpp
+/// \file
+/// Sources of text: each line or each document of some files is a sample.
+
+// ==== wick/text/detail/text_index.hpp
+/// \file
+/// Which samples a set of text files holds, and where each lies: made in one pass over them, or read from
+/// where it was kept.
+
+// ==== wick/text/detail/text_extents.hpp
+/// \file
+/// Where the samples of one text file lie: an offset and a length each, in about two bytes a line.
+
+namespace wick::detail {
+
+/// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
+/// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
+/// break is. Where it lies is known of every 32nd; at() walks from there.
+class text_extents {
+ public:
+  struct extent {
+    std::uint64_t offset, length;
+  };
+
+  /// None may begin before the last one's end.
+  void add(extent next);
+  /// When all are added.
+  void shrink();
+
+  std::uint64_t size() const noexcept { return size_; }
+  extent at(std::uint64_t i) const noexcept {
+    const mark& from = marks_[i / per_mark];
+    const std::uint8_t* p = code_.data() + from.at;
+    std::uint64_t end = from.end;
+    for (std::uint64_t more = i % per_mark;; --more) {
+      const std::uint64_t number = take(p), gap = (number & 1) != 0 ? take(p) : 1;
+      if (more == 0) return {end + gap, number >> 1};
+      end += gap + (number >> 1);
+    }
+  }
+
+  /// What it is made of: 1 to 20 bytes an extent.
+  std::span<const std::uint8_t> code() const noexcept { return code_; }
+  /// The extents that a code says. False, and nothing is changed, when it is not one of `size` extents within
+  /// a file of `file_size` bytes.
+  bool decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size);
+
+ private:
+  static constexpr std::uint64_t per_mark = 32;
+  struct mark {
+    std::uint64_t end;  // of the extent before
+    std::uint64_t at;   // in the code
+  };
+
+  static std::uint64_t take(const std::uint8_t*& p) noexcept {
+    std::uint64_t value = *p & 0x7F;
+    for (unsigned shift = 7; (*p++ & 0x80) != 0; shift += 7) value |= std::uint64_t{*p & 0x7Fu} << shift;
+    return value;
+  }
+  void put(std::uint64_t value);
+
+  std::uint64_t size_ = 0, end_ = 0;
+  std::vector<std::uint8_t> code_;
+  std::vector<mark> marks_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/text/detail/text_scan.hpp
+/// \file
+/// Finds the lines or documents of a text file, piece by piece.
+
+namespace wick::detail {
+
+/// What is one sample of a text file.
+struct text_rule {
+  enum kind : unsigned char {
+    line,       ///< a line without its end, "\n" or "\r\n"
+    paragraph,  ///< lines up to an empty one, without the last one's end
+    separated,  ///< what lies between separators, without line breaks at its ends; nothing where that is
+                ///< empty
+  };
+  kind by = line;
+  bool keep_empty = true;  ///< of lines
+  std::string separator = {};
+
+  std::uint64_t fingerprint() const noexcept;
+};
+
+/// Goes through one file once. Its bytes are what they are: nothing is decoded, and UTF-8 may be invalid.
+class text_scan {
+ public:
+  text_scan(const text_rule& rule, text_extents& out) noexcept : rule_(&rule), out_(&out) {}
+
+  /// The next bytes; `last` when none follow. Says how many it is through with: the others are to be given
+  /// again, with more behind them. They are fewer than the separator has.
+  std::size_t take(const char* from, std::size_t size, bool last);
+
+ private:
+  std::size_t take_lines(const char* from, std::size_t size, bool last);
+  std::size_t take_separated(const char* from, std::size_t size, bool last);
+  void line(std::uint64_t offset, std::uint64_t length);
+  void end_paragraph();
+
+  const text_rule* rule_;
+  text_extents* out_;
+  std::uint64_t at_ = 0;          // in the file, of what is given next
+  std::uint64_t begin_ = 0;       // of the line, or of what lies between separators
+  std::uint64_t paragraph_ = 0;   // where it begins
+  std::uint64_t end_ = 0;         // of a paragraph's last line; behind the last byte that is no line break
+  bool open_ = false;             // a paragraph has begun; `begin_` is no line break
+  bool carriage_return_ = false;  // was the last byte
+};
+
+/// Goes through an open file. Blocks. \throws wick::error when it can't be read
+text_extents scan_text(int file, const text_rule& rule);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+class text_index {
+ public:
+  /// `who`: lines or documents, for messages. `kept`: the path of the index on disk; empty: none.
+  text_index(files paths, const char* who, const text_rule& rule, const std::string& kept);
+
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the files' names and of where their samples lie; not of where the files lie.
+  std::uint64_t fingerprint() const noexcept;
+  /// Of files, to make the index.
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  const std::string& note() const noexcept { return note_; }
+
+ private:
+  std::size_t file_of(std::uint64_t i) const noexcept;
+  std::string_view name(std::size_t file) const noexcept { return paths_.path(file) + shared_; }
+  void keep(const std::string& path);
+
+  files paths_;
+  text_rule rule_;
+  std::size_t shared_;  // characters of all paths, a folder's
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<text_extents> extents_;
+  std::vector<std::uint64_t> firsts_{0};  // index of each file's first sample; last, their number
+  std::uint64_t bytes_scanned_ = 0;
+  std::string note_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct line_options {
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+  /// Lines without a character are left out; else they are samples of no bytes.
+  bool skip_empty = false;
+};
+
+struct document_options {
+  /// What stands between two documents: "<|endoftext|>". Empty: one or more empty lines.
+  std::string separator = {};
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+};
+
+/// Lines or documents of text files: where each lies. Made by lines() and documents().
+class text_samples {
+ public:
+  text_samples(files paths, const line_options& options);
+  text_samples(files paths, const document_options& options);
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  location at(std::uint64_t i) const noexcept { return index_->at(i); }
+  /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
+  std::string key(std::uint64_t i) const { return index_->key(i); }
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  /// What could not be done, as to keep the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
+  /// Bytes that were read to make the index; 0 when it had been kept.
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+
+ private:
+  std::shared_ptr<const text_index> index_;
+};
+
+template <class Paths>
+concept paths_of_files = requires(const Paths& p) { files(p); };
+
+}  // namespace detail
+
+/// Each line of some files is a sample, in their order: `lines("corpus/*.txt") | shuffle() | read()`.
+/// `paths`: a pattern or a list, as files() takes them. `at(i)` says where line i lies, without its "\n" or
+/// "\r\n"; bytes are passed as they are, whether they are UTF-8 or not. The files are read through once,
+/// here, and where lines begin is kept in memory, about 2 bytes a line. With `.index = "corpus.index"` it is
+/// kept on disk, too, and files of the same size and time of change are not read again. What is damaged there
+/// is made anew; what can't be written is a note in the report. A file that changes later is an error of each
+/// sample that is read from it. \throws wick::error when a file is missing, compressed or changes meanwhile,
+/// there is no line, or what lies at `.index` is no index
+template <detail::paths_of_files Paths>
+detail::text_samples lines(const Paths& paths, const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples lines(std::initializer_list<std::string> paths,
+                                  const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+
+/// Documents of some files, which are samples of any length: what lies between empty lines, or between
+/// separators, `documents("corpus.txt", {.separator = "<|endoftext|>"})`. Line breaks around a document are
+/// not part of it, and a document of nothing else is none. (Where each file is a document: files().) All else
+/// is as lines() does it.
+template <detail::paths_of_files Paths>
+detail::text_samples documents(const Paths& paths, const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples documents(std::initializer_list<std::string> paths,
+                                      const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+
+}  // namespace wick
+
+// ==== wick/text/tokens.hpp
+/// \file
+/// A stream of tokens, in files or in memory, cut into chunks of one length: what a language model is trained
+/// on.
+
+// ==== wick/text/detail/chunk_places.hpp
+/// \file
+/// Where the chunks of a stream of tokens begin and end.
+
+// ==== wick/text/detail/token_ids.hpp
+/// \file
+/// Tokens as they lie in a file or in memory, which become numbers of 64 bits in their slot of a batch.
+
+namespace wick::detail {
+
+template <class T>
+concept token_number = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) < 8 || std::is_signed_v<T>);
+
+/// How a token lies there: little-endian, as every machine writes it that wick runs on.
+struct token_format {
+  std::uint8_t size;
+  bool has_sign;
+
+  template <token_number T>
+  static constexpr token_format of() noexcept {
+    static_assert(std::endian::native == std::endian::little, "wick: tokens are little-endian");
+    return {sizeof(T), std::is_signed_v<T>};
+  }
+  friend bool operator==(token_format, token_format) = default;
+};
+
+/// Neither need be aligned.
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept;
+
+/// A row of tokens: int64 [size()] in a batch, written there from what was read, once. Behind its own tokens
+/// it is filled up.
+class token_ids {
+ public:
+  static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index
+
+  /// `count` tokens, of which `own` has the bytes; then `filler`, up to `length`.
+  token_ids(bytes own, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : token_ids(own.data(), format, count, length, filler) {
+    own_ = std::move(own);
+  }
+  /// The same of memory that outlives it.
+  token_ids(const std::byte* from, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : from_(from), count_(count), length_(length), filler_(filler), format_(format) {}
+
+  std::size_t size() const noexcept { return length_; }
+  std::int64_t operator[](std::size_t i) const noexcept {
+    if (i >= count_) return filler_;
+    std::int64_t out = 0;
+    widen_tokens(from_ + i * format_.size, format_, 1, reinterpret_cast<std::byte*>(&out));
+    return out;
+  }
+
+  shape extents() const { return {static_cast<std::int64_t>(length_)}; }
+  dtype type() const noexcept { return dtype::int64; }
+  void write_to(slot to) const noexcept;
+
+ private:
+  bytes own_;
+  const std::byte* from_;
+  std::size_t count_, length_;
+  std::int64_t filler_;
+  token_format format_;
+};
+
+/// What a model is given and what it shall answer: tokens, and those that follow each.
+using token_pair = sample<token_ids, token_ids>;
+
+/// `count` tokens as input and target, which is one token further on; filled up to `length` each.
+struct token_span {
+  std::uint64_t first = 0;  ///< in the stream
+  std::size_t count = 0, length = 0;
+  std::int64_t filler = 0;  ///< of the input
+
+  /// `from`: its tokens, in memory that outlives it.
+  token_pair pair(const std::byte* from, token_format format) const noexcept {
+    return {{from, format, count - 1, length, filler},
+            {from + format.size, format, count - 1, length, token_ids::ignored}};
+  }
+  /// The same, which take their bytes along.
+  token_pair pair(bytes own, token_format format) const;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What chunks(length) says.
+struct chunk_plan {
+  std::size_t length = 0;
+  std::uint64_t stride = 0;
+  std::int64_t within_documents = -1;
+};
+
+class chunk_places {
+ public:
+  /// Of `tokens` in one stream.
+  chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept;
+  /// Of documents that begin at `begins`; the last ends at `tokens`.
+  chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
+
+  std::uint64_t size() const noexcept { return size_; }
+  token_span at(std::uint64_t i) const noexcept;
+  const chunk_plan& plan() const noexcept { return plan_; }
+
+ private:
+  struct document {
+    std::uint64_t chunk, begin, end;  // its first chunk; its tokens
+  };
+
+  chunk_plan plan_;
+  std::uint64_t size_ = 0;
+  std::vector<document> documents_;  // none: chunks cross their borders
+};
+
+/// The first token of each document, of tokens that are given piece by piece.
+class document_borders {
+ public:
+  document_borders(token_format format, std::int64_t end) noexcept : format_(format), end_(end) {}
+  void take(const std::byte* tokens, std::size_t count);
+  /// Documents that end with the token; one more may follow.
+  std::size_t ended() const noexcept { return begins_.size() - 1; }
+  const std::vector<std::uint64_t>& begins() const noexcept { return begins_; }
+
+ private:
+  template <class T>
+  void find(const std::byte* tokens, std::size_t count);
+
+  token_format format_;
+  std::int64_t end_;
+  std::uint64_t at_ = 0;
+  std::vector<std::uint64_t> begins_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/text/detail/token_store.hpp
+/// \file
+/// Files of tokens as one stream: which file has which of them.
+
+namespace wick::detail {
+
+class token_store {
+ public:
+  /// `header`: bytes before a file's first token.
+  token_store(files paths, token_format format, std::uint64_t header);
+
+  token_format format() const noexcept { return format_; }
+  /// In tokens.
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  /// Where `count` tokens from `first` on lie, or as many of them as the file has in which the first lies.
+  location part(std::uint64_t first, std::uint64_t count) const noexcept;
+  /// "train.bin: token 1234".
+  std::string key(std::uint64_t token) const;
+  /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  /// Reads them. Blocks. \throws wick::error
+  void read(std::uint64_t first, std::size_t count, std::byte* to) const;
+  /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
+  /// no token that ends one
+  std::vector<std::uint64_t> documents(std::int64_t end) const;
+
+ private:
+  std::size_t file_of(std::uint64_t token) const noexcept;
+  std::uint64_t make_fingerprint() const;
+
+  files paths_;
+  token_format format_;
+  std::uint64_t header_;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::uint64_t> firsts_{0};  // each file's first token; last, their number
+  std::uint64_t fingerprint_ = 0;
+};
+
+/// Tokens that are still in their files: what chunks() gives and read() takes.
+struct token_window {
+  const token_store* from = nullptr;
+  token_span span;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct token_options {
+  /// Bytes before the first token of each file: 1024 in those of llm.c.
+  std::uint64_t header = 0;
+};
+
+struct chunk_options {
+  /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
+  /// at each token.
+  std::uint64_t stride = 0;
+  /// The token that ends each document: no chunk crosses it, and what the last one of a document lacks is
+  /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. -1: chunks
+  /// cross documents.
+  std::int64_t within_documents = -1;
+};
+
+/// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
+struct token_files {
+  std::shared_ptr<const token_store> store;
+};
+/// The same in memory. Made by tokens(vector).
+struct token_array {
+  std::shared_ptr<const void> owner;
+  const std::byte* data;
+  std::uint64_t size;
+  token_format format;
+};
+
+/// Made by tokens(paths) | chunks(length).
+class token_chunks {
+ public:
+  token_chunks(token_files of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_window at(std::uint64_t i) const noexcept { return {store_.get(), places_->at(i)}; }
+  std::string key(std::uint64_t i) const { return store_->key(places_->at(i).first); }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const token_store> store_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// Made by tokens(vector) | chunks(length).
+class array_chunks {
+ public:
+  array_chunks(token_array of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_pair at(std::uint64_t i) const noexcept {
+    const token_span span = places_->at(i);
+    return span.pair(array_.data + span.first * array_.format.size, array_.format);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const token_span span = places_->at(i);
+    prefetch_bytes(array_.data + span.first * array_.format.size, span.count * array_.format.size, most);
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  token_array array_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// \throws wick::error when there are too few tokens for one chunk
+inline token_chunks operator|(token_files of, const chunk_plan& plan) { return {std::move(of), plan}; }
+inline array_chunks operator|(token_array of, const chunk_plan& plan) { return {std::move(of), plan}; }
+
+/// Of a stream without chunks nothing can be taken: said once.
+template <class Stream, class R>
+  requires(std::same_as<std::remove_cvref_t<Stream>, token_files> ||
+           std::same_as<std::remove_cvref_t<Stream>, token_array>)
+auto operator|(Stream&&, const R&) {
+  constexpr bool is_cut = std::same_as<R, chunk_plan>;
+  static_assert(is_cut,
+                "wick: tokens() is one long stream, not samples; write chunks(length) directly behind it");
+  return misfit_pipeline{};
+}
+
+/// How read() gets the tokens of a chunk, which may lie in two files or more.
+template <>
+struct read_shape<token_window> {
+  using to = token_pair;
+  using lengths = std::uint64_t;
+
+  /// Calls f(location) for each file's part.
+  template <class F>
+  static void for_each_part(const token_window& where, F&& f) {
+    for (std::uint64_t done = 0; done < where.span.count;) {
+      const location part = where.from->part(where.span.first + done, where.span.count - done);
+      f(part);
+      done += part.length / where.from->format().size;
+    }
+  }
+  template <class F>
+  static std::uint64_t measure(const token_window& where, lengths& out, F&& length) {
+    out = 0;
+    for_each_part(where, [&](const location& part) { out += length(part); });
+    return out;
+  }
+  template <class F>
+  static token_pair read(const token_window& where, const lengths&, F&& one) {
+    const std::size_t all = where.span.count * where.from->format().size;
+    bytes whole;
+    std::size_t done = 0;
+    for_each_part(where, [&](const location& part) {
+      bytes some = one(part, part.length);
+      if (some.size() == all) {
+        whole = std::move(some);
+      } else {
+        if (whole.empty()) whole = bytes(all);
+        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is at hand
+        done += static_cast<std::size_t>(part.length);
+      }
+    });
+    return where.span.pair(std::move(whole), where.from->format());
+  }
+};
+template <>
+struct once_read<token_window> {
+  using type = token_pair;
+};
+
+}  // namespace detail
+
+/// A stream of tokens in files that have nothing else, as np.tofile() writes them (nanoGPT's train.bin):
+/// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
+/// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
+/// stream, in their order, wherever it is cut. \throws wick::error when a file is missing, or is no whole
+/// number of tokens
+template <detail::token_number T = std::uint16_t, class Paths>
+  requires requires(const Paths& p) { files(p); }
+detail::token_files tokens(const Paths& paths, const detail::token_options& options = {}) {
+  return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
+                                                      options.header)};
+}
+template <detail::token_number T = std::uint16_t>
+detail::token_files tokens(std::initializer_list<std::string> paths,
+                           const detail::token_options& options = {}) {
+  return tokens<T>(files(paths), options);
+}
+/// The same of tokens in memory, which it takes over. Its chunks need no read().
+template <detail::token_number T>
+detail::token_array tokens(std::vector<T> all) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(all));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  const std::uint64_t size = owner->size();
+  return {std::move(owner), data, size, detail::token_format::of<T>()};
+}
+
+/// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
+/// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
+/// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
+/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
+/// left out.
+inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options& options = {}) {
+  if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
+  return {length, options.stride == 0 ? length : options.stride, options.within_documents};
+}
 
 }  // namespace wick
 
@@ -25498,6 +26097,771 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
   if (out.name.find('\0') != std::string::npos) fail(at, "has a name with a NUL in it");
   out.length = has_data ? size : 0;
   position_ = skip(out.offset - tar_block, out.length, "\"" + printable(out.name) + "\"");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/chunk_places.hpp
+/// \file
+/// The bodies of what text/detail/chunk_places.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+chunk_places::chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept
+    : plan_(plan), size_(tokens <= plan.length ? 0 : (tokens - plan.length - 1) / plan.stride + 1) {}
+
+chunk_places::chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens,
+                           const chunk_plan& plan)
+    : plan_(plan) {
+  for (std::size_t d = 0; d < begins.size(); ++d) {
+    const std::uint64_t end = d + 1 < begins.size() ? begins[d + 1] : tokens;
+    if (end - begins[d] < 2) continue;  // no token has one behind it
+    documents_.push_back({size_, begins[d], end});
+    const std::uint64_t pairs = end - begins[d] - 1;
+    // Up to the one that has the last pair; none begins behind it.
+    const std::uint64_t to_the_last =
+        pairs <= plan.length ? 1 : (pairs - plan.length + plan.stride - 1) / plan.stride + 1;
+    size_ += std::min(to_the_last, (pairs + plan.stride - 1) / plan.stride);
+  }
+  documents_.shrink_to_fit();
+}
+
+token_span chunk_places::at(std::uint64_t i) const noexcept {
+  if (documents_.empty()) return {i * plan_.stride, plan_.length + 1, plan_.length, 0};
+  const auto behind = std::upper_bound(documents_.begin(), documents_.end(), i,
+                                       [](std::uint64_t c, const document& d) { return c < d.chunk; });
+  const document& in = *(behind - 1);
+  const std::uint64_t first = in.begin + (i - in.chunk) * plan_.stride;
+  return {first, static_cast<std::size_t>(std::min<std::uint64_t>(plan_.length + 1, in.end - first)),
+          plan_.length, plan_.within_documents};
+}
+
+template <class T>
+void document_borders::find(const std::byte* tokens, std::size_t count) {
+  const T wanted = static_cast<T>(end_);
+  if (static_cast<std::int64_t>(wanted) != end_) return;  // no token of this type is that
+  for (std::size_t i = 0; i < count; ++i) {
+    T one;
+    std::memcpy(&one, tokens + i * sizeof(T), sizeof(T));
+    if (one == wanted) begins_.push_back(at_ + i + 1);
+  }
+}
+
+void document_borders::take(const std::byte* tokens, std::size_t count) {
+  switch (format_.size) {
+    case 1:
+      format_.has_sign ? find<std::int8_t>(tokens, count) : find<std::uint8_t>(tokens, count);
+      break;
+    case 2:
+      format_.has_sign ? find<std::int16_t>(tokens, count) : find<std::uint16_t>(tokens, count);
+      break;
+    case 4:
+      format_.has_sign ? find<std::int32_t>(tokens, count) : find<std::uint32_t>(tokens, count);
+      break;
+    default:
+      find<std::int64_t>(tokens, count);
+  }
+  at_ += count;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/kept_index.hpp
+/// \file
+/// The bodies of what text/detail/kept_index.hpp declares. Included in exactly one file of a program.
+
+#include <ctime>
+
+// ==== wick/text/detail/kept_index.hpp
+/// \file
+/// An index of text files that is kept on disk, so that the next start need not read them again.
+
+namespace wick::detail {
+
+/// The file: "wicktext", then little-endian numbers of 8 bytes: version, fingerprint of the rule, number of
+/// files; for each file the length of its name, its name, its size, the seconds and nanoseconds of its last
+/// change, how many samples it has, the length of their code, the code; last a checksum of all before it.
+class kept_index {
+ public:
+  /// What is kept of a file. Its name is that below the folder that all share, so that the data may move.
+  struct entry {
+    std::string_view name;
+    const file_stamp* stamp;
+    const text_extents* extents;
+  };
+
+  /// Nothing, when there is no such file, or it is damaged, of another version, or of another rule.
+  /// \throws wick::error when another kind of file lies there
+  kept_index(const std::string& path, std::uint64_t rule);
+
+  /// What it has of this file; false when that is not there, or the file has changed.
+  bool find(std::string_view name, const file_stamp& now, text_extents& out) const;
+  std::size_t size() const noexcept { return files_.size(); }
+
+  /// Whether a file's time of change tells one state of it from the next: not if that was just now, since
+  /// file systems' clocks tick some 100 times a second, some once in two.
+  static bool is_settled(const file_stamp& stamp) noexcept;
+  /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was
+  static void write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files);
+
+ private:
+  struct kept {
+    std::string_view name;
+    std::uint64_t size, samples;
+    std::int64_t seconds, nanoseconds;
+    std::string_view code;
+  };
+
+  bool parse(std::uint64_t rule);
+
+  std::string all_;
+  std::vector<kept> files_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+namespace kept_form {
+
+inline constexpr std::string_view magic = "wicktext";
+inline constexpr std::uint64_t version = 1;
+
+inline void put(std::string& out, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+}
+inline std::uint64_t get(std::string_view from) noexcept {
+  std::uint64_t value = 0;
+  for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(from[i]);
+  return value;
+}
+inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
+
+}  // namespace kept_form
+
+kept_index::kept_index(const std::string& path, std::uint64_t rule) {
+  plain_file opened = open_plain(path.c_str());
+  if (opened.other != nullptr) throw source_error(path, "index", not_a_file(opened.other));
+  if (!opened.file) return;
+  try {
+    all_.resize(static_cast<std::size_t>(opened.about.st_size));
+    all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), all_.size(), 0));
+  } catch (const error&) {
+    all_.clear();
+    return;
+  }
+  const std::string_view start = std::string_view(all_).substr(0, kept_form::magic.size());
+  if (start != kept_form::magic.substr(0, start.size())) {
+    throw source_error(path, "index",
+                       "is not an index (starts with \"" + printable(start) +
+                           "\"), and is left as it is; give .index a path of its own, or remove that file");
+  }
+  if (!parse(rule)) files_.clear();
+}
+
+bool kept_index::parse(std::uint64_t rule) {
+  std::string_view left = all_;
+  constexpr std::size_t number = 8, least_entry = 7 * number;
+  if (left.size() < kept_form::magic.size() + 4 * number) return false;
+  const std::string_view sum = left.substr(left.size() - number);
+  left.remove_suffix(number);
+  if (kept_form::checksum(left) != kept_form::get(sum)) return false;
+  left.remove_prefix(kept_form::magic.size());
+  const auto next = [&] {
+    const std::uint64_t value = kept_form::get(left);
+    left.remove_prefix(number);
+    return value;
+  };
+  const auto text = [&](std::string_view& out) {
+    if (left.size() < number) return false;
+    const std::uint64_t length = next();
+    if (length > left.size()) return false;
+    out = left.substr(0, static_cast<std::size_t>(length));
+    left.remove_prefix(out.size());
+    return true;
+  };
+  if (next() != kept_form::version || next() != rule) return false;
+  const std::uint64_t count = next();
+  if (count > left.size() / (least_entry - number)) return false;
+  files_.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    kept f{};
+    if (!text(f.name) || left.size() < 4 * number) return false;
+    f.size = next();
+    f.seconds = static_cast<std::int64_t>(next());
+    f.nanoseconds = static_cast<std::int64_t>(next());
+    f.samples = next();
+    if (!text(f.code)) return false;
+    files_.push_back(f);
+  }
+  std::sort(files_.begin(), files_.end(), [](const kept& a, const kept& b) { return a.name < b.name; });
+  return left.empty();
+}
+
+bool kept_index::find(std::string_view name, const file_stamp& now, text_extents& out) const {
+  const auto found = std::lower_bound(files_.begin(), files_.end(), name,
+                                      [](const kept& a, std::string_view b) { return a.name < b; });
+  if (found == files_.end() || found->name != name || found->size != now.size ||
+      found->seconds != now.seconds || found->nanoseconds != now.nanoseconds) {
+    return false;
+  }
+  const auto* code = reinterpret_cast<const std::uint8_t*>(found->code.data());
+  return out.decode({code, found->code.size()}, found->samples, found->size);
+}
+
+bool kept_index::is_settled(const file_stamp& stamp) noexcept {
+  return stamp.seconds + 3 < static_cast<std::int64_t>(::time(nullptr));
+}
+
+void kept_index::write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files) {
+  std::string all(kept_form::magic);
+  for (const std::uint64_t n : {kept_form::version, rule, std::uint64_t{files.size()}})
+    kept_form::put(all, n);
+  for (const entry& f : files) {
+    kept_form::put(all, f.name.size());
+    all += f.name;
+    for (const std::uint64_t n : {f.stamp->size, static_cast<std::uint64_t>(f.stamp->seconds),
+                                  static_cast<std::uint64_t>(f.stamp->nanoseconds), f.extents->size(),
+                                  std::uint64_t{f.extents->code().size()}}) {
+      kept_form::put(all, n);
+    }
+    const auto code = f.extents->code();
+    all.append(reinterpret_cast<const char*>(code.data()), code.size());
+  }
+  kept_form::put(all, kept_form::checksum(all));
+  replace_file(path, std::as_bytes(std::span(all)), "index");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/lines.hpp
+/// \file
+/// The bodies of what text/lines.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+text_samples::text_samples(files paths, const line_options& options)
+    : index_(std::make_shared<const text_index>(
+          std::move(paths), "lines", text_rule{.by = text_rule::line, .keep_empty = !options.skip_empty},
+          options.index)) {}
+
+text_samples::text_samples(files paths, const document_options& options)
+    : index_(std::make_shared<const text_index>(
+          std::move(paths), "documents",
+          text_rule{.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,
+                    .keep_empty = false,
+                    .separator = options.separator},
+          options.index)) {}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_extents.hpp
+/// \file
+/// The bodies of what text/detail/text_extents.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void text_extents::add(extent next) {
+  if (size_++ % per_mark == 0) marks_.push_back({end_, code_.size()});
+  const std::uint64_t gap = next.offset - end_;
+  put(next.length << 1 | (gap != 1 ? 1 : 0));
+  if (gap != 1) put(gap);
+  end_ = next.offset + next.length;
+}
+
+void text_extents::shrink() {
+  code_.shrink_to_fit();
+  marks_.shrink_to_fit();
+}
+
+void text_extents::put(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) code_.push_back(static_cast<std::uint8_t>(value | 0x80));
+  code_.push_back(static_cast<std::uint8_t>(value));
+}
+
+bool text_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size) {
+  const std::uint8_t* p = code.data();
+  const std::uint8_t* const behind = p + code.size();
+  const auto number = [&]() -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 63 && p != behind; shift += 7) {
+      const std::uint8_t byte = *p++;
+      value |= std::uint64_t{byte & 0x7Fu} << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    return std::nullopt;
+  };
+  text_extents out;
+  if (size > code.size()) return false;  // each takes a byte
+  for (; out.size_ < size; ++out.size_) {
+    if (out.size_ % per_mark == 0) {
+      out.marks_.push_back({out.end_, static_cast<std::uint64_t>(p - code.data())});
+    }
+    const std::optional<std::uint64_t> length = number();
+    std::optional<std::uint64_t> gap = 1;
+    if (length && (*length & 1) != 0) gap = number();
+    if (!length || !gap || *gap > file_size - out.end_) return false;
+    out.end_ += *gap;
+    if (*length >> 1 > file_size - out.end_) return false;
+    out.end_ += *length >> 1;
+  }
+  if (p != behind) return false;
+  out.code_.assign(code.begin(), code.end());
+  *this = std::move(out);
+  return true;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_index.hpp
+/// \file
+/// The bodies of what text/detail/text_index.hpp declares. Included in exactly one file of a program.
+
+#include <unistd.h>
+
+namespace wick::detail {
+
+/// How far the paths are the same, up to a slash.
+inline std::size_t shared_folder(const files& paths) noexcept {
+  const std::string_view first = paths.path(0);
+  std::size_t shared = first.rfind('/') + 1;
+  for (std::uint64_t f = 1; f < paths.size(); ++f) {
+    const std::string_view other = paths.path(f);
+    while (shared > 0 && other.substr(0, shared) != first.substr(0, shared))
+      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
+  }
+  return shared;
+}
+
+/// Lines of what is compressed can't be reached one by one.
+inline void refuse_compressed(const std::string& path, const char* who, int file) {
+  std::byte start[6] = {};
+  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
+  const char* const packer = p.starts_with("\x1F\x8B")           ? "gzip"
+                             : p.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
+                             : p.starts_with(
+                                   "\xFD"
+                                   "7zXZ")
+                                 ? "xz"
+                                 : nullptr;
+  if (packer == nullptr) return;
+  throw source_error(path, who,
+                     std::string("is compressed with ") + packer +
+                         ", and what lies in a compressed file cannot be reached line by line; unpack it");
+}
+
+text_index::text_index(files paths, const char* who, const text_rule& rule, const std::string& kept)
+    : paths_(std::move(paths)),
+      rule_(rule),
+      shared_(shared_folder(paths_)),
+      open_(static_cast<std::size_t>(paths_.size())) {
+  std::optional<kept_index> known;
+  if (!kept.empty()) known.emplace(kept, rule.fingerprint());
+  bool all_known = known && known->size() == paths_.size();
+  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
+  extents_.resize(static_cast<std::size_t>(paths_.size()));
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    const std::string path = paths_.path(f);
+    opened_file opened = open_regular(path, who);
+    stamps_.push_back(opened.stamp);
+    if (!known || !known->find(name(f), opened.stamp, extents_[f])) {
+      all_known = false;
+      try {
+        refuse_compressed(path, who, opened.file.get());
+        extents_[f] = scan_text(opened.file.get(), rule_);
+      } catch (const error& e) {
+        const std::string_view text = e.what();
+        throw text.starts_with(printable(path)) ? e : source_error(path, who, e.what());
+      }
+      bytes_scanned_ += opened.stamp.size;
+      require_unchanged(opened, path, who);
+    }
+    firsts_.push_back(firsts_.back() + extents_[f].size());
+    open_.keep(std::move(opened.file));
+  }
+  if (size() == 0) {
+    throw source_error(paths_.path(0), who,
+                       "nothing in " + std::to_string(paths_.size()) +
+                           (paths_.size() == 1 ? " file" : " files") + "; are these the right ones?");
+  }
+  if (known && !all_known) keep(kept);
+}
+
+void text_index::keep(const std::string& path) {
+  std::vector<kept_index::entry> entries;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    if (kept_index::is_settled(stamps_[f])) entries.push_back({name(f), &stamps_[f], &extents_[f]});
+  }
+  try {
+    kept_index::write(path, rule_.fingerprint(), entries);
+  } catch (const error& e) {
+    note_ = std::string(e.what()) + ". Without it the text is read through at each start";
+  }
+}
+
+std::size_t text_index::file_of(std::uint64_t i) const noexcept {
+  if (extents_.size() == 1) return 0;
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), i) - firsts_.begin()) - 1;
+}
+
+location text_index::at(std::uint64_t i) const noexcept {
+  const std::size_t f = file_of(i);
+  const text_extents::extent e = extents_[f].at(i - firsts_[f]);
+  return {paths_.path(f), open_[f], e.offset, e.length, &stamps_[f]};
+}
+
+std::string text_index::key(std::uint64_t i) const {
+  const std::size_t f = file_of(i);
+  const std::string path = printable(paths_.path(f));
+  if (rule_.by == text_rule::line && rule_.keep_empty) return path + ":" + std::to_string(i - firsts_[f] + 1);
+  return path + ": byte " + std::to_string(at(i).offset);
+}
+
+std::uint64_t text_index::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    const auto code = extents_[f].code();
+    h.add(name(f)).add(stamps_[f].size).add(extents_[f].size()).add(code.data(), code.size());
+  }
+  return h.add(size()).value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_scan.hpp
+/// \file
+/// The bodies of what text/detail/text_scan.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+
+namespace wick::detail {
+
+std::uint64_t text_rule::fingerprint() const noexcept {
+  fingerprint_hash h;
+  return h.add(std::uint64_t{by}).add(std::uint64_t{keep_empty}).add(separator).value();
+}
+
+std::size_t text_scan::take(const char* from, std::size_t size, bool last) {
+  return rule_->by == text_rule::separated ? take_separated(from, size, last) : take_lines(from, size, last);
+}
+
+std::size_t text_scan::take_lines(const char* from, std::size_t size, bool last) {
+  const char* p = from;
+  const char* const behind = from + size;
+  while (p != behind) {
+    const auto* const end =
+        static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(behind - p)));
+    if (end == nullptr) break;
+    const bool two = end != from ? end[-1] == '\r' : carriage_return_;
+    const std::uint64_t offset = at_ + static_cast<std::uint64_t>(end - from);
+    line(begin_, offset - begin_ - (two ? 1 : 0));
+    begin_ = offset + 1;
+    p = end + 1;
+  }
+  at_ += size;
+  if (size != 0) carriage_return_ = behind[-1] == '\r';
+  if (last) {
+    if (begin_ != at_) line(begin_, at_ - begin_);
+    end_paragraph();
+  }
+  return size;
+}
+
+void text_scan::line(std::uint64_t offset, std::uint64_t length) {
+  if (rule_->by == text_rule::line) {
+    if (length != 0 || rule_->keep_empty) out_->add({offset, length});
+  } else if (length == 0) {
+    end_paragraph();
+  } else {
+    if (!open_) paragraph_ = offset;
+    open_ = true;
+    end_ = offset + length;
+  }
+}
+
+void text_scan::end_paragraph() {
+  if (open_) out_->add({paragraph_, end_ - paragraph_});
+  open_ = false;
+}
+
+std::size_t text_scan::take_separated(const char* from, std::size_t size, bool last) {
+  const std::string_view text(from, size), separator = rule_->separator;
+  const auto is_break = [](char c) { return c == '\n' || c == '\r'; };
+  // Behind the last byte of text[low, high) that is no line break; what came before it counts, too.
+  const auto content_end = [&](std::size_t low, std::size_t high) {
+    while (high != low && is_break(text[high - 1])) --high;
+    if (high != low) end_ = at_ + high;
+  };
+  const auto find_begin = [&](std::size_t low, std::size_t high) {
+    if (open_) return;
+    while (low != high && is_break(text[low])) ++low;
+    begin_ = at_ + low;
+    open_ = low != high;
+  };
+  const auto close = [&] {
+    if (open_ && end_ > begin_) out_->add({begin_, end_ - begin_});
+    open_ = false;
+  };
+  std::size_t p = 0;
+  for (;;) {
+    const std::size_t found = text.find(separator, p);
+    // A separator may have begun in what is left.
+    const std::size_t kept = last ? 0 : std::min(separator.size() - 1, size - p);
+    const std::size_t to = found != std::string_view::npos ? found : size - kept;
+    find_begin(p, to);
+    content_end(p, to);
+    p = to;
+    if (found == std::string_view::npos) break;
+    close();
+    p += separator.size();
+  }
+  if (last) close();
+  at_ += p;
+  return p;
+}
+
+text_extents scan_text(int file, const text_rule& rule) {
+  text_extents out;
+  text_scan scan(rule, out);
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  std::vector<std::byte> buffer(piece + rule.separator.size());
+#ifdef POSIX_FADV_SEQUENTIAL
+  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL));
+#endif
+  std::size_t kept = 0;
+  for (std::uint64_t offset = 0;;) {
+    const std::size_t n = read_up_to(file, buffer.data() + kept, piece, offset);
+    offset += n;
+    const std::size_t there = kept + n,
+                      done = scan.take(reinterpret_cast<const char*>(buffer.data()), there, n < piece);
+    if (n < piece) break;
+    kept = there - done;
+    std::memmove(buffer.data(), buffer.data() + done, kept);
+  }
+#ifdef POSIX_FADV_SEQUENTIAL
+  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_NORMAL));
+#endif
+  out.shrink();
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_ids.hpp
+/// \file
+/// The bodies of what text/detail/token_ids.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+template <class T>
+void widen_each(const std::byte* from, std::size_t count, std::byte* to) noexcept {
+  // Eight at a time: g++ makes vector instructions of this with -O2, and of a plain loop not.
+  typedef T narrow __attribute__((vector_size(8 * sizeof(T))));                      // NOLINT(*-use-using)
+  typedef std::int64_t wide __attribute__((vector_size(8 * sizeof(std::int64_t))));  // NOLINT(*-use-using)
+  for (; count >= 8; count -= 8, from += sizeof(narrow), to += sizeof(wide)) {
+    narrow some;
+    std::memcpy(&some, from, sizeof(some));
+    const wide all = __builtin_convertvector(some, wide);
+    std::memcpy(to, &all, sizeof(all));
+  }
+  for (; count > 0; --count, from += sizeof(T), to += sizeof(std::int64_t)) {
+    T one;
+    std::memcpy(&one, from, sizeof(one));
+    const auto number = static_cast<std::int64_t>(one);
+    std::memcpy(to, &number, sizeof(number));
+  }
+}
+
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept {
+  switch (format.size) {
+    case 1:
+      return format.has_sign ? widen_each<std::int8_t>(from, count, to)
+                             : widen_each<std::uint8_t>(from, count, to);
+    case 2:
+      return format.has_sign ? widen_each<std::int16_t>(from, count, to)
+                             : widen_each<std::uint16_t>(from, count, to);
+    case 4:
+      return format.has_sign ? widen_each<std::int32_t>(from, count, to)
+                             : widen_each<std::uint32_t>(from, count, to);
+    default:
+      std::memcpy(to, from, count * sizeof(std::int64_t));
+  }
+}
+
+void token_ids::write_to(slot to) const noexcept {
+  widen_tokens(from_, format_, count_, to.data);
+  for (std::size_t i = count_; i < length_; ++i)
+    std::memcpy(to.data + i * sizeof(filler_), &filler_, sizeof(filler_));
+}
+
+token_pair token_span::pair(bytes own, token_format format) const {
+  const std::size_t size = (count - 1) * format.size;
+  bytes shifted(own.data() + format.size, size);
+  own.shrink(size);
+  return {{std::move(own), format, count - 1, length, filler},
+          {std::move(shifted), format, count - 1, length, token_ids::ignored}};
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_store.hpp
+/// \file
+/// The bodies of what text/detail/token_store.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+/// What the header of a NumPy array takes, or 0 when there is none.
+inline std::uint64_t numpy_header(int file) {
+  std::byte start[10] = {};
+  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
+  if (!p.starts_with("\x93NUMPY\x01")) return 0;
+  return 10 + std::to_integer<std::uint64_t>(start[8]) + 256 * std::to_integer<std::uint64_t>(start[9]);
+}
+
+token_store::token_store(files paths, token_format format, std::uint64_t header)
+    : paths_(std::move(paths)),
+      format_(format),
+      header_(header),
+      open_(static_cast<std::size_t>(paths_.size())) {
+  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
+  for (std::size_t f = 0; f < paths_.size(); ++f) {
+    const std::string path = paths_.path(f);
+    opened_file opened = open_regular(path, "tokens");
+    const std::uint64_t numpy = numpy_header(opened.file.get()), size = opened.stamp.size;
+    if (numpy != 0 && header == 0) {
+      throw source_error(path, "tokens",
+                         "is a NumPy array, whose first " + std::to_string(numpy) +
+                             " bytes are no tokens; set .header = " + std::to_string(numpy) +
+                             ", or write it with array.tofile()");
+    }
+    if (size < header || (size - header) % format.size != 0) {
+      throw source_error(path, "tokens",
+                         "has " + std::to_string(size) + " bytes, and tokens take " +
+                             std::to_string(format.size) + " each behind a header of " +
+                             std::to_string(header) +
+                             "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
+    }
+    stamps_.push_back(opened.stamp);
+    firsts_.push_back(firsts_.back() + (size - header) / format.size);
+    open_.keep(std::move(opened.file));
+  }
+  fingerprint_ = make_fingerprint();
+}
+
+std::size_t token_store::file_of(std::uint64_t token) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), token) - firsts_.begin()) -
+         1;
+}
+
+location token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
+  const std::size_t f = firsts_.size() == 2 ? 0 : file_of(first);
+  return {paths_.path(f), open_[f], header_ + (first - firsts_[f]) * format_.size,
+          std::min(count, firsts_[f + 1] - first) * format_.size, &stamps_[f]};
+}
+
+std::string token_store::key(std::uint64_t token) const {
+  const std::size_t f = file_of(token);
+  return printable(paths_.path(f)) + ": token " + std::to_string(token - firsts_[f]);
+}
+
+void token_store::read(std::uint64_t first, std::size_t count, std::byte* to) const {
+  while (count > 0) {
+    const location where = part(first, count);
+    try {
+      location_reader reader;
+      const bytes some = reader.read(where, where.length);
+      std::copy_n(some.data(), some.size(), to);
+    } catch (const error& e) {
+      throw source_error(where.path, "tokens", e.what());
+    }
+    to += where.length;
+    first += where.length / format_.size;
+    count -= static_cast<std::size_t>(where.length / format_.size);
+  }
+}
+
+std::uint64_t token_store::make_fingerprint() const {
+  constexpr std::uint64_t pieces = 64, piece = 1024;
+  fingerprint_hash h;
+  h.add(size()).add(std::uint64_t{format_.size});
+  std::vector<std::byte> buffer(piece * format_.size);
+  const std::uint64_t step = std::max(piece, size() / pieces);
+  for (std::uint64_t first = 0; first < size(); first += step) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    h.add(buffer.data(), count * format_.size);
+  }
+  return h.value();
+}
+
+std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 19;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(piece, size())) * format_.size);
+  document_borders borders(format_, end);
+  for (std::uint64_t first = 0; first < size(); first += piece) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    borders.take(buffer.data(), count);
+  }
+  if (borders.ended() == 0) {
+    throw source_error(paths_.path(0), "chunks",
+                       "has no token " + std::to_string(end) +
+                           ", which .within_documents says to be the end of each document; give the number "
+                           "that this tokenizer has for it");
+  }
+  return borders.begins();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/tokens.hpp
+/// \file
+/// The bodies of what text/tokens.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+inline std::shared_ptr<const chunk_places> some_chunks(chunk_places places, std::uint64_t tokens) {
+  if (places.size() == 0) {
+    throw error("chunks: " + std::to_string(tokens) + " tokens make no chunk of " +
+                std::to_string(places.plan().length) + ", which takes one more; give a shorter length");
+  }
+  return std::make_shared<const chunk_places>(std::move(places));
+}
+inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
+  return h.add(plan.length).add(plan.stride).add(static_cast<std::uint64_t>(plan.within_documents)).value();
+}
+
+token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
+  places_ = some_chunks(plan.within_documents < 0
+                            ? chunk_places(store_->size(), plan)
+                            : chunk_places(store_->documents(plan.within_documents), store_->size(), plan),
+                        store_->size());
+}
+
+std::uint64_t token_chunks::fingerprint() const noexcept {
+  return with_plan(fingerprint_hash().add(store_->fingerprint()), places_->plan());
+}
+
+array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
+  if (plan.within_documents < 0) {
+    places_ = some_chunks(chunk_places(array_.size, plan), array_.size);
+    return;
+  }
+  document_borders borders(array_.format, plan.within_documents);
+  borders.take(array_.data, static_cast<std::size_t>(array_.size));
+  if (borders.ended() == 0) {
+    throw error("chunks: there is no token " + std::to_string(plan.within_documents) +
+                ", which .within_documents says to be the end of each document");
+  }
+  places_ = some_chunks(chunk_places(borders.begins(), array_.size, plan), array_.size);
+}
+
+std::uint64_t array_chunks::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(array_.data, static_cast<std::size_t>(array_.size) * array_.format.size);
+  return with_plan(h, places_->plan());
 }
 
 }  // namespace wick::detail

@@ -17,8 +17,9 @@ namespace wick {
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
-/// soon, which calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the
-/// data does (a resume onto other data is refused).
+/// soon, which calls prefetch_bytes with `most`; `std::string note() const`, a line for the report;
+/// `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other data is
+/// refused).
 ///
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
@@ -74,6 +75,15 @@ concept prefetching_source =
 template <source S>
 void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
   if constexpr (prefetching_source<S>) from.prefetch(i, most);
+}
+
+/// What the source has to say for the report; empty: nothing.
+template <source S>
+std::string note_of(const S& from) {
+  if constexpr (requires { std::string(from.note()); })
+    return std::string(from.note());
+  else
+    return {};
 }
 
 /// What identifies the data: what the source says, else a hash of its size alone.
