@@ -4898,6 +4898,22 @@ struct can_batch<T> {
   }(std::type_identity<typename field_types<T>::type>{});
 };
 
+/// Any number of numbers, or of arrays of them: what can be padded.
+template <class T>
+inline constexpr bool ragged = false;
+template <class T>
+inline constexpr bool ragged<std::vector<T>> = fixed_array<T>::value && !std::is_same_v<T, bool>;
+
+/// As can_batch, where fields may have any length.
+template <class T>
+struct can_pad : std::bool_constant<leaf<T> || ragged<T>> {};
+template <composite T>
+struct can_pad<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (can_pad<F>::value && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
 /// Whether it is, or has as a field, what read() is to read; or bytes, with which a batch does nothing. For
 /// messages.
 template <class T>
@@ -5310,7 +5326,9 @@ class composite_column {
   using output = decltype(whole(std::type_identity<tuple>{}));
 
   /// `number` tells the columns of a batch apart, nested ones too.
-  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
+  template <class Order>
+  void begin(std::size_t n, const Order& order, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
     number *= max_fields + 1;
     std::apply([&](auto&... c) { (c.begin(n, order, pool, ++number), ...); }, columns_);
   }
@@ -5347,6 +5365,10 @@ class composite_column {
     std::apply([&](const auto&... c) { ((seed = c.content(i, seed)), ...); }, columns_);
     return seed;
   }
+  /// What a worker still has to do before finish(), for columns that have something left.
+  void seal(std::size_t n) {
+    std::apply([&](auto&... c) { (seal_one(c, n), ...); }, columns_);
+  }
   output finish(std::size_t n) {
     return std::apply([&](auto&... c) { return output{c.finish(n)...}; }, columns_);
   }
@@ -5355,6 +5377,11 @@ class composite_column {
   }
 
  private:
+  template <class C>
+  static void seal_one(C& c, std::size_t n) {
+    if constexpr (requires { c.seal(n); }) c.seal(n);
+  }
+
   tuple columns_;
 };
 
@@ -5462,7 +5489,8 @@ class batch_stage {
     if constexpr (!can_batch<Item>::value) {
       constexpr bool is_read = !has_unread<Item>::value;
       constexpr bool is_decoded = !is_read || !has_bytes<Item>::value;
-      constexpr bool has_a_shape = !is_read || !is_decoded;
+      constexpr bool only_ragged = can_pad<Item>::value;
+      constexpr bool has_a_shape = !is_read || !is_decoded || only_ragged;
       static_assert(
           is_read,
           "wick: batch() makes tensors, and what came only says where bytes lie (see 'Item'); write "
@@ -5470,11 +5498,16 @@ class batch_stage {
       static_assert(is_decoded,
                     "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
                     "write decode() before it for pictures, else a stage that makes numbers of them");
+      static_assert(
+          !only_ragged,
+          "wick: batch() makes tensors, and a field that came (see 'Item') has any length "
+          "(std::vector); write batch(n, {.ragged = wick::pad_with(0)}) to fill it up to the longest "
+          "of the batch, or group(n) to keep the samples as they are");
       static_assert(has_a_shape,
                     "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
-                    "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
-                    "stage before batch() that gives it one");
+                    "to 8 fields of these; write group(n) for what has no fixed shape, or a stage before "
+                    "batch() that gives it one");
     }
     return can_batch<Item>::value;
   }
@@ -5539,6 +5572,241 @@ class group_stage {
 /// Groups of `size` samples, each a std::vector of them: for what has no fixed shape.
 /// \throws wick::error when size is 0
 inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) {
+  return {size, options};
+}
+
+}  // namespace wick
+
+// ==== wick/batch/ragged.hpp
+/// \file
+/// Batches of samples whose fields have any length: filled up to the longest.
+
+// ==== wick/batch/detail/ragged_column.hpp
+/// \file
+/// A field of any length: its rows wait as they came until the longest of the batch is known, then each is
+/// written once, into memory of the pool, and padded.
+
+namespace wick {
+
+/// A field of any length in a batch: the samples' rows, each filled up to the longest, and how long each is.
+template <class Column>
+struct padded {
+  Column values;   ///< [N, L, …], behind each sample's own values the padding
+  Column lengths;  ///< [N] int64
+};
+
+namespace detail {
+
+template <class Column>
+inline constexpr bool is_column<padded<Column>> = is_column<Column>;
+
+/// What fills up rows, and to which multiple.
+struct padding {
+  double real;
+  std::int64_t whole;
+  bool is_whole;
+  std::uint64_t multiple;
+
+  /// Not made of nothing: by that batch()'s options with .ragged differ from those without.
+  padding(double r, std::int64_t w, bool is, std::uint64_t m) noexcept
+      : real(r), whole(w), is_whole(is), multiple(m) {}
+
+  /// \throws wick::error when E has no such number
+  template <class E>
+  E as() const {
+    if constexpr (std::is_floating_point_v<E>) {
+      return static_cast<E>(real);
+    } else {
+      if (!is_whole || static_cast<std::int64_t>(static_cast<E>(whole)) != whole) {
+        throw error("pad_with(" + (is_whole ? std::to_string(whole) : std::to_string(real)) +
+                    "): a field of " + std::string(to_string(dtype_of<E>())) + " has no such number");
+      }
+      return static_cast<E>(whole);
+    }
+  }
+};
+
+/// What columns are told when a batch begins. Those of a fixed shape only want to know how pictures lie.
+struct ragged_order {
+  layout order;
+  padding pad;
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+};
+
+/// Makes columns as Output does; fields of any length become padded ones.
+template <class Output>
+struct ragged_output : Output {};
+
+/// A column of std::vector<T>.
+template <class T, class Output>
+class ragged_column {
+  using element = typename fixed_array<T>::element;
+
+ public:
+  using output = padded<decltype(Output::make(slab{}, column_description{}))>;
+
+  void begin(std::size_t n, const ragged_order& how, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
+    if (pool_ != pool) pool_ = pool;
+    pad_ = how.pad;
+    number_ = number;
+    sealed_ = false;
+    rows_.clear();
+    rows_.resize(n);
+  }
+  /// Any thread, each slot once. \throws wick::error when the padding is no number of this type
+  void put(std::size_t i, std::vector<T>&& value) {
+    static_cast<void>(pad_->template as<element>());
+    rows_[i] = std::move(value);
+  }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    for (std::size_t g = 0; g < gaps.size(); ++g) {
+      const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
+      for (std::size_t i = gaps[g] + 1; i < to; ++i) rows_[i - g - 1] = std::move(rows_[i]);
+    }
+  }
+  /// Without their lengths: the ranks' shares add up to the same as the whole batch.
+  void describe(fingerprint_hash& to) const noexcept {
+    to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    const std::size_t bytes = rows_[i].size() * sizeof(T);
+    return content_of(reinterpret_cast<const std::byte*>(rows_[i].data()), bytes, seed ^ bytes);
+  }
+
+  /// All slots below `n` are written, and the worker that ended the last of them brings them together.
+  void seal(std::size_t n) {
+    if (sealed_) return;
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < n; ++i) longest = std::max(longest, rows_[i].size());
+    const auto multiple = static_cast<std::size_t>(pad_->multiple);
+    longest = (longest + multiple - 1) / multiple * multiple;
+    slab values = pool_->acquire(n * longest * sizeof(T), number_);
+    slab lengths = pool_->acquire(n * sizeof(std::int64_t), number_ * (max_fields + 1) + 1);
+    const auto filling = pad_->template as<element>();
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t own = rows_[i].size() * sizeof(T);
+      std::byte* const at = values.data() + i * longest * sizeof(T);
+      if (own != 0) std::memcpy(at, rows_[i].data(), own);
+      auto* const rest = reinterpret_cast<element*>(at + own);
+      std::fill(rest, rest + (longest * sizeof(T) - own) / sizeof(element), filling);
+      const auto length = static_cast<std::int64_t>(rows_[i].size());
+      std::memcpy(lengths.data() + i * sizeof length, &length, sizeof length);
+      rows_[i] = std::vector<T>();  // where it was made, and not in the training loop's thread
+    }
+    about_ = column_description();
+    about_.count = static_cast<std::int64_t>(n);
+    about_.type = dtype_of<element>();
+    about_.each.push_back(static_cast<std::int64_t>(longest));
+    fixed_array<T>::append(about_.each);
+    values_ = std::move(values);
+    lengths_ = std::move(lengths);
+    sealed_ = true;
+  }
+  output finish(std::size_t n) {
+    seal(n);
+    sealed_ = false;
+    column_description one;
+    one.count = about_.count;
+    one.type = dtype::int64;
+    return {Output::make(std::move(values_), about_), Output::make(std::move(lengths_), one)};
+  }
+  void drop() noexcept {
+    rows_.clear();
+    values_.reset();
+    lengths_.reset();
+  }
+
+ private:
+  std::vector<std::vector<T>> rows_;
+  std::optional<padding> pad_;
+  column_description about_;
+  slab values_, lengths_;
+  std::size_t number_ = 0;
+  bool sealed_ = false;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+template <class T, class Output>
+  requires ragged<std::vector<T>>
+struct column_for<std::vector<T>, ragged_output<Output>> {
+  using type = ragged_column<T, ragged_output<Output>>;
+};
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+struct padding_options {
+  /// Lengths are rounded up to a multiple of this: kernels like some widths, and compiled models few.
+  std::uint64_t multiple = 1;
+};
+
+/// As batch_options, and what is done about fields of any length.
+struct ragged_batch_options {
+  bool drop_last = false;
+  wick::layout layout = wick::layout::channels_last;
+  bool pad_last = false;
+  /// What fills up the fields of any length: pad_with(0).
+  padding ragged;
+};
+
+/// Makes batches in which fields of any length are padded.
+template <class Output>
+class ragged_batch_stage : public batch_stage<Output> {
+  using base = batch_stage<Output>;
+
+ public:
+  /// \throws wick::error when size is 0
+  ragged_batch_stage(std::size_t size, const ragged_batch_options& options)
+      : base(size, {.drop_last = options.drop_last, .layout = options.layout, .pad_last = options.pad_last}),
+        pad_(options.ragged) {}
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(base::fingerprint(), pad_.real, pad_.whole, pad_.multiple);
+  }
+  ragged_order order() const noexcept { return {base::order(), pad_}; }
+
+  template <class Item>
+  using collator = column_of<Item, ragged_output<Output>>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
+  static consteval bool check() {
+    if constexpr (can_pad<Item>::value)
+      return true;
+    else
+      return base::template check<Item>();
+  }
+
+ private:
+  padding pad_;
+};
+
+}  // namespace detail
+
+/// For `.ragged` of batch(): std::vector fields, of numbers or of std::array of numbers, are filled up with
+/// `value` to the longest of the batch, and come as padded<>. \throws wick::error when a multiple is 0
+template <class Value>
+  requires std::is_arithmetic_v<Value>
+detail::padding pad_with(Value value, detail::padding_options options = {}) {
+  if (options.multiple == 0) throw error("pad_with: a length can't be a multiple of 0; 1 leaves it as it is");
+  return {static_cast<double>(value), static_cast<std::int64_t>(value), std::integral<Value>,
+          options.multiple};
+}
+
+/// As array_batch() above, where std::vector fields become padded<array>: array_batch(8, {.ragged =
+/// pad_with(0)}). Each rank fills up to the longest of its own share. \throws wick::error when size is 0
+inline detail::ragged_batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                                    detail::ragged_batch_options options) {
   return {size, options};
 }
 
@@ -10031,6 +10299,7 @@ class finishing {
     }
     j.print.fetch_add(print, std::memory_order_relaxed);
     if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
+    if constexpr (requires { j.columns.seal(j.rows()); }) j.columns.seal(j.rows());
   }
 
   Runs& runs_;
@@ -14516,6 +14785,14 @@ struct tensor_output {
 /// together. \throws wick::error when size is 0
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
+  return {size, options};
+}
+
+/// The same where std::vector fields become padded<Tensor>: batch(8, {.ragged = pad_with(0)}), `values`
+/// [N, L, …] and `lengths` int64 [N]. Each rank fills up to the longest of its own share. \throws wick::error
+/// when size is 0
+inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
+                                                               detail::ragged_batch_options options) {
   return {size, options};
 }
 
