@@ -9,6 +9,7 @@
 // clang-format on
 
 #include <wick/batch/batch.hpp>
+#include <wick/batch/ragged.hpp>
 #include <wick/color/transforms.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>

@@ -392,3 +392,25 @@ TEST_CASE("a batch begins where vector loads like it") {
     CHECK(reinterpret_cast<std::uintptr_t>(batch.target.data_ptr()) % 64 == 0);
   }
 }
+
+TEST_CASE("fields of any length become padded tensors, which go to a device as others do") {
+  wick::loader l(wick::from(numbers{10}) | [](std::int64_t i) {
+    return wick::sample<std::vector<std::int64_t>>{std::vector<std::int64_t>(static_cast<std::size_t>(i), i),
+                                                   i};
+  } | wick::batch(4, {.ragged = wick::pad_with(-1, {.multiple = 2})}));
+  std::int64_t number = 0;
+  for (auto& [data, target] : l.epoch(0)) {
+    const std::int64_t n = target.size(0), width = (number + n) / 2 * 2;
+    CHECK((data.values.size(0) == n && data.values.size(1) == width));
+    CHECK(data.lengths.equal(target));
+    CHECK((data.values.scalar_type() == at::kLong));
+    for (std::int64_t row = 0; row < n; ++row, ++number) {
+      CHECK(data.values[row].narrow(0, 0, number).eq(number).all().item<bool>());
+      CHECK(data.values[row].narrow(0, number, width - number).eq(-1).all().item<bool>());
+    }
+    std::size_t tensors = 0;
+    wick::detail::for_each_tensor(data, [&](at::Tensor&) { ++tensors; });
+    CHECK(tensors == 2);
+  }
+  CHECK(number == 10);
+}

@@ -116,7 +116,8 @@ class batch_stage {
     if constexpr (!can_batch<Item>::value) {
       constexpr bool is_read = !has_unread<Item>::value;
       constexpr bool is_decoded = !is_read || !has_bytes<Item>::value;
-      constexpr bool has_a_shape = !is_read || !is_decoded;
+      constexpr bool only_ragged = can_pad<Item>::value;
+      constexpr bool has_a_shape = !is_read || !is_decoded || only_ragged;
       static_assert(
           is_read,
           "wick: batch() makes tensors, and what came only says where bytes lie (see 'Item'); write "
@@ -124,11 +125,16 @@ class batch_stage {
       static_assert(is_decoded,
                     "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
                     "write decode() before it for pictures, else a stage that makes numbers of them");
+      static_assert(
+          !only_ragged,
+          "wick: batch() makes tensors, and a field that came (see 'Item') has any length "
+          "(std::vector); write batch(n, {.ragged = wick::pad_with(0)}) to fill it up to the longest "
+          "of the batch, or group(n) to keep the samples as they are");
       static_assert(has_a_shape,
                     "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
-                    "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
-                    "stage before batch() that gives it one");
+                    "to 8 fields of these; write group(n) for what has no fixed shape, or a stage before "
+                    "batch() that gives it one");
     }
     return can_batch<Item>::value;
   }

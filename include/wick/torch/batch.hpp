@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <wick/batch/batch.hpp>
+#include <wick/batch/ragged.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
@@ -32,6 +33,14 @@ struct tensor_output {
 /// together. \throws wick::error when size is 0
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
+  return {size, options};
+}
+
+/// The same where std::vector fields become padded<Tensor>: batch(8, {.ragged = pad_with(0)}), `values`
+/// [N, L, …] and `lengths` int64 [N]. Each rank fills up to the longest of its own share. \throws wick::error
+/// when size is 0
+inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
+                                                               detail::ragged_batch_options options) {
   return {size, options};
 }
 

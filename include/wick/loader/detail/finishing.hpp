@@ -234,6 +234,7 @@ class finishing {
     }
     j.print.fetch_add(print, std::memory_order_relaxed);
     if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
+    if constexpr (requires { j.columns.seal(j.rows()); }) j.columns.seal(j.rows());
   }
 
   Runs& runs_;
