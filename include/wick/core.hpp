@@ -17,6 +17,7 @@
 #include <wick/order/concat.hpp>
 #include <wick/order/mix.hpp>
 #include <wick/order/weighted.hpp>
+#include <wick/order/zip.hpp>
 #include <wick/pipeline/per_worker.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>

@@ -38,6 +38,7 @@
 #include <wick/order/implementation/mix.hpp>
 #include <wick/order/implementation/order.hpp>
 #include <wick/order/implementation/weighted.hpp>
+#include <wick/order/implementation/zip.hpp>
 #include <wick/pixels/implementation/block_cache.hpp>
 #include <wick/pixels/implementation/geometry.hpp>
 #include <wick/pixels/implementation/image.hpp>

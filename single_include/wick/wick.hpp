@@ -12018,6 +12018,214 @@ detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_op
 
 }  // namespace wick
 
+// ==== wick/order/zip.hpp
+/// \file
+/// zip(sources…): several sources side by side, such as pictures and their masks: a sample has an item of
+/// each.
+
+namespace wick {
+
+/// Which samples of the sources of a zip() belong together.
+enum class pair_by : std::uint8_t {
+  /// Those of one name: the path below the folder that all paths of a source share, without its extension. A
+  /// source that does not say where bytes lie (`in_memory`) goes by position.
+  stem,
+  position,  ///< The first with the first, the second with the second, …
+};
+
+namespace detail {
+
+/// Whether an item says where bytes lie: the keys of such a source are paths.
+template <class T>
+inline constexpr bool lies_somewhere = !std::is_void_v<typename once_read<T>::type>;
+template <class D, class T>
+inline constexpr bool lies_somewhere<sample<D, T>> = lies_somewhere<D> || lies_somewhere<T>;
+template <class... T>
+inline constexpr bool lies_somewhere<std::tuple<T...>> = (lies_somewhere<T> || ...);
+
+template <class S>
+concept names_samples = requires(const S& s, std::uint64_t i) { std::string(s.key(i)); };
+
+/// The keys of a source, and the names by which its samples are paired.
+struct zip_names {
+  std::size_t source = 0;          ///< counted from 0
+  std::vector<std::string> keys;   ///< as messages show them
+  std::vector<std::string> names;  ///< as they are compared
+
+  /// Names are what pair_by::stem says.
+  void take_stems();
+};
+
+/// The index in `other` of each sample of `first`; empty where that is the same. \throws wick::error with
+/// the keys of those without a partner, and where two of one source have one name
+std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& other);
+
+/// \throws wick::error
+void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted);
+
+template <class... Items>
+struct zipped {
+  using type = std::tuple<Items...>;
+};
+template <class A, class B>
+struct zipped<A, B> {
+  using type = sample<A, B>;
+};
+
+/// Stands for the function that makes a name of a key.
+struct by_stem {};
+
+template <source... Sources>
+class zip_source {
+ public:
+  /// An item of each.
+  using item = typename zipped<item_of<Sources>...>::type;
+  static constexpr std::size_t sources = sizeof...(Sources);
+
+  explicit zip_source(Sources... each) : sources_(std::move(each)...) {
+    size_ = std::get<0>(sources_).size();
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
+    });
+  }
+  /// Pairs those of one name, which `name` makes of a key.
+  template <class Name>
+  zip_source(Name&& name, Sources... each) : sources_(std::move(each)...) {
+    size_ = std::get<0>(sources_).size();
+    zip_names first;
+    bool any = false;
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      const auto& s = get<I>();
+      using type = std::remove_cvref_t<decltype(s)>;
+      constexpr bool stems = std::is_same_v<std::remove_cvref_t<Name>, by_stem>;
+      if constexpr (names_samples<type> && (!stems || lies_somewhere<item_of<type>>)) {
+        zip_names here;
+        here.source = I;
+        for (std::uint64_t i = 0; i < s.size(); ++i) {
+          here.keys.push_back(s.key(i));
+          if constexpr (!stems) here.names.emplace_back(name(std::string_view(here.keys.back())));
+        }
+        if constexpr (stems) here.take_stems();
+        if (!any) {
+          first = std::move(here);
+          any = true;
+        } else if (std::vector<std::uint64_t> found = pair_names(first, here); !found.empty()) {
+          places_[I] = std::make_shared<const std::vector<std::uint64_t>>(std::move(found));
+        }
+      }
+    });
+    // Behind the names, which say more.
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
+    });
+  }
+
+  /// As many as each source had. Where one has another number at this moment, that number: a loader refuses
+  /// it.
+  std::uint64_t size() const {
+    std::uint64_t n = size_;
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if (n == size_) n = get<I>().size();
+    });
+    return n;
+  }
+  item at(std::uint64_t i) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return item{std::get<I>(sources_).at(place<I>(i))...};
+    }(std::index_sequence_for<Sources...>{});
+  }
+  /// The names of all that name their samples.
+  std::string key(std::uint64_t i) const {
+    std::string text;
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if constexpr (names_samples<std::remove_cvref_t<decltype(get<I>())>>)
+        text += (text.empty() ? "" : " + ") + std::string(get<I>().key(place<I>(i)));
+    });
+    return text.empty() ? "sample " + std::to_string(i) : text;
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      prefetch_sample(get<I>(), place<I>(i), most);
+    });
+  }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash h;
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      h.add(fingerprint_of(get<I>()));
+      if (places_[I] != nullptr) h.add(places_[I]->data(), places_[I]->size() * sizeof(std::uint64_t));
+    });
+    return h.value();
+  }
+  /// The I-th source, as it was given.
+  template <std::size_t I>
+  const auto& get() const noexcept {
+    return std::get<I>(sources_);
+  }
+
+ private:
+  template <std::size_t I>
+  std::uint64_t place(std::uint64_t i) const noexcept {
+    return places_[I] == nullptr ? i : (*places_[I])[i];
+  }
+  template <class F>
+  static void each_source(F&& f) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(std::integral_constant<std::size_t, I>{}), ...);
+    }(std::index_sequence_for<Sources...>{});
+  }
+
+  std::tuple<Sources...> sources_;
+  std::uint64_t size_ = 0;
+  std::array<std::shared_ptr<const std::vector<std::uint64_t>>, sources> places_;
+};
+
+template <class Name, class... Sources>
+auto zip_of(Name&& name, Sources&&... sources) {
+  constexpr bool are_sources = (source<std::remove_cvref_t<Sources>> && ...);
+  static_assert(are_sources,
+                "wick: zip() takes sources, and something else was found (see 'Sources'); order stages, "
+                "read() and all else stand behind it: zip(a, b) | shuffle() | read()");
+  constexpr bool are_several = sizeof...(Sources) > 1;
+  static_assert(are_several,
+                "wick: zip() joins two sources or more, and one was found; write the source alone");
+  if constexpr (!are_sources || !are_several)
+    return misfit_source{};
+  else if constexpr (std::is_same_v<std::remove_cvref_t<Name>, pair_by>)
+    return zip_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
+  else
+    return zip_source<std::remove_cvref_t<Sources>...>(std::forward<Name>(name),
+                                                       std::forward<Sources>(sources)...);
+}
+
+template <class F>
+concept makes_names = std::is_invocable_r_v<std::string, F&, std::string_view>;
+
+}  // namespace detail
+
+/// Several sources side by side: `zip(files("img/*.jpg"), files("mask/*.png"))`. A sample is a `sample<A, B>`
+/// of two sources, a `std::tuple` of more. Files are paired by pair_by::stem, wherever they stand in their
+/// source; what lies in memory goes by position. \throws wick::error when something has no partner, with its
+/// key, or when the sources have different numbers of samples
+template <class... Sources>
+auto zip(Sources&&... sources) {
+  return detail::zip_of(detail::by_stem{}, std::forward<Sources>(sources)...);
+}
+/// The same with the first with the first, whatever their names: `zip(pair_by::position, a, b)`.
+template <class... Sources>
+auto zip(pair_by by, Sources&&... sources) {
+  return by == pair_by::position ? detail::zip_of(by, sources...)
+                                 : detail::zip_of(detail::by_stem{}, sources...);
+}
+/// The same where names differ by more than folder and extension: `name` makes of each key what is compared,
+/// `zip([](std::string_view key) { return std::string(…); }, a, b)`. Sources without keys go by position.
+template <class Name, class... Sources>
+  requires detail::makes_names<Name>
+auto zip(Name&& name, Sources&&... sources) {
+  return detail::zip_of(std::forward<Name>(name), std::forward<Sources>(sources)...);
+}
+
+}  // namespace wick
+
 // ==== wick/pipeline/per_worker.hpp
 /// \file
 /// per_worker(make, f): a stage with one state a worker, for what is costly to make and not thread-safe.
@@ -20117,6 +20325,109 @@ detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_op
 }
 
 }  // namespace wick
+
+// ==== wick/order/implementation/zip.hpp
+/// \file
+/// The bodies of what order/zip.hpp declares. Included in exactly one file of a program.
+
+#include <unordered_map>
+
+namespace wick::detail {
+
+namespace zipping {
+
+/// "a, b, c and 4 more".
+inline std::string list(const std::vector<std::string>& keys) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(keys.size(), most); ++i) text += (i == 0 ? "" : ", ") + keys[i];
+  if (keys.size() > most) text += " and " + std::to_string(keys.size() - most) + " more";
+  return text;
+}
+
+inline std::string without(const std::vector<std::string>& keys, std::size_t of, std::size_t in) {
+  return std::to_string(keys.size()) + (keys.size() == 1 ? " sample" : " samples") + " of source " +
+         std::to_string(of) + " without one of the same name in source " + std::to_string(in) + ": " +
+         list(keys);
+}
+
+using table = std::unordered_map<std::string_view, std::uint64_t>;
+
+inline table by_name(const zip_names& of) {
+  table out;
+  out.reserve(of.names.size());
+  for (std::uint64_t i = 0; i < of.names.size(); ++i) {
+    const auto [at, is_new] = out.try_emplace(of.names[i], i);
+    if (!is_new) {
+      throw error("zip: two samples of source " + std::to_string(of.source) +
+                  " (counted from 0) have the name \"" + printable(of.names[i]) +
+                  "\": " + of.keys[at->second] + " and " + of.keys[i] +
+                  "; leave one out, or write zip(wick::pair_by::position, …)");
+    }
+  }
+  return out;
+}
+
+}  // namespace zipping
+
+void zip_names::take_stems() {
+  names = keys;
+  if (names.empty()) return;
+  // The folder that all share.
+  const std::string first = names.front();
+  std::size_t shared = first.rfind('/') + 1;
+  for (const std::string& name : names) {
+    while (shared > 0 && name.compare(0, shared, first, 0, shared) != 0)
+      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
+  }
+  for (std::string& name : names) {
+    const std::size_t dot = name.rfind('.'), file = name.rfind('/') + 1;
+    if (dot != std::string::npos && dot > file) name.resize(dot);
+    name.erase(0, shared);
+  }
+}
+
+std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& other) {
+  const zipping::table there = zipping::by_name(other), here = zipping::by_name(first);
+  std::vector<std::uint64_t> out;
+  std::vector<std::string> alone, left_over;
+  bool same = true;
+  out.reserve(first.names.size());
+  for (std::uint64_t i = 0; i < first.names.size(); ++i) {
+    const auto found = there.find(first.names[i]);
+    if (found == there.end()) {
+      alone.push_back(first.keys[i]);
+      continue;
+    }
+    same = same && found->second == i;
+    out.push_back(found->second);
+  }
+  for (std::uint64_t i = 0; i < other.names.size(); ++i) {
+    if (!here.contains(other.names[i])) left_over.push_back(other.keys[i]);
+  }
+  if (!alone.empty() || !left_over.empty()) {
+    std::string text = "zip: ";
+    if (!alone.empty()) text += zipping::without(alone, first.source, other.source);
+    if (!left_over.empty())
+      text += (alone.empty() ? "" : "; ") + zipping::without(left_over, other.source, first.source);
+    // What was compared, of one of each.
+    const std::string a = first.names.empty() ? "" : first.names.front(),
+                      b = other.names.empty() ? "" : other.names.front();
+    throw error(text + " (sources are counted from 0; the first names are \"" + printable(a) + "\" and \"" +
+                printable(b) +
+                "\"); add or leave out files, give zip a function that makes the names, or write "
+                "zip(wick::pair_by::position, …)");
+  }
+  if (same) out.clear();
+  return out;
+}
+
+void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted) {
+  throw error("zip: source " + std::to_string(source) + " (counted from 0) has " + std::to_string(count) +
+              " samples, and the first has " + std::to_string(wanted) + "; give each as many as the others");
+}
+
+}  // namespace wick::detail
 
 // ==== wick/pixels/implementation/block_cache.hpp
 /// \file
