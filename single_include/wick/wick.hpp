@@ -2817,6 +2817,8 @@ class bytes {
   std::span<const std::byte> span() const noexcept { return {data_, size_}; }
   /// The bytes as characters.
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// A callable that takes text is a stage behind read().
+  operator std::string_view() const noexcept { return text(); }
   /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
 
@@ -3466,8 +3468,9 @@ namespace wick {
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
-/// soon, which calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the
-/// data does (a resume onto other data is refused).
+/// soon, which calls prefetch_bytes with `most`; `std::string note() const`, a line for the report;
+/// `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other data is
+/// refused).
 ///
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
@@ -3523,6 +3526,15 @@ concept prefetching_source =
 template <source S>
 void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
   if constexpr (prefetching_source<S>) from.prefetch(i, most);
+}
+
+/// What the source has to say for the report; empty: nothing.
+template <source S>
+std::string note_of(const S& from) {
+  if constexpr (requires { std::string(from.note()); })
+    return std::string(from.note());
+  else
+    return {};
 }
 
 /// What identifies the data: what the source says, else a hash of its size alone.
@@ -4461,13 +4473,6 @@ inline memory_block slab::detach() noexcept {
   return mine->memory;
 }
 
-/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
-/// milliseconds.
-
-/// Blocks of sizes that nobody has asked for since the period before go.
-
-/// Writes down what was asked for; true when this user did so for the first time.
-
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   const int here = this_processor();
   std::size_t best = free_.size();
@@ -4493,9 +4498,6 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   free_bytes_ -= b->capacity;
   return b;
 }
-
-/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
-/// that it did, and there are not more blocks than before. It is the smallest of them.
 
 /// Under the mutex, for a block that the pool gives away.
 inline void slab_pool::goes_out() {
@@ -5812,14 +5814,19 @@ inline detail::ragged_batch_stage<detail::array_output> array_batch(std::size_t 
 
 }  // namespace wick
 
-// ==== wick/image/transforms.hpp
+// ==== wick/color/transforms.hpp
 /// \file
-/// All stages that work on pictures.
+/// All stages that change levels.
 
-// ==== wick/image/color.hpp
+// ==== wick/color/adjust.hpp
 /// \file
-/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
-/// pixels, in the batch's slot.
+/// Stages that change brightness, contrast, saturation, hue and sharpness by a given amount; color_jitter
+/// does it by chance. They note an operation that runs on the finished pixels, in the batch's slot.
+
+// ==== wick/color/detail/op_stage.hpp
+/// \file
+/// Stages of one operation on levels that is the same for each picture: done to all of them, or to some by
+/// chance.
 
 // ==== wick/image/detail/arguments.hpp
 /// \file
@@ -6321,33 +6328,51 @@ class phase_timer {
 
 // ==== wick/pixels/pixel_ops.hpp
 /// \file
-/// Color operations on finished pixels, in place: brightness, contrast, saturation, hue, gray; and float32
-/// with mean and deviation taken out. The last things done to a picture before it is batched.
+/// Operations on finished pixels, in place, that move none of them: levels, colors, blur, erasing; and
+/// float32 with mean and deviation taken out. The last things done to a picture before it is batched.
 
 namespace wick::detail {
 
-/// One color operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
-/// is.
+/// One operation, as torchvision.transforms.v2.functional defines it on uint8 tensors. Alpha stays as it is,
+/// unless it says otherwise.
 struct pixel_op {
   enum class kind : std::uint8_t {
-    brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
-    contrast,    ///< blend with the mean of the gray picture; value ≥ 0
-    saturation,  ///< blend with the gray picture; value ≥ 0
-    hue,         ///< turn the color circle; value in [-0.5, 0.5] of a turn
-    gray,        ///< all three colors become the gray picture
+    brightness,    ///< blend with black; value ≥ 0, 1 changes nothing
+    contrast,      ///< blend with the mean of the gray picture; value ≥ 0
+    saturation,    ///< blend with the gray picture; value ≥ 0
+    hue,           ///< turn the color circle; value in [-0.5, 0.5] of a turn
+    gray,          ///< all three colors become the gray picture
+    invert,        ///< 255 - level
+    posterize,     ///< keeps the upper bits; value is how many, 0 to 8
+    solarize,      ///< inverts levels from value on
+    autocontrast,  ///< stretches each channel so that it reaches from 0 to 255
+    equalize,      ///< spreads each channel's levels so that all are about as frequent
+    sharpness,     ///< blend with the picture smoothed by 3 x 3; value ≥ 0, 1 changes nothing
+    blur,          ///< Gaussian of deviation value over box.width x box.height px, both odd; alpha, too
+    permute,       ///< color c becomes what color levels[c] was
+    erase,         ///< `box` gets `levels`; alpha, too
   };
   kind what = kind::brightness;
-  float value = 1;
+  double value = 1;
+  std::array<std::uint8_t, 4> levels{};
+  rect box{};
 
-  /// Whether a pixel's result depends on that pixel alone.
-  bool pointwise() const noexcept { return what != kind::contrast; }
+  /// Whether a pixel's result depends on that pixel, and on where it is, alone.
+  bool pointwise() const noexcept;
+  /// Follows the picture that is cut or mirrored behind the operation.
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept { box.x = width - box.x - box.width; }
+  void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
 };
 
 /// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
 std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
 
-/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
-std::uint8_t blend(float value, std::uint8_t a, float b) noexcept;
+/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
+std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
 
 template <class F>
 inline void for_each_pixel(const picture_target& p, F f) {
@@ -6367,6 +6392,34 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
 
 /// Carries out one operation on the pixels at `p`.
 void apply(const pixel_op& op, const picture_target& p);
+
+/// What `part` and `other` share, seen from part's corner; empty where that is nothing.
+rect shared_part(const rect& part, const rect& other) noexcept;
+
+/// A box of float32 numbers that are overwritten when all else is done. It may reach past the picture.
+struct erased_numbers {
+  rect box;
+  std::array<float, 4> values{};  ///< for each channel
+  bool noise = false;             ///< normal numbers instead, made of `key`
+  std::uint64_t key = 0;
+  bool mirrored_x = false, mirrored_y = false;  ///< since the box was chosen: the noise, too
+
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept {
+    box.x = width - box.x - box.width;
+    mirrored_x = !mirrored_x;
+  }
+  void mirror_y(int height) noexcept {
+    box.y = height - box.y - box.height;
+    mirrored_y = !mirrored_y;
+  }
+};
+
+/// In a picture `of` [H, W, C] that `to` holds.
+void erase(const erased_numbers& what, const shape& of, const slot& to);
 
 /// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
 /// normalization.
@@ -6425,8 +6478,8 @@ class lazy_image {
   void crop(const detail::rect& part);
   /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
-  void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
-  void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
+  void mirror_x() noexcept;
+  void mirror_y() noexcept;
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op);
@@ -6435,6 +6488,11 @@ class lazy_image {
   /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
   /// \throws wick::error when that was said already
   void normalize(const detail::normalization& by);
+
+  /// The picture comes out as float32 in [0, 1]. \throws wick::error when it is to be something else
+  void as_float();
+  /// Overwrites numbers of a picture that comes out as float32. \throws wick::error when it does not
+  void erase(const detail::erased_numbers& what);
 
   /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
   /// 16 bits: neither has a place in an image
@@ -6491,9 +6549,322 @@ class lazy_image {
   bool pointwise_ =
       true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
   detail::normalization normal_;
+  std::vector<detail::erased_numbers> erased_;
 };
 
 }  // namespace wick
+
+namespace wick::detail {
+
+/// `Named` has the stage's name.
+template <class Named>
+class op_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = Named::name;
+
+  explicit op_stage(const pixel_op& op) noexcept : op_(op) {}
+  lazy_image operator()(lazy_image picture, context&) const {
+    picture.apply(op_);
+    return picture;
+  }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value); }
+
+ private:
+  pixel_op op_;
+};
+
+/// The same with probability p.
+template <class Named>
+class random_op_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = Named::name;
+
+  random_op_stage(const pixel_op& op, double p) : op_(op), p_(p) { detail::require_probability(name, p); }
+  lazy_image operator()(lazy_image picture, context& ctx) const {
+    if (ctx.random().bernoulli(p_)) picture.apply(op_);
+    return picture;
+  }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value, p_); }
+
+ private:
+  pixel_op op_;
+  double p_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct adjust_brightness_name {
+  static constexpr std::string_view name = "adjust_brightness";
+};
+struct adjust_contrast_name {
+  static constexpr std::string_view name = "adjust_contrast";
+};
+struct adjust_saturation_name {
+  static constexpr std::string_view name = "adjust_saturation";
+};
+struct adjust_hue_name {
+  static constexpr std::string_view name = "adjust_hue";
+};
+struct adjust_sharpness_name {
+  static constexpr std::string_view name = "adjust_sharpness";
+};
+struct random_adjust_sharpness_name {
+  static constexpr std::string_view name = "random_adjust_sharpness";
+};
+
+}  // namespace detail
+
+/// Levels times `factor`, 0 or more: 0 gives black, 1 changes nothing.
+/// torchvision.transforms.v2.functional.adjust_brightness.
+detail::op_stage<detail::adjust_brightness_name> adjust_brightness(double factor);
+/// Away from the gray picture's mean by `factor`, 0 or more: 0 gives that gray, 1 changes nothing.
+/// torchvision.transforms.v2.functional.adjust_contrast.
+detail::op_stage<detail::adjust_contrast_name> adjust_contrast(double factor);
+/// Away from the gray picture by `factor`, 0 or more: 0 gives gray, 1 changes nothing.
+/// torchvision.transforms.v2.functional.adjust_saturation.
+detail::op_stage<detail::adjust_saturation_name> adjust_saturation(double factor);
+/// Turns the hue by a part of the color circle, -0.5 to 0.5; 0 changes nothing.
+/// torchvision.transforms.v2.functional.adjust_hue.
+detail::op_stage<detail::adjust_hue_name> adjust_hue(double turn);
+/// Away from the picture smoothed over 3 x 3 px by `factor`, 0 or more: 0 gives that, 1 changes nothing. The
+/// outermost pixels stay.
+/// torchvision.transforms.v2.functional.adjust_sharpness.
+detail::op_stage<detail::adjust_sharpness_name> adjust_sharpness(double factor);
+/// Away from the picture smoothed over 3 x 3 px by `factor`, with probability p.
+/// torchvision.transforms.v2.RandomAdjustSharpness.
+detail::random_op_stage<detail::random_adjust_sharpness_name> random_adjust_sharpness(double factor,
+                                                                                      double p = 0.5);
+
+}  // namespace wick
+
+// ==== wick/color/blur.hpp
+/// \file
+/// Gaussian blur, sure or by chance. It notes an operation that runs on the finished pixels, in the batch's
+/// slot.
+
+namespace wick {
+
+namespace detail {
+
+/// The pixels that a blur looks at, across and down; odd numbers.
+struct kernel_size {
+  int width = 0, height = 0;
+
+  constexpr kernel_size(int both) noexcept : kernel_size(both, both) {}  // NOLINT: implicit on purpose
+  constexpr kernel_size(int across, int down) noexcept : width(across), height(down) {}
+};
+
+/// \throws wick::error when the picture is no larger than half of the kernel
+void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation);
+void require_kernel(std::string_view stage, const kernel_size& size, double least, double most);
+
+class gaussian_blur_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "gaussian_blur";
+
+  gaussian_blur_stage(const kernel_size& size, double sigma);
+  /// \throws wick::error when the picture is no larger than half of the kernel
+  lazy_image operator()(lazy_image picture, context&) const;
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(size_.width, size_.height, sigma_);
+  }
+
+ private:
+  kernel_size size_;
+  double sigma_;
+};
+
+struct random_gaussian_blur_options {
+  std::array<double, 2> sigma{0.1, 2.0};  ///< least and greatest deviation, in pixels; uniform between
+  double p = 1;                           ///< how likely a picture is blurred
+};
+
+class random_gaussian_blur_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_gaussian_blur";
+
+  random_gaussian_blur_stage(const kernel_size& size, const random_gaussian_blur_options& options);
+  /// \throws wick::error when the picture is no larger than half of the kernel
+  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(size_.width, size_.height, options_.sigma, options_.p);
+  }
+
+ private:
+  kernel_size size_;
+  random_gaussian_blur_options options_;
+};
+
+}  // namespace detail
+
+/// Gaussian blur of deviation `sigma` px over kernel_size x kernel_size px: `gaussian_blur(5, 1.2)`, or
+/// `gaussian_blur({5, 3}, 1.2)` for width and height. Borders are mirrored; alpha is blurred, too.
+/// torchvision.transforms.v2.functional.gaussian_blur.
+detail::gaussian_blur_stage gaussian_blur(const detail::kernel_size& kernel_size, double sigma);
+/// Gaussian blur of a deviation that is drawn for each picture: `random_gaussian_blur(23, {.sigma = {0.1, 2},
+/// .p = 0.5})`. torchvision.transforms.v2.GaussianBlur.
+detail::random_gaussian_blur_stage random_gaussian_blur(
+    const detail::kernel_size& kernel_size, const detail::random_gaussian_blur_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/color/distort.hpp
+/// \file
+/// Stages that change colors at random: random_photometric_distort, random_channel_permutation.
+
+namespace wick {
+
+namespace detail {
+
+struct random_photometric_distort_options {
+  std::array<double, 2> brightness{0.875, 1.125};  ///< least and greatest factor
+  std::array<double, 2> contrast{0.5, 1.5};        ///< least and greatest factor
+  std::array<double, 2> saturation{0.5, 1.5};      ///< least and greatest factor
+  std::array<double, 2> hue{-0.05, 0.05};          ///< least and greatest part of the color circle
+  double p = 0.5;                                  ///< how likely each of the changes is
+};
+
+class random_photometric_distort_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_photometric_distort";
+
+  explicit random_photometric_distort_stage(const random_photometric_distort_options& options);
+  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  random_photometric_distort_options options_;
+};
+
+struct random_channel_permutation_stage {
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "random_channel_permutation";
+
+  lazy_image operator()(lazy_image picture, context& ctx) const;
+};
+
+}  // namespace detail
+
+/// Changes brightness, contrast, saturation and hue, and lets colors change places, each with probability p.
+/// Liu et al., "SSD: Single shot multibox detector", 2016;
+/// torchvision.transforms.v2.RandomPhotometricDistort.
+detail::random_photometric_distort_stage random_photometric_distort(
+    const detail::random_photometric_distort_options& options = {});
+/// The three colors change places, each order equally likely. Alpha and gray pictures stay as they are.
+/// torchvision.transforms.v2.RandomChannelPermutation.
+detail::random_channel_permutation_stage random_channel_permutation();
+
+}  // namespace wick
+
+// ==== wick/color/erasing.hpp
+/// \file
+/// The random_erasing stage: a box of the picture is overwritten.
+
+// ==== wick/image/normalize.hpp
+/// \file
+/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
+/// into the batch's slot. (After transfer() the same stage works on whole batches, on the device: see
+/// torch/.)
+
+namespace wick {
+
+namespace detail {
+
+/// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
+struct channel_values {
+  std::array<float, 4> values{};
+  int count = 0;
+
+  channel_values(double all) noexcept
+      : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
+  /// \throws wick::error unless there are one to four
+  channel_values(std::initializer_list<double> each);
+};
+
+class normalize_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "normalize";
+
+  normalize_stage(const channel_values& mean, const channel_values& deviation);
+
+  lazy_image operator()(lazy_image picture, context&) const;
+
+  /// The first count() are meant; with a count of 1 they hold for every channel.
+  const std::array<float, 4>& mean() const noexcept { return by_.mean; }
+  const std::array<float, 4>& std() const noexcept { return by_.deviation; }
+  int count() const noexcept { return by_.count; }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  normalization by_;
+};
+
+}  // namespace detail
+
+/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
+/// Normalize after ToTensor. The last picture stage.
+detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std);
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+struct random_erasing_options {
+  double p = 0.5;                           ///< how likely a picture loses a box
+  std::array<double, 2> scale{0.02, 0.33};  ///< least and greatest share of the picture's area
+  std::array<double, 2> ratio{0.3, 3.3};    ///< least and greatest height / width of the box
+  channel_values value = 0;                 ///< what is put there, for all channels or for each
+  bool noise = false;  ///< normal numbers in place of `value`; behind normalize or to_float
+};
+
+class random_erasing_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_erasing";
+
+  explicit random_erasing_stage(const random_erasing_options& options);
+  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  /// Empty where none of ten tries was smaller than the picture.
+  rect box(random_stream& random, int width, int height) const;
+  random_erasing_options options_;
+};
+
+}  // namespace detail
+
+/// Overwrites a box of random place, size and proportions, with probability p. `value` is a level, 0 to 255,
+/// of a picture of 8 bits; behind normalize or to_float, where it is the last picture stage, it is a number
+/// as they make them. Zhong et al., "Random erasing data augmentation", 2017;
+/// torchvision.transforms.v2.RandomErasing.
+detail::random_erasing_stage random_erasing(const detail::random_erasing_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/color/jitter.hpp
+/// \file
+/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// pixels, in the batch's slot.
 
 namespace wick {
 
@@ -6564,6 +6935,109 @@ class random_grayscale_stage {
 detail::random_grayscale_stage random_grayscale(double p = 0.1);
 
 }  // namespace wick
+
+// ==== wick/color/levels.hpp
+/// \file
+/// Stages that change levels: invert, posterize, solarize, autocontrast, equalize, each sure or by chance.
+/// They note an operation that runs on the finished pixels, in the batch's slot. Alpha stays as it is.
+
+namespace wick {
+
+namespace detail {
+
+struct invert_name {
+  static constexpr std::string_view name = "invert";
+};
+struct random_invert_name {
+  static constexpr std::string_view name = "random_invert";
+};
+struct posterize_name {
+  static constexpr std::string_view name = "posterize";
+};
+struct random_posterize_name {
+  static constexpr std::string_view name = "random_posterize";
+};
+struct solarize_name {
+  static constexpr std::string_view name = "solarize";
+};
+struct random_solarize_name {
+  static constexpr std::string_view name = "random_solarize";
+};
+struct autocontrast_name {
+  static constexpr std::string_view name = "autocontrast";
+};
+struct random_autocontrast_name {
+  static constexpr std::string_view name = "random_autocontrast";
+};
+struct equalize_name {
+  static constexpr std::string_view name = "equalize";
+};
+struct random_equalize_name {
+  static constexpr std::string_view name = "random_equalize";
+};
+
+}  // namespace detail
+
+/// Each level becomes 255 - level.
+detail::op_stage<detail::invert_name> invert();
+/// Each level becomes 255 - level, with probability p. torchvision.transforms.v2.RandomInvert.
+detail::random_op_stage<detail::random_invert_name> random_invert(double p = 0.5);
+
+/// Keeps the upper `bits` bits of each level, 0 to 8.
+detail::op_stage<detail::posterize_name> posterize(int bits);
+/// Keeps the upper `bits` bits of each level, 0 to 8, with probability p.
+/// torchvision.transforms.v2.RandomPosterize.
+detail::random_op_stage<detail::random_posterize_name> random_posterize(int bits, double p = 0.5);
+
+/// Levels of `threshold` and more become 255 - level; threshold is 0 to 255.
+detail::op_stage<detail::solarize_name> solarize(double threshold);
+/// Levels of `threshold` and more become 255 - level, with probability p.
+/// torchvision.transforms.v2.RandomSolarize.
+detail::random_op_stage<detail::random_solarize_name> random_solarize(double threshold, double p = 0.5);
+
+/// Stretches each color so that its levels reach from 0 to 255.
+detail::op_stage<detail::autocontrast_name> autocontrast();
+/// Stretches each color so that its levels reach from 0 to 255, with probability p.
+/// torchvision.transforms.v2.RandomAutocontrast.
+detail::random_op_stage<detail::random_autocontrast_name> random_autocontrast(double p = 0.5);
+
+/// Spreads each color's levels so that all are about as frequent.
+detail::op_stage<detail::equalize_name> equalize();
+/// Spreads each color's levels so that all are about as frequent, with probability p.
+/// torchvision.transforms.v2.RandomEqualize.
+detail::random_op_stage<detail::random_equalize_name> random_equalize(double p = 0.5);
+
+}  // namespace wick
+
+// ==== wick/color/to_float.hpp
+/// \file
+/// The to_float stage: bytes become float32 in [0, 1].
+
+namespace wick {
+
+namespace detail {
+
+struct to_float_stage {
+  using stage_kind = on_data;
+  static constexpr std::string_view name = "to_float";
+
+  lazy_image operator()(lazy_image picture, context&) const {
+    picture.as_float();
+    return picture;
+  }
+};
+
+}  // namespace detail
+
+/// The picture comes out of batch() as float32, x / 255 or, of 16 bits, x / 65535. Stages behind it, but
+/// random_erasing, still work on the levels. torchvision.transforms.v2.ToDtype(torch.float32, scale=True).
+inline detail::to_float_stage to_float() noexcept { return {}; }
+
+}  // namespace wick
+
+// ==== wick/image/transforms.hpp
+/// \file
+/// All stages that work on pictures.
 
 // ==== wick/image/crop.hpp
 /// \file
@@ -6954,55 +7428,6 @@ inline detail::random_horizontal_flip_stage random_horizontal_flip(double p = 0.
 inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
   return detail::random_vertical_flip_stage(p);
 }
-
-}  // namespace wick
-
-// ==== wick/image/normalize.hpp
-/// \file
-/// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
-/// into the batch's slot. (After transfer() the same stage works on whole batches, on the device: see
-/// torch/.)
-
-namespace wick {
-
-namespace detail {
-
-/// A number for each channel, or one for all: `0.5`, `{0.485, 0.456, 0.406}`.
-struct channel_values {
-  std::array<float, 4> values{};
-  int count = 0;
-
-  channel_values(double all) noexcept
-      : values{static_cast<float>(all)}, count(1) {}  // NOLINT: implicit on purpose
-  /// \throws wick::error unless there are one to four
-  channel_values(std::initializer_list<double> each);
-};
-
-class normalize_stage {
- public:
-  using stage_kind = on_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "normalize";
-
-  normalize_stage(const channel_values& mean, const channel_values& deviation);
-
-  lazy_image operator()(lazy_image picture, context&) const;
-
-  /// The first count() are meant; with a count of 1 they hold for every channel.
-  const std::array<float, 4>& mean() const noexcept { return by_.mean; }
-  const std::array<float, 4>& std() const noexcept { return by_.deviation; }
-  int count() const noexcept { return by_.count; }
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  normalization by_;
-};
-
-}  // namespace detail
-
-/// (x / 255 - mean) / std as float32, per channel; mean and std are for pixels in [0, 1], as torchvision's
-/// Normalize after ToTensor. The last picture stage.
-detail::normalize_stage normalize(const detail::channel_values& mean, const detail::channel_values& std);
 
 }  // namespace wick
 
@@ -7613,10 +8038,6 @@ namespace detail {
 /// "12.30 ms": the unit is chosen by what will be printed, so 0.999999 s is "1.00 s" and not "1000.00 ms".
 std::string format_duration(double seconds);
 }  // namespace detail
-
-/// One sentence: is the loop kept waiting, by what, and what would help.
-
-/// The table, one line a stage.
 
 template <class Stream>
   requires requires(Stream& s, const std::string& text) { s << text; }
@@ -11448,6 +11869,7 @@ template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
   r.notes = feed_->path().notes();
+  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
   return r;
 }
@@ -13256,6 +13678,12 @@ class read_stage {
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
   read_operation<record<location>> operator()(record<location> where, context& c) const;
+  /// Of what another room has said how to read.
+  template <class From>
+    requires(sizeof(read_shape<From>) != 0)
+  read_operation<From> operator()(From where, context& c) const {
+    return {std::move(where), c, options_};
+  }
 
  private:
   read_options options_;
@@ -14812,6 +15240,586 @@ detail::tar_records tar(detail::shard_list shards, const std::vector<std::string
 
 }  // namespace wick
 
+// ==== wick/text/lines.hpp
+/// \file
+/// Sources of text: each line or each document of some files is a sample.
+
+// ==== wick/text/detail/text_index.hpp
+/// \file
+/// Which samples a set of text files holds, and where each lies: made in one pass over them, or read from
+/// where it was kept.
+
+// ==== wick/text/detail/text_extents.hpp
+/// \file
+/// Where the samples of one text file lie: an offset and a length each, in about two bytes a line.
+
+namespace wick::detail {
+
+/// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
+/// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
+/// break is. Where it lies is known of every 32nd; at() walks from there.
+class text_extents {
+ public:
+  struct extent {
+    std::uint64_t offset, length;
+  };
+
+  /// None may begin before the last one's end.
+  void add(extent next);
+  /// When all are added.
+  void shrink();
+
+  std::uint64_t size() const noexcept { return size_; }
+  extent at(std::uint64_t i) const noexcept {
+    const mark& from = marks_[i / per_mark];
+    const std::uint8_t* p = code_.data() + from.at;
+    std::uint64_t end = from.end;
+    for (std::uint64_t more = i % per_mark;; --more) {
+      const std::uint64_t number = take(p), gap = (number & 1) != 0 ? take(p) : 1;
+      if (more == 0) return {end + gap, number >> 1};
+      end += gap + (number >> 1);
+    }
+  }
+
+  /// What it is made of: 1 to 20 bytes an extent.
+  std::span<const std::uint8_t> code() const noexcept { return code_; }
+  /// The extents that a code says. False, and nothing is changed, when it is not one of `size` extents within
+  /// a file of `file_size` bytes.
+  bool decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size);
+
+ private:
+  static constexpr std::uint64_t per_mark = 32;
+  struct mark {
+    std::uint64_t end;  // of the extent before
+    std::uint64_t at;   // in the code
+  };
+
+  static std::uint64_t take(const std::uint8_t*& p) noexcept {
+    std::uint64_t value = *p & 0x7F;
+    for (unsigned shift = 7; (*p++ & 0x80) != 0; shift += 7) value |= std::uint64_t{*p & 0x7Fu} << shift;
+    return value;
+  }
+  void put(std::uint64_t value);
+
+  std::uint64_t size_ = 0, end_ = 0;
+  std::vector<std::uint8_t> code_;
+  std::vector<mark> marks_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/text/detail/text_scan.hpp
+/// \file
+/// Finds the lines or documents of a text file, piece by piece.
+
+namespace wick::detail {
+
+/// What is one sample of a text file.
+struct text_rule {
+  enum kind : unsigned char {
+    line,       ///< a line without its end, "\n" or "\r\n"
+    paragraph,  ///< lines up to an empty one, without the last one's end
+    separated,  ///< what lies between separators, without line breaks at its ends; nothing where that is
+                ///< empty
+  };
+  kind by = line;
+  bool keep_empty = true;  ///< of lines
+  std::string separator = {};
+
+  std::uint64_t fingerprint() const noexcept;
+};
+
+/// Goes through one file once. Its bytes are what they are: nothing is decoded, and UTF-8 may be invalid.
+class text_scan {
+ public:
+  text_scan(const text_rule& rule, text_extents& out) noexcept : rule_(&rule), out_(&out) {}
+
+  /// The next bytes; `last` when none follow. Says how many it is through with: the others are to be given
+  /// again, with more behind them. They are fewer than the separator has.
+  std::size_t take(const char* from, std::size_t size, bool last);
+
+ private:
+  std::size_t take_lines(const char* from, std::size_t size, bool last);
+  std::size_t take_separated(const char* from, std::size_t size, bool last);
+  void line(std::uint64_t offset, std::uint64_t length);
+  void end_paragraph();
+
+  const text_rule* rule_;
+  text_extents* out_;
+  std::uint64_t at_ = 0;          // in the file, of what is given next
+  std::uint64_t begin_ = 0;       // of the line, or of what lies between separators
+  std::uint64_t paragraph_ = 0;   // where it begins
+  std::uint64_t end_ = 0;         // of a paragraph's last line; behind the last byte that is no line break
+  bool open_ = false;             // a paragraph has begun; `begin_` is no line break
+  bool carriage_return_ = false;  // was the last byte
+};
+
+/// Goes through an open file. Blocks. \throws wick::error when it can't be read
+text_extents scan_text(int file, const text_rule& rule);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+class text_index {
+ public:
+  /// `who`: lines or documents, for messages. `kept`: the path of the index on disk; empty: none.
+  text_index(files paths, const char* who, const text_rule& rule, const std::string& kept);
+
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the files' names and of where their samples lie; not of where the files lie.
+  std::uint64_t fingerprint() const noexcept;
+  /// Of files, to make the index.
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  const std::string& note() const noexcept { return note_; }
+
+ private:
+  std::size_t file_of(std::uint64_t i) const noexcept;
+  std::string_view name(std::size_t file) const noexcept { return paths_.path(file) + shared_; }
+  void keep(const std::string& path);
+
+  files paths_;
+  text_rule rule_;
+  std::size_t shared_;  // characters of all paths, a folder's
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<text_extents> extents_;
+  std::vector<std::uint64_t> firsts_{0};  // index of each file's first sample; last, their number
+  std::uint64_t bytes_scanned_ = 0;
+  std::string note_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct line_options {
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+  /// Lines without a character are left out; else they are samples of no bytes.
+  bool skip_empty = false;
+};
+
+struct document_options {
+  /// What stands between two documents: "<|endoftext|>". Empty: one or more empty lines.
+  std::string separator = {};
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+};
+
+/// Lines or documents of text files: where each lies. Made by lines() and documents().
+class text_samples {
+ public:
+  text_samples(files paths, const line_options& options);
+  text_samples(files paths, const document_options& options);
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  location at(std::uint64_t i) const noexcept { return index_->at(i); }
+  /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
+  std::string key(std::uint64_t i) const { return index_->key(i); }
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  /// What could not be done, as to keep the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
+  /// Bytes that were read to make the index; 0 when it had been kept.
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+
+ private:
+  std::shared_ptr<const text_index> index_;
+};
+
+template <class Paths>
+concept paths_of_files = requires(const Paths& p) { files(p); };
+
+}  // namespace detail
+
+/// Each line of some files is a sample, in their order: `lines("corpus/*.txt") | shuffle() | read()`.
+/// `paths`: a pattern or a list, as files() takes them. `at(i)` says where line i lies, without its "\n" or
+/// "\r\n"; bytes are passed as they are, whether they are UTF-8 or not. The files are read through once,
+/// here, and where lines begin is kept in memory, about 2 bytes a line. With `.index = "corpus.index"` it is
+/// kept on disk, too, and files of the same size and time of change are not read again. What is damaged there
+/// is made anew; what can't be written is a note in the report. A file that changes later is an error of each
+/// sample that is read from it. \throws wick::error when a file is missing, compressed or changes meanwhile,
+/// there is no line, or what lies at `.index` is no index
+template <detail::paths_of_files Paths>
+detail::text_samples lines(const Paths& paths, const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples lines(std::initializer_list<std::string> paths,
+                                  const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+
+/// Documents of some files, which are samples of any length: what lies between empty lines, or between
+/// separators, `documents("corpus.txt", {.separator = "<|endoftext|>"})`. Line breaks around a document are
+/// not part of it, and a document of nothing else is none. (Where each file is a document: files().) All else
+/// is as lines() does it.
+template <detail::paths_of_files Paths>
+detail::text_samples documents(const Paths& paths, const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples documents(std::initializer_list<std::string> paths,
+                                      const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+
+}  // namespace wick
+
+// ==== wick/text/tokens.hpp
+/// \file
+/// A stream of tokens, in files or in memory, cut into chunks of one length: what a language model is trained
+/// on.
+
+// ==== wick/text/detail/chunk_places.hpp
+/// \file
+/// Where the chunks of a stream of tokens begin and end.
+
+// ==== wick/text/detail/token_ids.hpp
+/// \file
+/// Tokens as they lie in a file or in memory, which become numbers of 64 bits in their slot of a batch.
+
+namespace wick::detail {
+
+template <class T>
+concept token_number = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) < 8 || std::is_signed_v<T>);
+
+/// How a token lies there: little-endian, as every machine writes it that wick runs on.
+struct token_format {
+  std::uint8_t size;
+  bool has_sign;
+
+  template <token_number T>
+  static constexpr token_format of() noexcept {
+    static_assert(std::endian::native == std::endian::little, "wick: tokens are little-endian");
+    return {sizeof(T), std::is_signed_v<T>};
+  }
+  friend bool operator==(token_format, token_format) = default;
+};
+
+/// Neither need be aligned.
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept;
+
+/// A row of tokens: int64 [size()] in a batch, written there from what was read, once. Behind its own tokens
+/// it is filled up.
+class token_ids {
+ public:
+  static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index
+
+  /// `count` tokens, of which `own` has the bytes; then `filler`, up to `length`.
+  token_ids(bytes own, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : token_ids(own.data(), format, count, length, filler) {
+    own_ = std::move(own);
+  }
+  /// The same of memory that outlives it.
+  token_ids(const std::byte* from, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : from_(from), count_(count), length_(length), filler_(filler), format_(format) {}
+
+  std::size_t size() const noexcept { return length_; }
+  std::int64_t operator[](std::size_t i) const noexcept {
+    if (i >= count_) return filler_;
+    std::int64_t out = 0;
+    widen_tokens(from_ + i * format_.size, format_, 1, reinterpret_cast<std::byte*>(&out));
+    return out;
+  }
+
+  shape extents() const { return {static_cast<std::int64_t>(length_)}; }
+  dtype type() const noexcept { return dtype::int64; }
+  void write_to(slot to) const noexcept;
+
+ private:
+  bytes own_;
+  const std::byte* from_;
+  std::size_t count_, length_;
+  std::int64_t filler_;
+  token_format format_;
+};
+
+/// What a model is given and what it shall answer: tokens, and those that follow each.
+using token_pair = sample<token_ids, token_ids>;
+
+/// `count` tokens as input and target, which is one token further on; filled up to `length` each.
+struct token_span {
+  std::uint64_t first = 0;  ///< in the stream
+  std::size_t count = 0, length = 0;
+  std::int64_t filler = 0;  ///< of the input
+
+  /// `from`: its tokens, in memory that outlives it.
+  token_pair pair(const std::byte* from, token_format format) const noexcept {
+    return {{from, format, count - 1, length, filler},
+            {from + format.size, format, count - 1, length, token_ids::ignored}};
+  }
+  /// The same, which take their bytes along.
+  token_pair pair(bytes own, token_format format) const;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What chunks(length) says.
+struct chunk_plan {
+  std::size_t length = 0;
+  std::uint64_t stride = 0;
+  std::int64_t within_documents = -1;
+};
+
+class chunk_places {
+ public:
+  /// Of `tokens` in one stream.
+  chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept;
+  /// Of documents that begin at `begins`; the last ends at `tokens`.
+  chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
+
+  std::uint64_t size() const noexcept { return size_; }
+  token_span at(std::uint64_t i) const noexcept;
+  const chunk_plan& plan() const noexcept { return plan_; }
+
+ private:
+  struct document {
+    std::uint64_t chunk, begin, end;  // its first chunk; its tokens
+  };
+
+  chunk_plan plan_;
+  std::uint64_t size_ = 0;
+  std::vector<document> documents_;  // none: chunks cross their borders
+};
+
+/// The first token of each document, of tokens that are given piece by piece.
+class document_borders {
+ public:
+  document_borders(token_format format, std::int64_t end) noexcept : format_(format), end_(end) {}
+  void take(const std::byte* tokens, std::size_t count);
+  /// Documents that end with the token; one more may follow.
+  std::size_t ended() const noexcept { return begins_.size() - 1; }
+  const std::vector<std::uint64_t>& begins() const noexcept { return begins_; }
+
+ private:
+  template <class T>
+  void find(const std::byte* tokens, std::size_t count);
+
+  token_format format_;
+  std::int64_t end_;
+  std::uint64_t at_ = 0;
+  std::vector<std::uint64_t> begins_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/text/detail/token_store.hpp
+/// \file
+/// Files of tokens as one stream: which file has which of them.
+
+namespace wick::detail {
+
+class token_store {
+ public:
+  /// `header`: bytes before a file's first token.
+  token_store(files paths, token_format format, std::uint64_t header);
+
+  token_format format() const noexcept { return format_; }
+  /// In tokens.
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  /// Where `count` tokens from `first` on lie, or as many of them as the file has in which the first lies.
+  location part(std::uint64_t first, std::uint64_t count) const noexcept;
+  /// "train.bin: token 1234".
+  std::string key(std::uint64_t token) const;
+  /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  /// Reads them. Blocks. \throws wick::error
+  void read(std::uint64_t first, std::size_t count, std::byte* to) const;
+  /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
+  /// no token that ends one
+  std::vector<std::uint64_t> documents(std::int64_t end) const;
+
+ private:
+  std::size_t file_of(std::uint64_t token) const noexcept;
+  std::uint64_t make_fingerprint() const;
+
+  files paths_;
+  token_format format_;
+  std::uint64_t header_;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::uint64_t> firsts_{0};  // each file's first token; last, their number
+  std::uint64_t fingerprint_ = 0;
+};
+
+/// Tokens that are still in their files: what chunks() gives and read() takes.
+struct token_window {
+  const token_store* from = nullptr;
+  token_span span;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct token_options {
+  /// Bytes before the first token of each file: 1024 in those of llm.c.
+  std::uint64_t header = 0;
+};
+
+struct chunk_options {
+  /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
+  /// at each token.
+  std::uint64_t stride = 0;
+  /// The token that ends each document: no chunk crosses it, and what the last one of a document lacks is
+  /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. -1: chunks
+  /// cross documents.
+  std::int64_t within_documents = -1;
+};
+
+/// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
+struct token_files {
+  std::shared_ptr<const token_store> store;
+};
+/// The same in memory. Made by tokens(vector).
+struct token_array {
+  std::shared_ptr<const void> owner;
+  const std::byte* data;
+  std::uint64_t size;
+  token_format format;
+};
+
+/// Made by tokens(paths) | chunks(length).
+class token_chunks {
+ public:
+  token_chunks(token_files of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_window at(std::uint64_t i) const noexcept { return {store_.get(), places_->at(i)}; }
+  std::string key(std::uint64_t i) const { return store_->key(places_->at(i).first); }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const token_store> store_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// Made by tokens(vector) | chunks(length).
+class array_chunks {
+ public:
+  array_chunks(token_array of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_pair at(std::uint64_t i) const noexcept {
+    const token_span span = places_->at(i);
+    return span.pair(array_.data + span.first * array_.format.size, array_.format);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const token_span span = places_->at(i);
+    prefetch_bytes(array_.data + span.first * array_.format.size, span.count * array_.format.size, most);
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  token_array array_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// \throws wick::error when there are too few tokens for one chunk
+inline token_chunks operator|(token_files of, const chunk_plan& plan) { return {std::move(of), plan}; }
+inline array_chunks operator|(token_array of, const chunk_plan& plan) { return {std::move(of), plan}; }
+
+/// Of a stream without chunks nothing can be taken: said once.
+template <class Stream, class R>
+  requires(std::same_as<std::remove_cvref_t<Stream>, token_files> ||
+           std::same_as<std::remove_cvref_t<Stream>, token_array>)
+auto operator|(Stream&&, const R&) {
+  constexpr bool is_cut = std::same_as<R, chunk_plan>;
+  static_assert(is_cut,
+                "wick: tokens() is one long stream, not samples; write chunks(length) directly behind it");
+  return misfit_pipeline{};
+}
+
+/// How read() gets the tokens of a chunk, which may lie in two files or more.
+template <>
+struct read_shape<token_window> {
+  using to = token_pair;
+  using lengths = std::uint64_t;
+
+  /// Calls f(location) for each file's part.
+  template <class F>
+  static void for_each_part(const token_window& where, F&& f) {
+    for (std::uint64_t done = 0; done < where.span.count;) {
+      const location part = where.from->part(where.span.first + done, where.span.count - done);
+      f(part);
+      done += part.length / where.from->format().size;
+    }
+  }
+  template <class F>
+  static std::uint64_t measure(const token_window& where, lengths& out, F&& length) {
+    out = 0;
+    for_each_part(where, [&](const location& part) { out += length(part); });
+    return out;
+  }
+  template <class F>
+  static token_pair read(const token_window& where, const lengths&, F&& one) {
+    const std::size_t all = where.span.count * where.from->format().size;
+    bytes whole;
+    std::size_t done = 0;
+    for_each_part(where, [&](const location& part) {
+      bytes some = one(part, part.length);
+      if (some.size() == all) {
+        whole = std::move(some);
+      } else {
+        if (whole.empty()) whole = bytes(all);
+        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is at hand
+        done += static_cast<std::size_t>(part.length);
+      }
+    });
+    return where.span.pair(std::move(whole), where.from->format());
+  }
+};
+template <>
+struct once_read<token_window> {
+  using type = token_pair;
+};
+
+}  // namespace detail
+
+/// A stream of tokens in files that have nothing else, as np.tofile() writes them (nanoGPT's train.bin):
+/// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
+/// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
+/// stream, in their order, wherever it is cut. \throws wick::error when a file is missing, or is no whole
+/// number of tokens
+template <detail::token_number T = std::uint16_t, class Paths>
+  requires requires(const Paths& p) { files(p); }
+detail::token_files tokens(const Paths& paths, const detail::token_options& options = {}) {
+  return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
+                                                      options.header)};
+}
+template <detail::token_number T = std::uint16_t>
+detail::token_files tokens(std::initializer_list<std::string> paths,
+                           const detail::token_options& options = {}) {
+  return tokens<T>(files(paths), options);
+}
+/// The same of tokens in memory, which it takes over. Its chunks need no read().
+template <detail::token_number T>
+detail::token_array tokens(std::vector<T> all) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(all));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  const std::uint64_t size = owner->size();
+  return {std::move(owner), data, size, detail::token_format::of<T>()};
+}
+
+/// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
+/// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
+/// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
+/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
+/// left out.
+inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options& options = {}) {
+  if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
+  return {length, options.stride == 0 ? length : options.stride, options.within_documents};
+}
+
+}  // namespace wick
+
 // ==== wick/version.hpp
 /// \file
 /// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
@@ -16267,6 +17275,8 @@ std::size_t slab_pool::kept_at_most() const noexcept {
   return window_bytes_ + cheap;
 }
 
+/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
+/// milliseconds.
 void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
   slab::block* const b = free_[i];
   free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -16290,6 +17300,7 @@ void slab_pool::measure_window() noexcept {
   }
 }
 
+/// Blocks of sizes that nobody has asked for since the period before go.
 void slab_pool::next_period(slab::block*& gone) noexcept {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
@@ -16302,6 +17313,7 @@ void slab_pool::next_period(slab::block*& gone) noexcept {
   measure_window();
 }
 
+/// Writes down what was asked for; true when this user did so for the first time.
 bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   if (user >= users_.size()) users_.resize(user + 1);
   if (++asked_ == period) next_period(gone);
@@ -16317,6 +17329,8 @@ bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   return first;
 }
 
+/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
+/// that it did, and there are not more blocks than before. It is the smallest of them.
 void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
   std::size_t least = free_.size();
   for (std::size_t i = 0; i < free_.size(); ++i) {
@@ -17422,6 +18436,418 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 
 }  // namespace wick::detail
 
+// ==== wick/color/implementation/adjust.hpp
+/// \file
+/// The bodies of what color/adjust.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick {
+
+namespace detail {
+
+inline pixel_op adjust_op(std::string_view stage, pixel_op::kind what, double factor) {
+  if (!(factor >= 0 && std::isfinite(factor)))
+    throw error(std::string(stage) + ": factor " + std::to_string(factor) +
+                "; give 0 or more, 1 changes nothing");
+  return {what, factor};
+}
+
+}  // namespace detail
+
+detail::op_stage<detail::adjust_brightness_name> adjust_brightness(double factor) {
+  return detail::op_stage<detail::adjust_brightness_name>(
+      detail::adjust_op("adjust_brightness", detail::pixel_op::kind::brightness, factor));
+}
+detail::op_stage<detail::adjust_contrast_name> adjust_contrast(double factor) {
+  return detail::op_stage<detail::adjust_contrast_name>(
+      detail::adjust_op("adjust_contrast", detail::pixel_op::kind::contrast, factor));
+}
+detail::op_stage<detail::adjust_saturation_name> adjust_saturation(double factor) {
+  return detail::op_stage<detail::adjust_saturation_name>(
+      detail::adjust_op("adjust_saturation", detail::pixel_op::kind::saturation, factor));
+}
+detail::op_stage<detail::adjust_sharpness_name> adjust_sharpness(double factor) {
+  return detail::op_stage<detail::adjust_sharpness_name>(
+      detail::adjust_op("adjust_sharpness", detail::pixel_op::kind::sharpness, factor));
+}
+detail::op_stage<detail::adjust_hue_name> adjust_hue(double turn) {
+  if (!(turn >= -0.5 && turn <= 0.5)) {
+    throw error("adjust_hue: " + std::to_string(turn) + "; give a part of the color circle, -0.5 to 0.5");
+  }
+  return detail::op_stage<detail::adjust_hue_name>({detail::pixel_op::kind::hue, turn});
+}
+detail::random_op_stage<detail::random_adjust_sharpness_name> random_adjust_sharpness(double factor,
+                                                                                      double p) {
+  return {detail::adjust_op("random_adjust_sharpness", detail::pixel_op::kind::sharpness, factor), p};
+}
+
+}  // namespace wick
+
+// ==== wick/color/implementation/blur.hpp
+/// \file
+/// The bodies of what color/blur.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+void require_kernel(std::string_view stage, const kernel_size& size, double least, double most) {
+  if (size.width < 1 || size.height < 1 || size.width % 2 == 0 || size.height % 2 == 0) {
+    throw error(std::string(stage) + ": a kernel of " + size_text(size.width, size.height) +
+                " px has no middle; give odd numbers from 1 on");
+  }
+  if (!(least > 0 && least <= most && std::isfinite(most))) {
+    throw error(std::string(stage) + ": sigma " + std::to_string(least) +
+                (least == most ? "" : " to " + std::to_string(most)) +
+                "; give a deviation in pixels above 0" + (least == most ? "" : ", the least one first"));
+  }
+}
+
+void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation) {
+  if (size.width / 2 >= picture.width() || size.height / 2 >= picture.height()) {
+    throw error(std::string(stage) + ": a picture of " + size_text(picture.width(), picture.height()) +
+                " px can't be mirrored for a kernel of " + size_text(size.width, size.height) +
+                " px; resize first, or give a smaller kernel");
+  }
+  picture.apply({pixel_op::kind::blur, deviation, {}, {0, 0, size.width, size.height}});
+}
+
+gaussian_blur_stage::gaussian_blur_stage(const kernel_size& size, double sigma) : size_(size), sigma_(sigma) {
+  detail::require_kernel(name, size, sigma, sigma);
+}
+
+lazy_image gaussian_blur_stage::operator()(lazy_image picture, context&) const {
+  detail::blur(name, picture, size_, sigma_);
+  return picture;
+}
+
+random_gaussian_blur_stage::random_gaussian_blur_stage(const kernel_size& size,
+                                                       const random_gaussian_blur_options& options)
+    : size_(size), options_(options) {
+  detail::require_kernel(name, size, options.sigma[0], options.sigma[1]);
+  detail::require_probability(name, options.p);
+}
+
+lazy_image random_gaussian_blur_stage::operator()(lazy_image picture, context& ctx) const {
+  random_stream& random = ctx.random();
+  if (!random.bernoulli(options_.p)) return picture;
+  detail::blur(name, picture, size_, random.uniform(options_.sigma[0], options_.sigma[1]));
+  return picture;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::gaussian_blur_stage gaussian_blur(const detail::kernel_size& kernel_size, double sigma) {
+  return {kernel_size, sigma};
+}
+
+detail::random_gaussian_blur_stage random_gaussian_blur(const detail::kernel_size& kernel_size,
+                                                        const detail::random_gaussian_blur_options& options) {
+  return {kernel_size, options};
+}
+
+}  // namespace wick
+
+// ==== wick/color/implementation/distort.hpp
+/// \file
+/// The bodies of what color/distort.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+inline void require_range(std::string_view what, const std::array<double, 2>& range, double least,
+                          double most) {
+  if (range[0] >= least && range[0] <= range[1] && range[1] <= most && std::isfinite(range[1])) return;
+  throw error("random_photometric_distort: " + std::string(what) + " " + std::to_string(range[0]) + " to " +
+              std::to_string(range[1]) +
+              (least < 0 ? "; give parts of the color circle, -0.5 to 0.5, the least one first"
+                         : "; give factors of 0 or more, the least one first"));
+}
+
+random_photometric_distort_stage::random_photometric_distort_stage(
+    const random_photometric_distort_options& options)
+    : options_(options) {
+  require_range("brightness", options.brightness, 0, HUGE_VAL);
+  require_range("contrast", options.contrast, 0, HUGE_VAL);
+  require_range("saturation", options.saturation, 0, HUGE_VAL);
+  require_range("hue", options.hue, -0.5, 0.5);
+  detail::require_probability(name, options.p);
+}
+
+inline void permute_colors(lazy_image& picture, random_stream& random) {
+  pixel_op op{pixel_op::kind::permute, 0, {0, 1, 2, 3}};
+  for (std::size_t i = 2; i > 0; --i) std::swap(op.levels[i], op.levels[random.below(i + 1)]);
+  picture.apply(op);
+}
+
+lazy_image random_photometric_distort_stage::operator()(lazy_image picture, context& ctx) const {
+  using kind = pixel_op::kind;
+  random_stream& random = ctx.random();
+  const auto maybe = [&](kind what, const std::array<double, 2>& range) {
+    const bool chosen = random.bernoulli(options_.p);
+    const double value = random.uniform(range[0], range[1]);
+    return std::pair{chosen, pixel_op{what, value}};
+  };
+  const auto brightness = maybe(kind::brightness, options_.brightness),
+             contrast = maybe(kind::contrast, options_.contrast),
+             saturation = maybe(kind::saturation, options_.saturation), hue = maybe(kind::hue, options_.hue);
+  const bool contrast_first = random.bernoulli(0.5);
+  if (brightness.first) picture.apply(brightness.second);
+  if (contrast.first && contrast_first) picture.apply(contrast.second);
+  if (saturation.first) picture.apply(saturation.second);
+  if (hue.first) picture.apply(hue.second);
+  if (contrast.first && !contrast_first) picture.apply(contrast.second);
+  if (random.bernoulli(options_.p)) permute_colors(picture, random);
+  return picture;
+}
+
+std::uint64_t random_photometric_distort_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.brightness, options_.contrast, options_.saturation, options_.hue,
+                              options_.p);
+}
+
+lazy_image random_channel_permutation_stage::operator()(lazy_image picture, context& ctx) const {
+  permute_colors(picture, ctx.random());
+  return picture;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::random_photometric_distort_stage random_photometric_distort(
+    const detail::random_photometric_distort_options& options) {
+  return detail::random_photometric_distort_stage(options);
+}
+
+detail::random_channel_permutation_stage random_channel_permutation() { return {}; }
+
+}  // namespace wick
+
+// ==== wick/color/implementation/erasing.hpp
+/// \file
+/// The bodies of what color/erasing.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+random_erasing_stage::random_erasing_stage(const random_erasing_options& options) : options_(options) {
+  detail::require_probability(name, options.p);
+  const auto& [least, most] = options.scale;
+  if (!(least >= 0 && least <= most && most <= 1)) {
+    throw error("random_erasing: scale " + std::to_string(least) + " to " + std::to_string(most) +
+                "; give shares of the area, 0 to 1, the least one first");
+  }
+  const auto& [narrow, high] = options.ratio;
+  if (!(narrow > 0 && narrow <= high && std::isfinite(high))) {
+    throw error("random_erasing: ratio " + std::to_string(narrow) + " to " + std::to_string(high) +
+                "; give height / width above 0, the least one first");
+  }
+  for (int i = 0; i < options.value.count; ++i) {
+    const float value = options.value.values[static_cast<std::size_t>(i)];
+    if (!std::isfinite(value))
+      throw error("random_erasing: value " + std::to_string(value) + "; give finite ones");
+  }
+}
+
+rect random_erasing_stage::box(random_stream& random, int width, int height) const {
+  const double area = static_cast<double>(width) * height;
+  for (int i = 0; i < 10; ++i) {
+    const double erased = area * random.uniform(options_.scale[0], options_.scale[1]);
+    const double ratio = std::exp(random.uniform(std::log(options_.ratio[0]), std::log(options_.ratio[1])));
+    const double exact_height = std::nearbyint(std::sqrt(erased * ratio)),
+                 exact_width = std::nearbyint(std::sqrt(erased / ratio));
+    if (!(exact_height < height && exact_width < width)) continue;
+    const int w = static_cast<int>(exact_width), h = static_cast<int>(exact_height);
+    const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height - h + 1)));
+    const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(width - w + 1)));
+    return {x, y, w, h};
+  }
+  return {};
+}
+
+lazy_image random_erasing_stage::operator()(lazy_image picture, context& ctx) const {
+  const int given = options_.value.count;
+  if (given != 1 && given != picture.channels()) {
+    throw error("random_erasing has " + std::to_string(given) + " values, the picture has " +
+                std::to_string(picture.channels()) + " channels; give one for each channel, or one for all");
+  }
+  random_stream& random = ctx.random();
+  if (!random.bernoulli(options_.p)) return picture;
+  const rect part = box(random, picture.width(), picture.height());
+  if (part.width == 0 || part.height == 0) return picture;
+  std::array<float, 4> values = options_.value.values;
+  if (given == 1) values.fill(values[0]);
+  if (picture.type() == dtype::float32) {
+    const std::uint64_t high = random();
+    picture.erase({part, values, options_.noise, (high << 32) | random()});
+    return picture;
+  }
+  if (options_.noise) {
+    throw error(
+        "random_erasing: noise has mean 0, which 8 bits do not hold; write normalize or to_float before it");
+  }
+  pixel_op op{pixel_op::kind::erase, 0, {}, part};
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    if (!(values[c] >= 0 && values[c] <= 255)) {
+      throw error("random_erasing: value " + std::to_string(values[c]) +
+                  " is no level of 8 bits, 0 to 255; give one, or write normalize or to_float before it");
+    }
+    op.levels[c] = static_cast<std::uint8_t>(values[c]);
+  }
+  picture.apply(op);
+  return picture;
+}
+
+std::uint64_t random_erasing_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.p, options_.scale, options_.ratio, options_.value.values,
+                              options_.value.count, options_.noise);
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::random_erasing_stage random_erasing(const detail::random_erasing_options& options) {
+  return detail::random_erasing_stage(options);
+}
+
+}  // namespace wick
+
+// ==== wick/color/implementation/jitter.hpp
+/// \file
+/// The bodies of what color/jitter.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+color_jitter_stage::color_jitter_stage(double brightness, double contrast, double saturation, double hue)
+    : amount_{brightness, contrast, saturation, hue} {
+  constexpr std::string_view names[] = {"brightness", "contrast", "saturation"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (!(amount_[i] >= 0 && std::isfinite(amount_[i]))) {
+      throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) +
+                  "; give 0 or more");
+    }
+  }
+  if (!(hue >= 0 && hue <= 0.5)) {
+    throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the color circle, 0 to 0.5");
+  }
+}
+
+lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) const {
+  random_stream& random = ctx.random();
+  std::array<std::size_t, 4> order{0, 1, 2, 3};
+  for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
+  std::array<float, 4> value{};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double low = i == 3 ? -amount_[i] : std::max(0.0, 1 - amount_[i]);
+    const double high = i == 3 ? amount_[i] : 1 + amount_[i];
+    value[i] = static_cast<float>(random.uniform(low, high));
+  }
+  constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
+                                      pixel_op::kind::saturation, pixel_op::kind::hue};
+  for (const std::size_t i : order) {
+    if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
+  }
+  return picture;
+}
+
+grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
+  if (channels != 1 && channels != 3) {
+    throw error("grayscale: " + std::to_string(channels) + " channels; give 1, or 3 equal ones");
+  }
+}
+
+lazy_image grayscale_stage::operator()(lazy_image picture, context&) const {
+  picture.make_gray(channels_);
+  return picture;
+}
+
+lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) const {
+  if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
+  return picture;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
+  return {brightness, contrast, saturation, hue};
+}
+
+detail::random_grayscale_stage random_grayscale(double p) { return detail::random_grayscale_stage(p); }
+
+}  // namespace wick
+
+// ==== wick/color/implementation/levels.hpp
+/// \file
+/// The bodies of what color/levels.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+inline pixel_op posterize_op(std::string_view stage, int bits) {
+  if (bits < 0 || bits > 8)
+    throw error(std::string(stage) + ": " + std::to_string(bits) + " bits; a level has 8, give 0 to 8");
+  return {pixel_op::kind::posterize, static_cast<double>(bits)};
+}
+
+inline pixel_op solarize_op(std::string_view stage, double threshold) {
+  if (!(threshold >= 0 && threshold <= 255)) {
+    throw error(std::string(stage) + ": threshold " + std::to_string(threshold) +
+                "; levels reach from 0 to 255, give one of them");
+  }
+  return {pixel_op::kind::solarize, threshold};
+}
+
+}  // namespace detail
+
+detail::op_stage<detail::invert_name> invert() {
+  return detail::op_stage<detail::invert_name>({detail::pixel_op::kind::invert});
+}
+detail::random_op_stage<detail::random_invert_name> random_invert(double p) {
+  return {{detail::pixel_op::kind::invert}, p};
+}
+
+detail::op_stage<detail::autocontrast_name> autocontrast() {
+  return detail::op_stage<detail::autocontrast_name>({detail::pixel_op::kind::autocontrast});
+}
+detail::random_op_stage<detail::random_autocontrast_name> random_autocontrast(double p) {
+  return {{detail::pixel_op::kind::autocontrast}, p};
+}
+
+detail::op_stage<detail::equalize_name> equalize() {
+  return detail::op_stage<detail::equalize_name>({detail::pixel_op::kind::equalize});
+}
+detail::random_op_stage<detail::random_equalize_name> random_equalize(double p) {
+  return {{detail::pixel_op::kind::equalize}, p};
+}
+
+detail::op_stage<detail::posterize_name> posterize(int bits) {
+  return detail::op_stage<detail::posterize_name>(detail::posterize_op("posterize", bits));
+}
+detail::random_op_stage<detail::random_posterize_name> random_posterize(int bits, double p) {
+  return {detail::posterize_op("random_posterize", bits), p};
+}
+
+detail::op_stage<detail::solarize_name> solarize(double threshold) {
+  return detail::op_stage<detail::solarize_name>(detail::solarize_op("solarize", threshold));
+}
+detail::random_op_stage<detail::random_solarize_name> random_solarize(double threshold, double p) {
+  return {detail::solarize_op("random_solarize", threshold), p};
+}
+
+}  // namespace wick
+
 // ==== wick/failure/implementation/error_account.hpp
 /// \file
 /// The bodies of what failure/detail/error_account.hpp declares. Included in exactly one file of a program.
@@ -17990,74 +19416,6 @@ void require_probability(std::string_view stage, double p) {
 }
 
 }  // namespace wick::detail
-
-// ==== wick/image/implementation/color.hpp
-/// \file
-/// The bodies of what image/color.hpp declares. Included in exactly one file of a program.
-
-#include <cmath>
-
-namespace wick::detail {
-
-color_jitter_stage::color_jitter_stage(double brightness, double contrast, double saturation, double hue)
-    : amount_{brightness, contrast, saturation, hue} {
-  constexpr std::string_view names[] = {"brightness", "contrast", "saturation"};
-  for (std::size_t i = 0; i < 3; ++i) {
-    if (!(amount_[i] >= 0 && std::isfinite(amount_[i]))) {
-      throw error("color_jitter: " + std::string(names[i]) + " " + std::to_string(amount_[i]) +
-                  "; give 0 or more");
-    }
-  }
-  if (!(hue >= 0 && hue <= 0.5)) {
-    throw error("color_jitter: hue " + std::to_string(hue) + "; give a part of the color circle, 0 to 0.5");
-  }
-}
-
-lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) const {
-  random_stream& random = ctx.random();
-  std::array<std::size_t, 4> order{0, 1, 2, 3};
-  for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
-  std::array<float, 4> value{};
-  for (std::size_t i = 0; i < 4; ++i) {
-    const double low = i == 3 ? -amount_[i] : std::max(0.0, 1 - amount_[i]);
-    const double high = i == 3 ? amount_[i] : 1 + amount_[i];
-    value[i] = static_cast<float>(random.uniform(low, high));
-  }
-  constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
-                                      pixel_op::kind::saturation, pixel_op::kind::hue};
-  for (const std::size_t i : order) {
-    if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
-  }
-  return picture;
-}
-
-grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
-  if (channels != 1 && channels != 3) {
-    throw error("grayscale: " + std::to_string(channels) + " channels; give 1, or 3 equal ones");
-  }
-}
-
-lazy_image grayscale_stage::operator()(lazy_image picture, context&) const {
-  picture.make_gray(channels_);
-  return picture;
-}
-
-lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) const {
-  if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
-  return picture;
-}
-
-}  // namespace wick::detail
-
-namespace wick {
-
-detail::color_jitter_stage color_jitter(double brightness, double contrast, double saturation, double hue) {
-  return {brightness, contrast, saturation, hue};
-}
-
-detail::random_grayscale_stage random_grayscale(double p) { return detail::random_grayscale_stage(p); }
-
-}  // namespace wick
 
 // ==== wick/image/implementation/crop.hpp
 /// \file
@@ -18976,6 +20334,20 @@ lazy_image::lazy_image(image pixels) noexcept
 void lazy_image::crop(const detail::rect& part) {
   if (!pointwise_) carry_out();
   detail::compose_crop(plan_, part);
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].crop(part);
+  for (detail::erased_numbers& e : erased_) e.crop(part);
+}
+
+void lazy_image::mirror_x() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_x(width());
+  for (detail::erased_numbers& e : erased_) e.mirror_x(width());
+  detail::compose_mirror_x(plan_);
+}
+
+void lazy_image::mirror_y() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_y(height());
+  for (detail::erased_numbers& e : erased_) e.mirror_y(height());
+  detail::compose_mirror_y(plan_);
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
@@ -18984,6 +20356,10 @@ void lazy_image::resize(int width, int height, interpolation filter) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
         ".interpolation = wick::interpolation::nearest");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        "a resize behind random_erasing, which is behind normalize or to_float; erase after the resize");
   }
   if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
   if (detail::compose_resize(plan_, width, height, filter)) return;
@@ -19014,6 +20390,22 @@ void lazy_image::normalize(const detail::normalization& by) {
                      : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
   }
   normal_ = by;
+}
+
+void lazy_image::as_float() {
+  refuse_normalized("to_float");
+  if (as_.indexes || as_.type == dtype::int32) {
+    throw error("to_float gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
+                (as_.indexes ? " numbers of classes; leave to_float out"
+                             : "; write wick::decode({.type = wick::dtype::float32}) instead"));
+  }
+  as_.type = dtype::float32;
+}
+
+void lazy_image::erase(const detail::erased_numbers& what) {
+  if (type() != dtype::float32)
+    throw error("erase wants a picture of float32, and it is " + std::string(to_string(type())));
+  erased_.push_back(what);
 }
 
 image lazy_image::pixels() const& {
@@ -19063,6 +20455,7 @@ void lazy_image::write_to(slot to) const {
     render_to(to.planar ? detail::picture_target::planar(to.data, width(), height(), channels())
                         : detail::picture_target::interleaved(to.data, width(), height(), channels()));
   }
+  for (const detail::erased_numbers& e : erased_) detail::erase(e, extents(), to);
 }
 
 bool lazy_image::untouched() const noexcept {
@@ -19088,6 +20481,11 @@ void lazy_image::refuse_normalized(const char* what) const {
   if (normalized()) {
     throw error(std::string(what) +
                 " after normalize: the picture is float32 by then; make normalize the last picture stage");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        std::string(what) +
+        " behind random_erasing, which is behind to_float; make random_erasing the last picture stage");
   }
 }
 
@@ -20666,6 +22064,337 @@ void image::swap(image& other) noexcept {
 /// \file
 /// The bodies of what pixels/pixel_ops.hpp declares. Included in exactly one file of a program.
 
+// ==== wick/pixels/implementation/level_ops.hpp
+/// \file
+/// Operations on levels: each becomes another one by arithmetic or by a table that the picture's own levels
+/// make. Included by the bodies of pixels/pixel_ops.hpp alone.
+
+#include <cmath>
+
+namespace wick::detail {
+
+/// How many channels are colors.
+constexpr int colors(int channels) noexcept { return channels >= 3 ? 3 : 1; }
+constexpr bool has_alpha(int channels) noexcept { return channels % 2 == 0; }
+inline bool is_interleaved(const picture_target& p) noexcept { return p.step == p.channels; }
+
+/// Runs of bytes that lie side by side and hold the colors of all pixels: f(first, count). The alpha of
+/// interleaved pixels is among them.
+template <class F>
+inline void for_each_run(const picture_target& p, F f) {
+  const bool interleaved = is_interleaved(p);
+  const std::ptrdiff_t row = interleaved ? p.step * p.width : p.width;
+  const int planes = interleaved ? 1 : colors(p.channels);
+  for (int c = 0; c < planes; ++c) {
+    std::uint8_t* const first = p.data + (interleaved ? 0 : c * p.plane);
+    if (p.row == row) {
+      f(first, static_cast<std::size_t>(row) * static_cast<std::size_t>(p.height));
+      continue;
+    }
+    for (int y = 0; y < p.height; ++y) f(first + y * p.row, static_cast<std::size_t>(row));
+  }
+}
+
+/// Keeps the alpha of interleaved pixels, and puts it back at the end: so that what works on runs need not
+/// know of it.
+class kept_alpha {
+ public:
+  explicit kept_alpha(const picture_target& p) : of_(p) {
+    if (!is_interleaved(p) || !has_alpha(p.channels)) return;
+    levels_.reserve(static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height));
+    for_each_pixel(p, [&](const std::uint8_t* v) { levels_.push_back(v[of_.channels - 1]); });
+  }
+  kept_alpha(const kept_alpha&) = delete;
+  kept_alpha& operator=(const kept_alpha&) = delete;
+  ~kept_alpha() {
+    if (levels_.empty()) return;
+    const std::uint8_t* next = levels_.data();
+    for_each_pixel(of_, [&](std::uint8_t* v) { v[of_.channels - 1] = *next++; });
+  }
+
+ private:
+  const picture_target& of_;
+  std::vector<std::uint8_t> levels_;
+};
+
+/// In blocks of a known length, which every compiler makes vectors of.
+template <class F>
+inline void map_run(std::uint8_t* v, std::size_t count, F f) noexcept {
+  constexpr std::size_t block = 64;
+  std::size_t i = 0;
+  for (; i + block <= count; i += block) {
+    for (std::size_t j = 0; j < block; ++j) v[i + j] = f(v[i + j]);
+  }
+  for (; i < count; ++i) v[i] = f(v[i]);
+}
+
+inline void change_levels(const pixel_op& op, const picture_target& p) {
+  const kept_alpha alpha(p);
+  if (op.what == pixel_op::kind::posterize) {
+    const auto mask = static_cast<std::uint8_t>(0xFF00u >> static_cast<unsigned>(op.value));
+    return for_each_run(p, [mask](std::uint8_t* v, std::size_t n) {
+      map_run(v, n, [mask](std::uint8_t x) { return static_cast<std::uint8_t>(x & mask); });
+    });
+  }
+  const double from = op.what == pixel_op::kind::solarize ? std::ceil(op.value) : 0;
+  if (from > 255) return;
+  const auto first = static_cast<std::uint8_t>(from);
+  for_each_run(p, [first](std::uint8_t* v, std::size_t n) {
+    map_run(v, n, [first](std::uint8_t x) { return static_cast<std::uint8_t>(x ^ (x >= first ? 0xFF : 0)); });
+  });
+}
+
+using level_counts = std::array<std::uint32_t, 256>;
+using level_table = std::array<std::uint8_t, 256>;
+
+/// How often each level comes in one channel. Four tables, since a count that was written just now is
+/// slow to read.
+inline level_counts count_levels(const picture_target& p, int channel) {
+  std::array<level_counts, 4> counts{};
+  for (int y = 0; y < p.height; ++y) {
+    const std::uint8_t* v = p.data + y * p.row + channel * p.plane;
+    int x = 0;
+    for (; x + 4 <= p.width; x += 4, v += 4 * p.step) {
+      ++counts[0][v[0]];
+      ++counts[1][v[p.step]];
+      ++counts[2][v[2 * p.step]];
+      ++counts[3][v[3 * p.step]];
+    }
+    for (; x < p.width; ++x, v += p.step) ++counts[0][v[0]];
+  }
+  for (std::size_t i = 0; i < 256; ++i) counts[0][i] += counts[1][i] + counts[2][i] + counts[3][i];
+  return counts[0];
+}
+
+/// Pillow's ImageOps.equalize. False when there are too few other levels to spread.
+inline bool equalize_table(const level_counts& counts, std::uint64_t pixels, level_table& to) noexcept {
+  std::size_t highest = 255;
+  while (highest > 0 && counts[highest] == 0) --highest;
+  const std::uint64_t step = (pixels - counts[highest]) / 255;
+  if (step == 0) return false;
+  std::uint64_t below = step / 2;
+  for (std::size_t i = 0; i < 256; ++i) {
+    to[i] = static_cast<std::uint8_t>(std::min<std::uint64_t>(below / step, 255));
+    below += counts[i];
+  }
+  return true;
+}
+
+/// False when there is one level only.
+inline bool autocontrast_table(const level_counts& counts, level_table& to) noexcept {
+  int low = 0, high = 255;
+  while (low < 255 && counts[static_cast<std::size_t>(low)] == 0) ++low;
+  while (high > 0 && counts[static_cast<std::size_t>(high)] == 0) --high;
+  if (low >= high) return false;
+  const float scale = static_cast<float>(high - low) * (1.0f / 255);
+  for (int i = 0; i < 256; ++i) {
+    to[static_cast<std::size_t>(i)] =
+        static_cast<std::uint8_t>(std::clamp(static_cast<float>(i - low) / scale, 0.0f, 255.0f));
+  }
+  return true;
+}
+
+inline void stretch_levels(const pixel_op& op, const picture_target& p) {
+  const std::uint64_t pixels = static_cast<std::uint64_t>(p.width) * static_cast<std::uint64_t>(p.height);
+  std::array<level_table, 3> tables;
+  bool changes = false;
+  const int count = colors(p.channels);
+  for (int c = 0; c < count; ++c) {
+    level_table& table = tables[static_cast<std::size_t>(c)];
+    const level_counts counts = count_levels(p, c);
+    const bool some = op.what == pixel_op::kind::equalize ? equalize_table(counts, pixels, table)
+                                                          : autocontrast_table(counts, table);
+    if (!some) {
+      for (std::size_t i = 0; i < 256; ++i) table[i] = static_cast<std::uint8_t>(i);
+    }
+    changes = changes || some;
+  }
+  if (!changes) return;
+  if (count == 3 && is_interleaved(p)) {
+    for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = tables[0][v[0]];
+      v[1] = tables[1][v[1]];
+      v[2] = tables[2][v[2]];
+    });
+    return;
+  }
+  for (int c = 0; c < count; ++c) {
+    const level_table& table = tables[static_cast<std::size_t>(c)];
+    picture_target plane = p;
+    plane.data += c * p.plane;
+    for_each_pixel(plane, [&](std::uint8_t* v) { v[0] = table[v[0]]; });
+  }
+}
+
+inline void fill_box(const picture_target& p, const rect& box, const std::array<std::uint8_t, 4>& levels) {
+  const rect inside = shared_part({0, 0, p.width, p.height}, box);
+  picture_target part = p;
+  part.data += inside.y * p.row + inside.x * p.step;
+  part.width = inside.width;
+  part.height = inside.height;
+  for_each_pixel(part, [&](std::uint8_t* v) {
+    for (int c = 0; c < p.channels; ++c) v[c * p.plane] = levels[static_cast<std::size_t>(c)];
+  });
+}
+
+}  // namespace wick::detail
+
+// ==== wick/pixels/implementation/pixel_filters.hpp
+/// \file
+/// Operations whose result depends on the pixels around: Gaussian blur and sharpness, in place and in whole
+/// numbers. Included by the bodies of pixels/pixel_ops.hpp alone.
+
+#include <cmath>
+
+namespace wick::detail {
+
+/// Pixels in rows, channels side by side: a whole interleaved picture, or one plane of a planar one.
+struct pixel_strip {
+  std::uint8_t* data = nullptr;
+  std::ptrdiff_t row = 0;
+  int width = 0, height = 0, channels = 0;
+
+  std::uint8_t* at(int y) const noexcept { return data + y * row; }
+  std::size_t row_size() const noexcept {
+    return static_cast<std::size_t>(width) * static_cast<std::size_t>(channels);
+  }
+};
+
+/// f(strip) for each strip; with `with_alpha` also for a plane of alpha.
+template <class F>
+inline void for_each_strip(const picture_target& p, bool with_alpha, F f) {
+  if (is_interleaved(p)) return f(pixel_strip{p.data, p.row, p.width, p.height, p.channels});
+  const int planes = with_alpha ? p.channels : colors(p.channels);
+  for (int c = 0; c < planes; ++c) f(pixel_strip{p.data + c * p.plane, p.row, p.width, p.height, 1});
+}
+
+// ---- Gaussian blur ----
+
+inline constexpr int blur_weight_bits = 15;
+
+/// torchvision's _get_gaussian_kernel1d, in steps of 2^-15; their sum is 1.
+inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
+  const int reach = size / 2;
+  std::vector<double> exact(static_cast<std::size_t>(size));
+  double sum = 0;
+  for (int i = -reach; i <= reach; ++i) {
+    const double w = std::exp(-(i * i) / (2 * deviation * deviation));
+    exact[static_cast<std::size_t>(i + reach)] = w;
+    sum += w;
+  }
+  std::vector<std::uint16_t> weights(exact.size());
+  int rest = 1 << blur_weight_bits;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = static_cast<std::uint16_t>(std::lround(exact[i] / sum * (1 << blur_weight_bits)));
+    rest -= weights[i];
+  }
+  auto& middle = weights[static_cast<std::size_t>(reach)];
+  middle = static_cast<std::uint16_t>(middle + rest);
+  return weights;
+}
+
+/// out[i] = the weighted sum of in[k][i], rounded, with `shift` bits less.
+template <class In, class Out>
+inline void weigh(const In* const* in, const std::vector<std::uint16_t>& weights, int shift, Out* out,
+                  std::size_t count) noexcept {
+  constexpr std::size_t block = 64;
+  const std::uint32_t half = std::uint32_t{1} << (shift - 1);
+  std::size_t i = 0;
+  for (; i + block <= count; i += block) {
+    std::uint32_t sum[block];
+    std::fill_n(sum, block, half);
+    for (std::size_t k = 0; k < weights.size(); ++k) {
+      const In* const from = in[k] + i;
+      const std::uint16_t w = weights[k];
+      for (std::size_t j = 0; j < block; ++j) sum[j] += std::uint32_t{from[j]} * w;
+    }
+    for (std::size_t j = 0; j < block; ++j) out[i + j] = static_cast<Out>(sum[j] >> shift);
+  }
+  for (; i < count; ++i) {
+    std::uint32_t sum = half;
+    for (std::size_t k = 0; k < weights.size(); ++k) sum += std::uint32_t{in[k][i]} * weights[k];
+    out[i] = static_cast<Out>(sum >> shift);
+  }
+}
+
+/// The place of row or column `i`, mirrored about the outermost pixel, which is not repeated.
+inline int reflected(int i, int size) noexcept { return i < 0 ? -i : i >= size ? 2 * (size - 1) - i : i; }
+
+inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& across,
+                       const std::vector<std::uint16_t>& down) {
+  const int reach_x = static_cast<int>(across.size() / 2), reach_y = static_cast<int>(down.size() / 2);
+  const std::size_t n = p.row_size(), channels = static_cast<std::size_t>(p.channels);
+  const std::size_t margin = static_cast<std::size_t>(reach_x) * channels;
+  // Rows that were written over already are read from here.
+  std::vector<std::uint8_t> kept(n * static_cast<std::size_t>(reach_y + 1));
+  const auto kept_row = [&](int y) { return kept.data() + n * static_cast<std::size_t>(y % (reach_y + 1)); };
+  std::vector<std::uint16_t> line(n + 2 * margin);
+  std::vector<const std::uint8_t*> rows(down.size());
+  std::vector<const std::uint16_t*> shifted(across.size());
+  for (std::size_t k = 0; k < across.size(); ++k) shifted[k] = line.data() + k * channels;
+  for (int y = 0; y < p.height; ++y) {
+    std::memcpy(kept_row(y), p.at(y), n);
+    for (int k = -reach_y; k <= reach_y; ++k) {
+      const int from = reflected(y + k, p.height);
+      rows[static_cast<std::size_t>(k + reach_y)] = from <= y ? kept_row(from) : p.at(from);
+    }
+    std::uint16_t* const middle = line.data() + margin;
+    weigh(rows.data(), down, blur_weight_bits - 8, middle, n);  // 8 bits behind the point
+    for (int x = 1; x <= reach_x; ++x) {
+      for (std::size_t c = 0; c < channels; ++c) {
+        const auto at = static_cast<std::size_t>(x) * channels;
+        middle[c - at] = middle[at + c];
+        middle[n - channels + at + c] = middle[n - channels - at + c];
+      }
+    }
+    weigh(shifted.data(), across, blur_weight_bits + 8, p.at(y), n);
+  }
+}
+
+/// torchvision's gaussian_blur. The picture is larger than half of the kernel.
+inline void gaussian_blur(const picture_target& p, int width, int height, double deviation) {
+  const std::vector<std::uint16_t> across = blur_weights(width, deviation),
+                                   down = blur_weights(height, deviation);
+  for_each_strip(p, true, [&](const pixel_strip& strip) { blur_strip(strip, across, down); });
+}
+
+// ---- sharpness ----
+
+/// `x` and its 3 x 3 neighborhood's mean, in which it counts five times, blended: torchvision's
+/// adjust_sharpness.
+inline std::uint8_t sharpen_level(int x, int sum_of_nine, float share) noexcept {
+  // (2 s + 13) / 26 rounds s / 13, which has no ties, and 161320 / 2^22 is 1 / 26 closely enough.
+  const int smooth =
+      static_cast<int>((static_cast<unsigned>(2 * (sum_of_nine + 4 * x) + 13) * 161320u) >> 22);
+  const int to = static_cast<int>(static_cast<float>(x) + share * static_cast<float>(smooth - x));
+  return static_cast<std::uint8_t>(std::min(std::max(to, 0), 255));
+}
+
+inline void sharpen_strip(const pixel_strip& p, float share) {
+  const std::size_t n = p.row_size(), step = static_cast<std::size_t>(p.channels);
+  std::vector<std::uint8_t> above(p.at(0), p.at(0) + n), here(n);
+  std::vector<std::uint16_t> sums(n);
+  for (int y = 1; y + 1 < p.height; ++y) {
+    std::uint8_t* const to = p.at(y);
+    const std::uint8_t* const below = p.at(y + 1);
+    std::memcpy(here.data(), to, n);
+    for (std::size_t i = 0; i < n; ++i) sums[i] = static_cast<std::uint16_t>(above[i] + here[i] + below[i]);
+    for (std::size_t i = step; i + step < n; ++i)
+      to[i] = sharpen_level(here[i], sums[i - step] + sums[i] + sums[i + step], share);
+    above.swap(here);
+  }
+}
+
+/// The outermost pixels stay as they are.
+inline void sharpen(const picture_target& p, double factor) {
+  if (p.width <= 2 || p.height <= 2) return;
+  const kept_alpha alpha(p);
+  const auto share = static_cast<float>(1.0 - factor);
+  for_each_strip(p, false, [&](const pixel_strip& strip) { sharpen_strip(strip, share); });
+}
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
@@ -20673,9 +22402,12 @@ std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
                                    0.114f * static_cast<float>(b));
 }
 
-std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
-  return static_cast<std::uint8_t>(
-      std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
+std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
+  const float first = static_cast<float>(value) * static_cast<float>(a),
+              share = static_cast<float>(1.0 - value);
+  // Torch adds by one fused operation, and the product of two floats is exact in double.
+  const auto sum = static_cast<float>(static_cast<double>(first) + static_cast<double>(share) * b);
+  return static_cast<std::uint8_t>(std::clamp(sum, 0.0f, 255.0f));
 }
 
 void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
@@ -20732,36 +22464,118 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
   }
 }
 
-void apply(const pixel_op& op, const picture_target& p) {
-  using kind = pixel_op::kind;
-  const float value = op.value;
-  const std::ptrdiff_t plane = p.plane;
-  if (op.what == kind::brightness || op.what == kind::contrast) {
-    const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
-    std::array<std::uint8_t, 256> level;
-    for (std::size_t i = 0; i < level.size(); ++i)
-      level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
-    return detail::map_levels(p, level);
+rect shared_part(const rect& part, const rect& other) noexcept {
+  const int x = std::max(part.x, other.x), y = std::max(part.y, other.y);
+  const int right = std::min(part.x + part.width, other.x + other.width),
+            bottom = std::min(part.y + part.height, other.y + other.height);
+  if (right <= x || bottom <= y) return {};
+  return {x - part.x, y - part.y, right - x, bottom - y};
+}
+
+bool pixel_op::pointwise() const noexcept {
+  switch (what) {
+    case kind::contrast:
+    case kind::autocontrast:
+    case kind::equalize:
+    case kind::sharpness:
+    case kind::blur:
+      return false;
+    default:
+      return true;
   }
-  if (p.channels < 3) return;  // gray has neither saturation nor hue
+}
+
+/// Colors become what `color(r, g, b)` gives.
+template <class F>
+inline void map_colors(const picture_target& p, F color) {
+  const std::ptrdiff_t plane = p.plane;
+  detail::for_each_pixel(p, [&](std::uint8_t* v) {
+    const std::array<std::uint8_t, 3> to = color(v[0], v[plane], v[2 * plane]);
+    v[0] = to[0];
+    v[plane] = to[1];
+    v[2 * plane] = to[2];
+  });
+}
+
+/// What leaves a gray picture alone, which has neither saturation nor hue.
+inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  using level = std::uint8_t;
+  if (p.channels < 3) return;
+  const double value = op.value;
   if (op.what == kind::hue) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
-      v[0] = turned[0];
-      v[plane] = turned[1];
-      v[2 * plane] = turned[2];
+    map_colors(p, [value = static_cast<float>(value)](level r, level g, level b) {
+      return detail::turn_hue(r, g, b, value);
     });
   } else if (op.what == kind::saturation) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const float gray = detail::luma(v[0], v[plane], v[2 * plane]);
-      v[0] = detail::blend(value, v[0], gray);
-      v[plane] = detail::blend(value, v[plane], gray);
-      v[2 * plane] = detail::blend(value, v[2 * plane], gray);
+    map_colors(p, [value](level r, level g, level b) {
+      const float gray = detail::luma(r, g, b);
+      return std::array{detail::blend(value, r, gray), detail::blend(value, g, gray),
+                        detail::blend(value, b, gray)};
+    });
+  } else if (op.what == kind::gray) {
+    map_colors(p, [](level r, level g, level b) {
+      const level gray = detail::luma(r, g, b);
+      return std::array{gray, gray, gray};
     });
   } else {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = v[plane] = v[2 * plane] = detail::luma(v[0], v[plane], v[2 * plane]);
+    map_colors(p, [&op](level r, level g, level b) {
+      const std::array from{r, g, b};
+      return std::array{from[op.levels[0]], from[op.levels[1]], from[op.levels[2]]};
     });
+  }
+}
+
+void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  switch (op.what) {
+    case kind::brightness:
+    case kind::contrast: {
+      const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
+      std::array<std::uint8_t, 256> level;
+      for (std::size_t i = 0; i < level.size(); ++i)
+        level[i] = detail::blend(op.value, static_cast<std::uint8_t>(i), other);
+      return detail::map_levels(p, level);
+    }
+    case kind::invert:
+    case kind::posterize:
+    case kind::solarize:
+      return detail::change_levels(op, p);
+    case kind::autocontrast:
+    case kind::equalize:
+      return detail::stretch_levels(op, p);
+    case kind::sharpness:
+      return detail::sharpen(p, op.value);
+    case kind::blur:
+      return detail::gaussian_blur(p, op.box.width, op.box.height, op.value);
+    case kind::erase:
+      return detail::fill_box(p, op.box, op.levels);
+    case kind::saturation:
+    case kind::hue:
+    case kind::gray:
+    case kind::permute:
+      return apply_to_colors(op, p);
+  }
+}
+
+void erase(const erased_numbers& what, const shape& of, const slot& to) {
+  const auto height = static_cast<int>(of[0]), width = static_cast<int>(of[1]),
+             channels = static_cast<int>(of[2]);
+  float* const out = reinterpret_cast<float*>(to.data);
+  const std::ptrdiff_t step = to.planar ? 1 : channels, row = step * width,
+                       plane = to.planar ? row * height : 1;
+  random_stream noise(what.key, 0, 0, 0);
+  for (int j = 0; j < what.box.height; ++j) {
+    const int y = what.box.y + (what.mirrored_y ? what.box.height - 1 - j : j);
+    for (int i = 0; i < what.box.width; ++i) {
+      const int x = what.box.x + (what.mirrored_x ? what.box.width - 1 - i : i);
+      const bool seen = x >= 0 && x < width && y >= 0 && y < height;
+      for (int c = 0; c < channels; ++c) {
+        const float value =
+            what.noise ? static_cast<float>(noise.normal()) : what.values[static_cast<std::size_t>(c)];
+        if (seen) out[y * row + x * step + c * plane] = value;
+      }
+    }
   }
 }
 
@@ -24871,6 +26685,771 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
   if (out.name.find('\0') != std::string::npos) fail(at, "has a name with a NUL in it");
   out.length = has_data ? size : 0;
   position_ = skip(out.offset - tar_block, out.length, "\"" + printable(out.name) + "\"");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/chunk_places.hpp
+/// \file
+/// The bodies of what text/detail/chunk_places.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+chunk_places::chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept
+    : plan_(plan), size_(tokens <= plan.length ? 0 : (tokens - plan.length - 1) / plan.stride + 1) {}
+
+chunk_places::chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens,
+                           const chunk_plan& plan)
+    : plan_(plan) {
+  for (std::size_t d = 0; d < begins.size(); ++d) {
+    const std::uint64_t end = d + 1 < begins.size() ? begins[d + 1] : tokens;
+    if (end - begins[d] < 2) continue;  // no token has one behind it
+    documents_.push_back({size_, begins[d], end});
+    const std::uint64_t pairs = end - begins[d] - 1;
+    // Up to the one that has the last pair; none begins behind it.
+    const std::uint64_t to_the_last =
+        pairs <= plan.length ? 1 : (pairs - plan.length + plan.stride - 1) / plan.stride + 1;
+    size_ += std::min(to_the_last, (pairs + plan.stride - 1) / plan.stride);
+  }
+  documents_.shrink_to_fit();
+}
+
+token_span chunk_places::at(std::uint64_t i) const noexcept {
+  if (documents_.empty()) return {i * plan_.stride, plan_.length + 1, plan_.length, 0};
+  const auto behind = std::upper_bound(documents_.begin(), documents_.end(), i,
+                                       [](std::uint64_t c, const document& d) { return c < d.chunk; });
+  const document& in = *(behind - 1);
+  const std::uint64_t first = in.begin + (i - in.chunk) * plan_.stride;
+  return {first, static_cast<std::size_t>(std::min<std::uint64_t>(plan_.length + 1, in.end - first)),
+          plan_.length, plan_.within_documents};
+}
+
+template <class T>
+void document_borders::find(const std::byte* tokens, std::size_t count) {
+  const T wanted = static_cast<T>(end_);
+  if (static_cast<std::int64_t>(wanted) != end_) return;  // no token of this type is that
+  for (std::size_t i = 0; i < count; ++i) {
+    T one;
+    std::memcpy(&one, tokens + i * sizeof(T), sizeof(T));
+    if (one == wanted) begins_.push_back(at_ + i + 1);
+  }
+}
+
+void document_borders::take(const std::byte* tokens, std::size_t count) {
+  switch (format_.size) {
+    case 1:
+      format_.has_sign ? find<std::int8_t>(tokens, count) : find<std::uint8_t>(tokens, count);
+      break;
+    case 2:
+      format_.has_sign ? find<std::int16_t>(tokens, count) : find<std::uint16_t>(tokens, count);
+      break;
+    case 4:
+      format_.has_sign ? find<std::int32_t>(tokens, count) : find<std::uint32_t>(tokens, count);
+      break;
+    default:
+      find<std::int64_t>(tokens, count);
+  }
+  at_ += count;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/kept_index.hpp
+/// \file
+/// The bodies of what text/detail/kept_index.hpp declares. Included in exactly one file of a program.
+
+#include <ctime>
+
+// ==== wick/text/detail/kept_index.hpp
+/// \file
+/// An index of text files that is kept on disk, so that the next start need not read them again.
+
+namespace wick::detail {
+
+/// The file: "wicktext", then little-endian numbers of 8 bytes: version, fingerprint of the rule, number of
+/// files; for each file the length of its name, its name, its size, the seconds and nanoseconds of its last
+/// change, how many samples it has, the length of their code, the code; last a checksum of all before it.
+class kept_index {
+ public:
+  /// What is kept of a file. Its name is that below the folder that all share, so that the data may move.
+  struct entry {
+    std::string_view name;
+    const file_stamp* stamp;
+    const text_extents* extents;
+  };
+
+  /// Nothing, when there is no such file, or it is damaged, of another version, or of another rule.
+  /// \throws wick::error when another kind of file lies there
+  kept_index(const std::string& path, std::uint64_t rule);
+
+  /// What it has of this file; false when that is not there, or the file has changed.
+  bool find(std::string_view name, const file_stamp& now, text_extents& out) const;
+  std::size_t size() const noexcept { return files_.size(); }
+
+  /// Whether a file's time of change tells one state of it from the next: not if that was just now, since
+  /// file systems' clocks tick some 100 times a second, some once in two.
+  static bool is_settled(const file_stamp& stamp) noexcept;
+  /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was
+  static void write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files);
+
+ private:
+  struct kept {
+    std::string_view name;
+    std::uint64_t size, samples;
+    std::int64_t seconds, nanoseconds;
+    std::string_view code;
+  };
+
+  bool parse(std::uint64_t rule);
+
+  std::string all_;
+  std::vector<kept> files_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+namespace kept_form {
+
+inline constexpr std::string_view magic = "wicktext";
+inline constexpr std::uint64_t version = 1;
+
+inline void put(std::string& out, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+}
+inline std::uint64_t get(std::string_view from) noexcept {
+  std::uint64_t value = 0;
+  for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(from[i]);
+  return value;
+}
+inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
+
+}  // namespace kept_form
+
+kept_index::kept_index(const std::string& path, std::uint64_t rule) {
+  plain_file opened = open_plain(path.c_str());
+  if (opened.other != nullptr) throw source_error(path, "index", not_a_file(opened.other));
+  if (!opened.file) return;
+  try {
+    all_.resize(static_cast<std::size_t>(opened.about.st_size));
+    all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), all_.size(), 0));
+  } catch (const error&) {
+    all_.clear();
+    return;
+  }
+  const std::string_view start = std::string_view(all_).substr(0, kept_form::magic.size());
+  if (start != kept_form::magic.substr(0, start.size())) {
+    throw source_error(path, "index",
+                       "is not an index (starts with \"" + printable(start) +
+                           "\"), and is left as it is; give .index a path of its own, or remove that file");
+  }
+  if (!parse(rule)) files_.clear();
+}
+
+bool kept_index::parse(std::uint64_t rule) {
+  std::string_view left = all_;
+  constexpr std::size_t number = 8, least_entry = 7 * number;
+  if (left.size() < kept_form::magic.size() + 4 * number) return false;
+  const std::string_view sum = left.substr(left.size() - number);
+  left.remove_suffix(number);
+  if (kept_form::checksum(left) != kept_form::get(sum)) return false;
+  left.remove_prefix(kept_form::magic.size());
+  const auto next = [&] {
+    const std::uint64_t value = kept_form::get(left);
+    left.remove_prefix(number);
+    return value;
+  };
+  const auto text = [&](std::string_view& out) {
+    if (left.size() < number) return false;
+    const std::uint64_t length = next();
+    if (length > left.size()) return false;
+    out = left.substr(0, static_cast<std::size_t>(length));
+    left.remove_prefix(out.size());
+    return true;
+  };
+  if (next() != kept_form::version || next() != rule) return false;
+  const std::uint64_t count = next();
+  if (count > left.size() / (least_entry - number)) return false;
+  files_.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    kept f{};
+    if (!text(f.name) || left.size() < 4 * number) return false;
+    f.size = next();
+    f.seconds = static_cast<std::int64_t>(next());
+    f.nanoseconds = static_cast<std::int64_t>(next());
+    f.samples = next();
+    if (!text(f.code)) return false;
+    files_.push_back(f);
+  }
+  std::sort(files_.begin(), files_.end(), [](const kept& a, const kept& b) { return a.name < b.name; });
+  return left.empty();
+}
+
+bool kept_index::find(std::string_view name, const file_stamp& now, text_extents& out) const {
+  const auto found = std::lower_bound(files_.begin(), files_.end(), name,
+                                      [](const kept& a, std::string_view b) { return a.name < b; });
+  if (found == files_.end() || found->name != name || found->size != now.size ||
+      found->seconds != now.seconds || found->nanoseconds != now.nanoseconds) {
+    return false;
+  }
+  const auto* code = reinterpret_cast<const std::uint8_t*>(found->code.data());
+  return out.decode({code, found->code.size()}, found->samples, found->size);
+}
+
+bool kept_index::is_settled(const file_stamp& stamp) noexcept {
+  return stamp.seconds + 3 < static_cast<std::int64_t>(::time(nullptr));
+}
+
+void kept_index::write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files) {
+  std::string all(kept_form::magic);
+  for (const std::uint64_t n : {kept_form::version, rule, std::uint64_t{files.size()}})
+    kept_form::put(all, n);
+  for (const entry& f : files) {
+    kept_form::put(all, f.name.size());
+    all += f.name;
+    for (const std::uint64_t n : {f.stamp->size, static_cast<std::uint64_t>(f.stamp->seconds),
+                                  static_cast<std::uint64_t>(f.stamp->nanoseconds), f.extents->size(),
+                                  std::uint64_t{f.extents->code().size()}}) {
+      kept_form::put(all, n);
+    }
+    const auto code = f.extents->code();
+    all.append(reinterpret_cast<const char*>(code.data()), code.size());
+  }
+  kept_form::put(all, kept_form::checksum(all));
+  replace_file(path, std::as_bytes(std::span(all)), "index");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/lines.hpp
+/// \file
+/// The bodies of what text/lines.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+text_samples::text_samples(files paths, const line_options& options)
+    : index_(std::make_shared<const text_index>(
+          std::move(paths), "lines", text_rule{.by = text_rule::line, .keep_empty = !options.skip_empty},
+          options.index)) {}
+
+text_samples::text_samples(files paths, const document_options& options)
+    : index_(std::make_shared<const text_index>(
+          std::move(paths), "documents",
+          text_rule{.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,
+                    .keep_empty = false,
+                    .separator = options.separator},
+          options.index)) {}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_extents.hpp
+/// \file
+/// The bodies of what text/detail/text_extents.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void text_extents::add(extent next) {
+  if (size_++ % per_mark == 0) marks_.push_back({end_, code_.size()});
+  const std::uint64_t gap = next.offset - end_;
+  put(next.length << 1 | (gap != 1 ? 1 : 0));
+  if (gap != 1) put(gap);
+  end_ = next.offset + next.length;
+}
+
+void text_extents::shrink() {
+  code_.shrink_to_fit();
+  marks_.shrink_to_fit();
+}
+
+void text_extents::put(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) code_.push_back(static_cast<std::uint8_t>(value | 0x80));
+  code_.push_back(static_cast<std::uint8_t>(value));
+}
+
+bool text_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size) {
+  const std::uint8_t* p = code.data();
+  const std::uint8_t* const behind = p + code.size();
+  const auto number = [&]() -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 63 && p != behind; shift += 7) {
+      const std::uint8_t byte = *p++;
+      value |= std::uint64_t{byte & 0x7Fu} << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    return std::nullopt;
+  };
+  text_extents out;
+  if (size > code.size()) return false;  // each takes a byte
+  for (; out.size_ < size; ++out.size_) {
+    if (out.size_ % per_mark == 0) {
+      out.marks_.push_back({out.end_, static_cast<std::uint64_t>(p - code.data())});
+    }
+    const std::optional<std::uint64_t> length = number();
+    std::optional<std::uint64_t> gap = 1;
+    if (length && (*length & 1) != 0) gap = number();
+    if (!length || !gap || *gap > file_size - out.end_) return false;
+    out.end_ += *gap;
+    if (*length >> 1 > file_size - out.end_) return false;
+    out.end_ += *length >> 1;
+  }
+  if (p != behind) return false;
+  out.code_.assign(code.begin(), code.end());
+  *this = std::move(out);
+  return true;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_index.hpp
+/// \file
+/// The bodies of what text/detail/text_index.hpp declares. Included in exactly one file of a program.
+
+#include <unistd.h>
+
+namespace wick::detail {
+
+/// How far the paths are the same, up to a slash.
+inline std::size_t shared_folder(const files& paths) noexcept {
+  const std::string_view first = paths.path(0);
+  std::size_t shared = first.rfind('/') + 1;
+  for (std::uint64_t f = 1; f < paths.size(); ++f) {
+    const std::string_view other = paths.path(f);
+    while (shared > 0 && other.substr(0, shared) != first.substr(0, shared))
+      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
+  }
+  return shared;
+}
+
+/// Lines of what is compressed can't be reached one by one.
+inline void refuse_compressed(const std::string& path, const char* who, int file) {
+  std::byte start[6] = {};
+  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
+  const char* const packer = p.starts_with("\x1F\x8B")           ? "gzip"
+                             : p.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
+                             : p.starts_with(
+                                   "\xFD"
+                                   "7zXZ")
+                                 ? "xz"
+                                 : nullptr;
+  if (packer == nullptr) return;
+  throw source_error(path, who,
+                     std::string("is compressed with ") + packer +
+                         ", and what lies in a compressed file cannot be reached line by line; unpack it");
+}
+
+text_index::text_index(files paths, const char* who, const text_rule& rule, const std::string& kept)
+    : paths_(std::move(paths)),
+      rule_(rule),
+      shared_(shared_folder(paths_)),
+      open_(static_cast<std::size_t>(paths_.size())) {
+  std::optional<kept_index> known;
+  if (!kept.empty()) known.emplace(kept, rule.fingerprint());
+  bool all_known = known && known->size() == paths_.size();
+  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
+  extents_.resize(static_cast<std::size_t>(paths_.size()));
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    const std::string path = paths_.path(f);
+    opened_file opened = open_regular(path, who);
+    stamps_.push_back(opened.stamp);
+    if (!known || !known->find(name(f), opened.stamp, extents_[f])) {
+      all_known = false;
+      try {
+        refuse_compressed(path, who, opened.file.get());
+        extents_[f] = scan_text(opened.file.get(), rule_);
+      } catch (const error& e) {
+        const std::string_view text = e.what();
+        throw text.starts_with(printable(path)) ? e : source_error(path, who, e.what());
+      }
+      bytes_scanned_ += opened.stamp.size;
+      require_unchanged(opened, path, who);
+    }
+    firsts_.push_back(firsts_.back() + extents_[f].size());
+    open_.keep(std::move(opened.file));
+  }
+  if (size() == 0) {
+    throw source_error(paths_.path(0), who,
+                       "nothing in " + std::to_string(paths_.size()) +
+                           (paths_.size() == 1 ? " file" : " files") + "; are these the right ones?");
+  }
+  if (known && !all_known) keep(kept);
+}
+
+void text_index::keep(const std::string& path) {
+  std::vector<kept_index::entry> entries;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    if (kept_index::is_settled(stamps_[f])) entries.push_back({name(f), &stamps_[f], &extents_[f]});
+  }
+  try {
+    kept_index::write(path, rule_.fingerprint(), entries);
+  } catch (const error& e) {
+    note_ = std::string(e.what()) + ". Without it the text is read through at each start";
+  }
+}
+
+std::size_t text_index::file_of(std::uint64_t i) const noexcept {
+  if (extents_.size() == 1) return 0;
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), i) - firsts_.begin()) - 1;
+}
+
+location text_index::at(std::uint64_t i) const noexcept {
+  const std::size_t f = file_of(i);
+  const text_extents::extent e = extents_[f].at(i - firsts_[f]);
+  return {paths_.path(f), open_[f], e.offset, e.length, &stamps_[f]};
+}
+
+std::string text_index::key(std::uint64_t i) const {
+  const std::size_t f = file_of(i);
+  const std::string path = printable(paths_.path(f));
+  if (rule_.by == text_rule::line && rule_.keep_empty) return path + ":" + std::to_string(i - firsts_[f] + 1);
+  return path + ": byte " + std::to_string(at(i).offset);
+}
+
+std::uint64_t text_index::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    const auto code = extents_[f].code();
+    h.add(name(f)).add(stamps_[f].size).add(extents_[f].size()).add(code.data(), code.size());
+  }
+  return h.add(size()).value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_scan.hpp
+/// \file
+/// The bodies of what text/detail/text_scan.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+
+namespace wick::detail {
+
+std::uint64_t text_rule::fingerprint() const noexcept {
+  fingerprint_hash h;
+  return h.add(std::uint64_t{by}).add(std::uint64_t{keep_empty}).add(separator).value();
+}
+
+std::size_t text_scan::take(const char* from, std::size_t size, bool last) {
+  return rule_->by == text_rule::separated ? take_separated(from, size, last) : take_lines(from, size, last);
+}
+
+std::size_t text_scan::take_lines(const char* from, std::size_t size, bool last) {
+  const char* p = from;
+  const char* const behind = from + size;
+  while (p != behind) {
+    const auto* const end =
+        static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(behind - p)));
+    if (end == nullptr) break;
+    const bool two = end != from ? end[-1] == '\r' : carriage_return_;
+    const std::uint64_t offset = at_ + static_cast<std::uint64_t>(end - from);
+    line(begin_, offset - begin_ - (two ? 1 : 0));
+    begin_ = offset + 1;
+    p = end + 1;
+  }
+  at_ += size;
+  if (size != 0) carriage_return_ = behind[-1] == '\r';
+  if (last) {
+    if (begin_ != at_) line(begin_, at_ - begin_);
+    end_paragraph();
+  }
+  return size;
+}
+
+void text_scan::line(std::uint64_t offset, std::uint64_t length) {
+  if (rule_->by == text_rule::line) {
+    if (length != 0 || rule_->keep_empty) out_->add({offset, length});
+  } else if (length == 0) {
+    end_paragraph();
+  } else {
+    if (!open_) paragraph_ = offset;
+    open_ = true;
+    end_ = offset + length;
+  }
+}
+
+void text_scan::end_paragraph() {
+  if (open_) out_->add({paragraph_, end_ - paragraph_});
+  open_ = false;
+}
+
+std::size_t text_scan::take_separated(const char* from, std::size_t size, bool last) {
+  const std::string_view text(from, size), separator = rule_->separator;
+  const auto is_break = [](char c) { return c == '\n' || c == '\r'; };
+  // Behind the last byte of text[low, high) that is no line break; what came before it counts, too.
+  const auto content_end = [&](std::size_t low, std::size_t high) {
+    while (high != low && is_break(text[high - 1])) --high;
+    if (high != low) end_ = at_ + high;
+  };
+  const auto find_begin = [&](std::size_t low, std::size_t high) {
+    if (open_) return;
+    while (low != high && is_break(text[low])) ++low;
+    begin_ = at_ + low;
+    open_ = low != high;
+  };
+  const auto close = [&] {
+    if (open_ && end_ > begin_) out_->add({begin_, end_ - begin_});
+    open_ = false;
+  };
+  std::size_t p = 0;
+  for (;;) {
+    const std::size_t found = text.find(separator, p);
+    // A separator may have begun in what is left.
+    const std::size_t kept = last ? 0 : std::min(separator.size() - 1, size - p);
+    const std::size_t to = found != std::string_view::npos ? found : size - kept;
+    find_begin(p, to);
+    content_end(p, to);
+    p = to;
+    if (found == std::string_view::npos) break;
+    close();
+    p += separator.size();
+  }
+  if (last) close();
+  at_ += p;
+  return p;
+}
+
+text_extents scan_text(int file, const text_rule& rule) {
+  text_extents out;
+  text_scan scan(rule, out);
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  std::vector<std::byte> buffer(piece + rule.separator.size());
+#ifdef POSIX_FADV_SEQUENTIAL
+  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL));
+#endif
+  std::size_t kept = 0;
+  for (std::uint64_t offset = 0;;) {
+    const std::size_t n = read_up_to(file, buffer.data() + kept, piece, offset);
+    offset += n;
+    const std::size_t there = kept + n,
+                      done = scan.take(reinterpret_cast<const char*>(buffer.data()), there, n < piece);
+    if (n < piece) break;
+    kept = there - done;
+    std::memmove(buffer.data(), buffer.data() + done, kept);
+  }
+#ifdef POSIX_FADV_SEQUENTIAL
+  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_NORMAL));
+#endif
+  out.shrink();
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_ids.hpp
+/// \file
+/// The bodies of what text/detail/token_ids.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+template <class T>
+void widen_each(const std::byte* from, std::size_t count, std::byte* to) noexcept {
+  // Eight at a time: g++ makes vector instructions of this with -O2, and of a plain loop not.
+  typedef T narrow __attribute__((vector_size(8 * sizeof(T))));                      // NOLINT(*-use-using)
+  typedef std::int64_t wide __attribute__((vector_size(8 * sizeof(std::int64_t))));  // NOLINT(*-use-using)
+  for (; count >= 8; count -= 8, from += sizeof(narrow), to += sizeof(wide)) {
+    narrow some;
+    std::memcpy(&some, from, sizeof(some));
+    const wide all = __builtin_convertvector(some, wide);
+    std::memcpy(to, &all, sizeof(all));
+  }
+  for (; count > 0; --count, from += sizeof(T), to += sizeof(std::int64_t)) {
+    T one;
+    std::memcpy(&one, from, sizeof(one));
+    const auto number = static_cast<std::int64_t>(one);
+    std::memcpy(to, &number, sizeof(number));
+  }
+}
+
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept {
+  switch (format.size) {
+    case 1:
+      return format.has_sign ? widen_each<std::int8_t>(from, count, to)
+                             : widen_each<std::uint8_t>(from, count, to);
+    case 2:
+      return format.has_sign ? widen_each<std::int16_t>(from, count, to)
+                             : widen_each<std::uint16_t>(from, count, to);
+    case 4:
+      return format.has_sign ? widen_each<std::int32_t>(from, count, to)
+                             : widen_each<std::uint32_t>(from, count, to);
+    default:
+      std::memcpy(to, from, count * sizeof(std::int64_t));
+  }
+}
+
+void token_ids::write_to(slot to) const noexcept {
+  widen_tokens(from_, format_, count_, to.data);
+  for (std::size_t i = count_; i < length_; ++i)
+    std::memcpy(to.data + i * sizeof(filler_), &filler_, sizeof(filler_));
+}
+
+token_pair token_span::pair(bytes own, token_format format) const {
+  const std::size_t size = (count - 1) * format.size;
+  bytes shifted(own.data() + format.size, size);
+  own.shrink(size);
+  return {{std::move(own), format, count - 1, length, filler},
+          {std::move(shifted), format, count - 1, length, token_ids::ignored}};
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_store.hpp
+/// \file
+/// The bodies of what text/detail/token_store.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+/// What the header of a NumPy array takes, or 0 when there is none.
+inline std::uint64_t numpy_header(int file) {
+  std::byte start[10] = {};
+  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
+  if (!p.starts_with("\x93NUMPY\x01")) return 0;
+  return 10 + std::to_integer<std::uint64_t>(start[8]) + 256 * std::to_integer<std::uint64_t>(start[9]);
+}
+
+token_store::token_store(files paths, token_format format, std::uint64_t header)
+    : paths_(std::move(paths)),
+      format_(format),
+      header_(header),
+      open_(static_cast<std::size_t>(paths_.size())) {
+  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
+  for (std::size_t f = 0; f < paths_.size(); ++f) {
+    const std::string path = paths_.path(f);
+    opened_file opened = open_regular(path, "tokens");
+    const std::uint64_t numpy = numpy_header(opened.file.get()), size = opened.stamp.size;
+    if (numpy != 0 && header == 0) {
+      throw source_error(path, "tokens",
+                         "is a NumPy array, whose first " + std::to_string(numpy) +
+                             " bytes are no tokens; set .header = " + std::to_string(numpy) +
+                             ", or write it with array.tofile()");
+    }
+    if (size < header || (size - header) % format.size != 0) {
+      throw source_error(path, "tokens",
+                         "has " + std::to_string(size) + " bytes, and tokens take " +
+                             std::to_string(format.size) + " each behind a header of " +
+                             std::to_string(header) +
+                             "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
+    }
+    stamps_.push_back(opened.stamp);
+    firsts_.push_back(firsts_.back() + (size - header) / format.size);
+    open_.keep(std::move(opened.file));
+  }
+  fingerprint_ = make_fingerprint();
+}
+
+std::size_t token_store::file_of(std::uint64_t token) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), token) - firsts_.begin()) -
+         1;
+}
+
+location token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
+  const std::size_t f = firsts_.size() == 2 ? 0 : file_of(first);
+  return {paths_.path(f), open_[f], header_ + (first - firsts_[f]) * format_.size,
+          std::min(count, firsts_[f + 1] - first) * format_.size, &stamps_[f]};
+}
+
+std::string token_store::key(std::uint64_t token) const {
+  const std::size_t f = file_of(token);
+  return printable(paths_.path(f)) + ": token " + std::to_string(token - firsts_[f]);
+}
+
+void token_store::read(std::uint64_t first, std::size_t count, std::byte* to) const {
+  while (count > 0) {
+    const location where = part(first, count);
+    try {
+      location_reader reader;
+      const bytes some = reader.read(where, where.length);
+      std::copy_n(some.data(), some.size(), to);
+    } catch (const error& e) {
+      throw source_error(where.path, "tokens", e.what());
+    }
+    to += where.length;
+    first += where.length / format_.size;
+    count -= static_cast<std::size_t>(where.length / format_.size);
+  }
+}
+
+std::uint64_t token_store::make_fingerprint() const {
+  constexpr std::uint64_t pieces = 64, piece = 1024;
+  fingerprint_hash h;
+  h.add(size()).add(std::uint64_t{format_.size});
+  std::vector<std::byte> buffer(piece * format_.size);
+  const std::uint64_t step = std::max(piece, size() / pieces);
+  for (std::uint64_t first = 0; first < size(); first += step) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    h.add(buffer.data(), count * format_.size);
+  }
+  return h.value();
+}
+
+std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 19;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(piece, size())) * format_.size);
+  document_borders borders(format_, end);
+  for (std::uint64_t first = 0; first < size(); first += piece) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    borders.take(buffer.data(), count);
+  }
+  if (borders.ended() == 0) {
+    throw source_error(paths_.path(0), "chunks",
+                       "has no token " + std::to_string(end) +
+                           ", which .within_documents says to be the end of each document; give the number "
+                           "that this tokenizer has for it");
+  }
+  return borders.begins();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/tokens.hpp
+/// \file
+/// The bodies of what text/tokens.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+inline std::shared_ptr<const chunk_places> some_chunks(chunk_places places, std::uint64_t tokens) {
+  if (places.size() == 0) {
+    throw error("chunks: " + std::to_string(tokens) + " tokens make no chunk of " +
+                std::to_string(places.plan().length) + ", which takes one more; give a shorter length");
+  }
+  return std::make_shared<const chunk_places>(std::move(places));
+}
+inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
+  return h.add(plan.length).add(plan.stride).add(static_cast<std::uint64_t>(plan.within_documents)).value();
+}
+
+token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
+  places_ = some_chunks(plan.within_documents < 0
+                            ? chunk_places(store_->size(), plan)
+                            : chunk_places(store_->documents(plan.within_documents), store_->size(), plan),
+                        store_->size());
+}
+
+std::uint64_t token_chunks::fingerprint() const noexcept {
+  return with_plan(fingerprint_hash().add(store_->fingerprint()), places_->plan());
+}
+
+array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
+  if (plan.within_documents < 0) {
+    places_ = some_chunks(chunk_places(array_.size, plan), array_.size);
+    return;
+  }
+  document_borders borders(array_.format, plan.within_documents);
+  borders.take(array_.data, static_cast<std::size_t>(array_.size));
+  if (borders.ended() == 0) {
+    throw error("chunks: there is no token " + std::to_string(plan.within_documents) +
+                ", which .within_documents says to be the end of each document");
+  }
+  places_ = some_chunks(chunk_places(borders.begins(), array_.size, plan), array_.size);
+}
+
+std::uint64_t array_chunks::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(array_.data, static_cast<std::size_t>(array_.size) * array_.format.size);
+  return with_plan(h, places_->plan());
 }
 
 }  // namespace wick::detail
