@@ -28,7 +28,7 @@ ARROWS = {
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
     "read": {"run", "sample", "system"},
     "tar": {"read", "sample"},
-    "text": {"pipeline", "read", "resume", "sample", "system"},
+    "text": {"loader", "pipeline", "read", "resume", "sample", "system"},
     "pixels": {"sample"},
     "resample": {"observe", "pixels", "sample"},
     "codec": {"pixels", "sample"},

@@ -46,4 +46,5 @@
 #include <wick/tar/tar.hpp>
 #include <wick/text/lines.hpp>
 #include <wick/text/tokens.hpp>
+#include <wick/text/write_tokens.hpp>
 #include <wick/version.hpp>

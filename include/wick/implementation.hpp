@@ -89,4 +89,5 @@
 #include <wick/text/implementation/text_scan.hpp>
 #include <wick/text/implementation/token_ids.hpp>
 #include <wick/text/implementation/token_store.hpp>
+#include <wick/text/implementation/token_writer.hpp>
 #include <wick/text/implementation/tokens.hpp>

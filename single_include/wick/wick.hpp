@@ -15820,6 +15820,97 @@ inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options
 
 }  // namespace wick
 
+// ==== wick/text/write_tokens.hpp
+/// \file
+/// From text to a file of tokens, once, by all workers: what tokens() reads in each epoch.
+
+// ==== wick/text/detail/token_writer.hpp
+/// \file
+/// Writes tokens to a file that takes its name when all of them are there.
+
+namespace wick::detail {
+
+class file_replacement;
+
+class token_writer {
+ public:
+  /// \throws wick::error when the file can't be made
+  explicit token_writer(const std::string& path);
+
+  /// \throws wick::error when it does not fit into a T, or can't be written
+  template <token_number T, class Id>
+  void add(const Id& id) {
+    if (!std::in_range<T>(id)) refuse(static_cast<std::int64_t>(id), sizeof(T));
+    const T token = static_cast<T>(id);
+    const auto* p = reinterpret_cast<const std::byte*>(&token);
+    buffer_.insert(buffer_.end(), p, p + sizeof(T));
+    ++count_;
+    if (buffer_.size() >= piece) flush();
+  }
+  /// How many were written. \throws wick::error when there are none, or they can't be brought to the disk
+  std::uint64_t finish();
+
+ private:
+  static constexpr std::size_t piece = std::size_t{1} << 20;
+
+  void flush();
+  [[noreturn]] void refuse(std::int64_t id, std::size_t size) const;
+
+  std::string path_;
+  std::shared_ptr<file_replacement> file_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct write_tokens_options {
+  /// The token behind each document; -1: none.
+  std::int64_t end_of_text = -1;
+  /// Workers, what is done about documents that fail, and so on.
+  loader_options loader = {};
+};
+
+template <class T>
+concept token_list = requires(const T& ids) {
+  { *ids.begin() } -> std::convertible_to<std::int64_t>;
+  ids.end();
+};
+
+}  // namespace detail
+
+/// Runs a pipeline once and writes the tokens that it gives into a file, in its order, T each:
+/// `write_tokens(documents("corpus/*.txt") | read() | tokenizer, "train.bin", {.end_of_text = 50256})`. What
+/// the last stage gives is a list of integers, such as std::vector<std::int32_t>. Tokenizing runs on all of
+/// the loader's workers. The file is there when it is whole, and until then an old one is as it was. Gives
+/// the number of tokens. \throws wick::error when a document fails (unless `.loader.on_error` says
+/// otherwise), a token doesn't fit into a T, or the file can't be written
+template <detail::token_number T = std::uint16_t, class Source, class... Stages>
+std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& path,
+                           detail::write_tokens_options options = {}) {
+  using item = typename detail::items_after<detail::source_item<Source>, Stages...>::type;
+  static_assert(
+      detail::token_list<item>,
+      "wick: write_tokens() takes a pipeline of lists of integers (see 'from'); write a tokenizer as "
+      "its last stage: | [](std::string_view text) { return std::vector<std::int32_t>(…); }");
+  detail::token_writer to(path);
+  options.loader.prefetch_next_epoch = false;
+  wick::loader<pipeline<Source, Stages...>> all(std::move(from), options.loader);
+  if constexpr (detail::token_list<item>) {
+    for (const item& document : all.epoch(0)) {
+      for (const auto& id : document) to.add<T>(id);
+      if (options.end_of_text >= 0) to.add<T>(options.end_of_text);
+    }
+  }
+  return to.finish();
+}
+
+}  // namespace wick
+
 // ==== wick/version.hpp
 /// \file
 /// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
@@ -19265,6 +19356,25 @@ class neighbor_file {
   int fault_ = 0;
   file_handle file_;
   char name_[prefix.size() + digits + 1] = {};
+};
+
+/// Writes the file that takes the place of the one at `path`, piece by piece; without commit() that one
+/// stays. `kind` is its name in errors. A link there is replaced, not what it leads to.
+class file_replacement {
+ public:
+  /// \throws wick::error when it can't be begun
+  file_replacement(const std::string& path, const char* kind);
+  /// \throws wick::error, and the old file is as it was
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void failed(const char* what, int fault) const;
+
+  std::string path_, name_;
+  const char* kind_;
+  file_handle folder_;
+  std::optional<neighbor_file> next_;
 };
 
 /// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
@@ -24831,20 +24941,19 @@ void neighbor_file::discard() noexcept {
   file_.close();
 }
 
-void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind) {
-  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
+file_replacement::file_replacement(const std::string& path, const char* kind) : path_(path), kind_(kind) {
   const std::filesystem::path given(path);
   const std::filesystem::path parent =
       given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
-  const std::string name = given.filename().native();
+  name_ = given.filename().native();
   // All goes by the open folder: it may be renamed meanwhile, and the name may be as long as names get.
-  const file_handle folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) state_file_error("can't be created, its folder can't be opened", path, errno, advice, kind);
-  if (name.empty() || name == "." || name == "..") {
+  folder_ = file_handle(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_) failed("can't be created, its folder can't be opened", errno);
+  if (name_.empty() || name_ == "." || name_ == "..") {
     state_file_error("can't be created", path, EISDIR, "give the path of a file", kind);
   }
   struct ::stat old {};
-  const bool is_there = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool is_there = ::fstatat(folder_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
   const char* other = is_there && !S_ISLNK(old.st_mode) ? other_than_file(old.st_mode) : nullptr;
   if (other != nullptr) {
     throw error(printable(path) + ": " + kind + ": is " + other +
@@ -24852,24 +24961,37 @@ void replace_file(const std::string& path, std::span<const std::byte> bytes, con
   }
   const bool keeps_mode = is_there && S_ISREG(old.st_mode);
 
-  neighbor_file::tidy_up(folder.get());
-  neighbor_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
-  const auto failed = [&](const char* what) { state_file_error(what, path, errno, advice, kind); };
-  if (next.fault() != 0) {
-    errno = next.fault();
-    failed("can't be created");
-  }
+  neighbor_file::tidy_up(folder_.get());
+  next_.emplace(folder_.get(), keeps_mode ? old.st_mode & 0666 : 0666);
+  if (next_->fault() != 0) failed("can't be created", next_->fault());
   // Not every file system has modes: then it stays as open() made it, which is never for more than the old
   // one was.
-  if (keeps_mode) static_cast<void>(::fchmod(next.get(), old.st_mode & 0777) == 0);
-  if (!next.write(bytes)) failed("can't be written");
-  if (!next.sync()) failed("can't be brought to the disk");
-  if (!next.rename_to(name.c_str())) failed("can't take its name");
+  if (keeps_mode) static_cast<void>(::fchmod(next_->get(), old.st_mode & 0777) == 0);
+}
+
+void file_replacement::failed(const char* what, int fault) const {
+  state_file_error(what, path_, fault,
+                   "the file is as it was; is there room, and may this program write there?", kind_);
+}
+
+void file_replacement::write(std::span<const std::byte> bytes) {
+  if (!next_->write(bytes)) failed("can't be written", errno);
+}
+
+void file_replacement::commit() {
+  if (!next_->sync()) failed("can't be brought to the disk", errno);
+  if (!next_->rename_to(name_.c_str())) failed("can't take its name", errno);
   // The name lies in the folder: it is on the disk when the folder is.
-  if (::fsync(folder.get()) != 0 && errno != EINVAL) {
-    state_file_error("was written, but its folder can't be brought to the disk", path, errno,
-                     "after a power failure the old one may be back", kind);
+  if (::fsync(folder_.get()) != 0 && errno != EINVAL) {
+    state_file_error("was written, but its folder can't be brought to the disk", path_, errno,
+                     "after a power failure the old one may be back", kind_);
   }
+}
+
+void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind) {
+  file_replacement next(path, kind);
+  next.write(bytes);
+  next.commit();
 }
 
 }  // namespace wick::detail
@@ -27400,6 +27522,38 @@ std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
                            "that this tokenizer has for it");
   }
   return borders.begins();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_writer.hpp
+/// \file
+/// The bodies of what text/detail/token_writer.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+token_writer::token_writer(const std::string& path)
+    : path_(path), file_(std::make_shared<file_replacement>(path, "tokens")) {
+  buffer_.reserve(piece + sizeof(std::int64_t));
+}
+
+void token_writer::flush() {
+  file_->write(buffer_);
+  buffer_.clear();
+}
+
+std::uint64_t token_writer::finish() {
+  if (count_ == 0) throw source_error(path_, "write_tokens", "there is no token to write");
+  flush();
+  file_->commit();
+  return count_;
+}
+
+void token_writer::refuse(std::int64_t id, std::size_t size) const {
+  throw source_error(path_, "write_tokens",
+                     "token " + std::to_string(id) + " does not fit into " + std::to_string(size) +
+                         " bytes of this type; write write_tokens<std::uint32_t>(…), and read it with "
+                         "tokens<std::uint32_t>(…)");
 }
 
 }  // namespace wick::detail
