@@ -32,7 +32,7 @@ ARROWS = {
     "resample": {"observe", "pixels", "sample"},
     "codec": {"pixels", "sample"},
     "jpeg": {"codec", "pixels", "sample"},
-    "image": {"codec", "observe", "pixels", "resample", "sample"},
+    "image": {"batch", "codec", "observe", "pixels", "resample", "sample"},
     "torch": {"batch", "image", "read", "resume", "run", "sample", "system"},
 }
 # Headers at the top that any room may include, and those that gather the rooms.

@@ -2844,8 +2844,10 @@ struct on_data {};
 
 namespace detail {
 
-struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
-struct on_batching {};        ///< makes batches of samples
+/// The item or its data, whichever it takes: what a callable becomes, and a stage that knows samples of
+/// parts.
+struct on_sample_or_data {};
+struct on_batching {};  ///< makes batches of samples
 
 }  // namespace detail
 
@@ -3124,10 +3126,19 @@ struct materialized<T> {
   using type = typename T::materialized_type;
   static type make(T&& t) { return std::move(t).materialize(); }
 };
-template <lazy D, class T>
+template <class D, class T>
 struct materialized<sample<D, T>> {
-  using type = sample<typename D::materialized_type, T>;
-  static type make(sample<D, T>&& s) { return {std::move(s.data).materialize(), std::move(s.target)}; }
+  using type = sample<typename materialized<D>::type, typename materialized<T>::type>;
+  static type make(sample<D, T>&& s) {
+    return {materialized<D>::make(std::move(s.data)), materialized<T>::make(std::move(s.target))};
+  }
+};
+template <class... T>
+struct materialized<std::tuple<T...>> {
+  using type = std::tuple<typename materialized<T>::type...>;
+  static type make(std::tuple<T...>&& parts) {
+    return std::apply([](T&... part) { return type{materialized<T>::make(std::move(part))...}; }, parts);
+  }
 };
 template <class T>
 using materialized_t = typename materialized<T>::type;
@@ -5469,7 +5480,8 @@ class batch_stage {
           "read() before it, and for pictures read() | decode()");
       static_assert(is_decoded,
                     "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
-                    "write decode() before it for pictures, else a stage that makes numbers of them");
+                    "write decode() before it for pictures, decode_mask() for masks, else a stage that "
+                    "makes numbers of them");
       static_assert(has_a_shape,
                     "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
@@ -5496,12 +5508,23 @@ inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
 
 namespace detail {
 
+/// Decodes what is in the fields of a struct, whose types stay.
+template <class T>
+void carry_out_fields(T& value) {
+  if constexpr (requires { value.carry_out(); })
+    value.carry_out();
+  else if constexpr (composite<T>)
+    with_fields(value, [](auto&... fields) { (carry_out_fields(fields), ...); });
+}
+
 /// A column of objects that are made before they are put: no undecoded picture leaves a batch.
 template <class Item>
 class group_column : public object_column<materialized_t<Item>> {
  public:
   void put(std::size_t i, Item&& value) {
-    object_column<materialized_t<Item>>::put(i, materialized<Item>::make(std::move(value)));
+    auto made = materialized<Item>::make(std::move(value));
+    carry_out_fields(made);
+    object_column<materialized_t<Item>>::put(i, std::move(made));
   }
 };
 
@@ -5548,32 +5571,19 @@ inline detail::group_stage group(std::size_t size, detail::batch_options options
 /// \file
 /// All stages that work on pictures.
 
-// ==== wick/image/color.hpp
+// ==== wick/image/boxes.hpp
 /// \file
-/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
-/// pixels, in the batch's slot.
+/// The boxes of a picture, with their labels: cut and moved as the picture is.
 
-// ==== wick/image/detail/arguments.hpp
+// ==== wick/image/detail/parts.hpp
 /// \file
-/// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
+/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
+/// decides once, and each part that it concerns follows.
 
-namespace wick::detail {
-
-void require_size(std::string_view stage, int height, int width);
-
-void require_probability(std::string_view stage, double p);
-
-}  // namespace wick::detail
-
-// ==== wick/image/lazy_image.hpp
+// ==== wick/image/detail/steps.hpp
 /// \file
-/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
-/// slot in the batch is known. What decode() makes and the picture stages pass on.
-
-// ==== wick/codec/codec.hpp
-/// \file
-/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
-/// bytes.
+/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
+/// border.
 
 // ==== wick/pixels/geometry.hpp
 /// \file
@@ -5591,15 +5601,21 @@ struct rect {
 
 }  // namespace detail
 
-/// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that
-/// nothing aliases (Pillow's resize, torchvision's antialias=True).
+/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
+/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
 enum class interpolation : std::uint8_t {
-  nearest,   ///< the pixel under the center
-  bilinear,  ///< triangle
-  bicubic,   ///< Keys' cubic with a = -0.5
+  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
+  bilinear,        ///< triangle
+  bicubic,         ///< Keys' cubic with a = -0.5
+  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
 };
 
 namespace detail {
+
+/// Each pixel comes out as one that goes in.
+constexpr bool is_nearest(interpolation filter) noexcept {
+  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
+}
 
 /// "500 x 375", as messages name a size: width first.
 std::string size_text(std::int64_t width, std::int64_t height);
@@ -5640,6 +5656,115 @@ inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
 }  // namespace detail
 
 }  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
+};
+
+}  // namespace detail
+
+/// What stands in the border that pad() makes.
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill color
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+namespace detail {
+
+/// The size of all parts of a sample that have pixels.
+struct frame {
+  int width = 0, height = 0;
+  friend bool operator==(const frame&, const frame&) = default;
+};
+
+/// A border, and what stands in it.
+struct border {
+  edges by;
+  fill_color fill;
+  padding_mode mode = padding_mode::constant;
+  int mask_fill = 0;
+};
+
+/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
+struct geometry_step {
+  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, drop_boxes };
+
+  kind what = kind::crop;
+  rect part;                                       ///< crop: what is kept
+  frame size;                                      ///< resize: to what
+  interpolation filter = interpolation::bilinear;  ///< resize
+  border around;                                   ///< pad
+  float min_size = 0, min_visible = 0;             ///< drop_boxes
+
+  static geometry_step crop(const rect& part) noexcept;
+  static geometry_step resize(int width, int height, interpolation filter) noexcept;
+  static geometry_step mirror_x() noexcept;
+  static geometry_step mirror_y() noexcept;
+  static geometry_step pad(const border& around) noexcept;
+
+  /// The size of what had `before`.
+  frame after(frame before) const noexcept;
+};
+
+/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
+void require_plain_border(padding_mode mode, const char* what);
+
+/// Up to two steps, one after the other.
+class geometry_steps {
+ public:
+  geometry_steps() noexcept = default;
+  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
+  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
+  const geometry_step* begin() const noexcept { return each_.data(); }
+  const geometry_step* end() const noexcept { return each_.data() + count_; }
+
+ private:
+  std::array<geometry_step, 2> each_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+// ==== wick/image/lazy_image.hpp
+/// \file
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
+/// slot in the batch is known. What decode() makes and the picture stages pass on.
+
+// ==== wick/codec/codec.hpp
+/// \file
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
+/// bytes.
 
 // ==== wick/pixels/image.hpp
 /// \file
@@ -6144,6 +6269,8 @@ class lazy_image {
              const detail::pixel_numbers& as = {}) noexcept;
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
   lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
+  /// The same in other numbers.
+  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
 
   /// As it will come out.
   int width() const noexcept { return plan_.output_width(); }
@@ -6159,6 +6286,12 @@ class lazy_image {
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
   void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
   void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
+
+  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
+  /// more than the picture has
+  void pad(const detail::border& around);
+  /// One of these.
+  void follow(const detail::geometry_step& step, detail::frame = {});
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op);
@@ -6177,6 +6310,8 @@ class lazy_image {
   image materialize() &&;
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
+  /// Does now what was asked for. \throws wick::error for damaged data
+  void carry_out();
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -6207,7 +6342,6 @@ class lazy_image {
   detail::wide_rows render_wide() const;
   /// All of it but the normalization.
   image render() const;
-  void carry_out();
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
@@ -6227,18 +6361,240 @@ class lazy_image {
 
 }  // namespace wick
 
+namespace wick::detail {
+
+// ---- what has a place ----
+
+/// A part with a place in the picture: it follows what is done to that. A type of the user's may, too.
+template <class T>
+concept placed = requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); };
+/// It has pixels, whose size is the sample's.
+template <class T>
+concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
+                        part.width();
+                        part.height();
+                      });
+template <class T>
+concept colored = std::is_same_v<T, image> || std::is_same_v<T, lazy_image>;
+
+struct any_placed {
+  template <class T>
+  static constexpr bool is = placed<T> || std::is_same_v<T, image>;
+};
+struct any_with_pixels {
+  template <class T>
+  static constexpr bool is = with_pixels<T>;
+};
+struct any_colored {
+  template <class T>
+  static constexpr bool is = colored<T>;
+};
+
+/// Whether T, or a field of it at any depth, is what Kind says.
+template <class Kind, class T>
+consteval bool holds() {
+  if constexpr (Kind::template is<T>)
+    return true;
+  else if constexpr (!any_placed::is<T> && composite<T>)
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (holds<Kind, F>() || ...);
+    }(std::type_identity<typename field_types<T>::type>{});
+  else
+    return false;
+}
+
+/// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
+template <class Kind, class T, class F>
+void for_each_part(T& item, F& f) {
+  if constexpr (std::is_same_v<T, image>) {
+    if constexpr (Kind::template is<T>) {
+      lazy_image picture(std::move(item));
+      f(picture);
+      item = std::move(picture).pixels();
+    }
+  } else if constexpr (Kind::template is<T>) {
+    f(item);
+  } else if constexpr (holds<Kind, T>()) {
+    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
+  }
+}
+
+/// An item that a stage takes as a whole, since its parts belong together. A sample<> whose target has none
+/// is taken by its data.
+template <class Kind, class T>
+inline constexpr bool is_of_parts = composite<T> && holds<Kind, T>();
+template <class Kind, class D, class T>
+inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
+
+// ---- geometry ----
+
+/// \throws wick::error when parts with pixels have two sizes
+void require_one_size(frame first, frame other);
+
+template <class Item>
+frame frame_of(Item& item) {
+  frame size;
+  bool any = false;
+  const auto look = [&](const auto& part) {
+    const frame here{part.width(), part.height()};
+    if (any) require_one_size(size, here);
+    size = here;
+    any = true;
+  };
+  const auto visit = [&look]<class T>(const auto& self, T& part) -> void {
+    if constexpr (with_pixels<T>)
+      look(part);
+    else if constexpr (holds<any_with_pixels, T>())
+      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
+  };
+  visit(visit, item);
+  return size;
+}
+
+/// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
+/// random once a sample.
+template <class Stage>
+class geometry_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
+      picture.follow(step);
+    return picture;
+  }
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
+  Item operator()(Item item, context& c) const {
+    frame size = frame_of(item);
+    for (const geometry_step& step : self().decide(size, c)) {
+      const auto follow = [&](auto& part) { part.follow(step, size); };
+      for_each_part<any_placed>(item, follow);
+      size = step.after(size);
+    }
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+// ---- color ----
+
+/// A stage of color. `Stage` has `draw(context&) const`, what is random, and `apply(lazy_image&, drawn)
+/// const`.
+template <class Stage>
+class color_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    self().apply(picture, self().draw(c));
+    return picture;
+  }
+  template <class Item>
+    requires is_of_parts<any_colored, Item>
+  Item operator()(Item item, context& c) const {
+    const auto drawn = self().draw(c);
+    const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
+    for_each_part<any_colored>(item, apply);
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+/// Boxes and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
+/// pads. A crop cuts them, and those of which nothing is left are gone, with what belongs to them;
+/// sanitize_boxes() takes away those of which too little is left.
+/// torchvision.tv_tensors.BoundingBoxes of the format XYXY.
+struct boxes {
+  /// Left, top, right, bottom, in px of the picture: one as large as that is {0, 0, width, height}.
+  std::vector<std::array<float, 4>> xyxy;
+  std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
+  std::vector<std::int64_t>
+      ids{};  ///< a number of yours for each, such as where else to find it; as many, or none
+  std::vector<float>
+      visible{};  ///< share of each that crops have left, in (0, 1]; none before the first crop
+
+  std::size_t size() const noexcept { return xyxy.size(); }
+  bool empty() const noexcept { return xyxy.empty(); }
+  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
+  /// there are not as many labels, ids or shares as boxes, a side is no number or less than 0, or for a
+  /// border that is mirrored, in which things are that have no box
+  void follow(const detail::geometry_step& step, detail::frame in);
+
+  friend bool operator==(const boxes&, const boxes&) = default;
+};
+
+namespace detail {
+
+struct sanitize_boxes_options {
+  double min_size = 1;     ///< least width and height, in px of the picture as it is here
+  double min_visible = 0;  ///< least share of a box's area that the crops before this have left
+};
+
+class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "sanitize_boxes";
+
+  explicit sanitize_boxes_stage(const sanitize_boxes_options& options);
+  geometry_steps decide(frame, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  sanitize_boxes_options options_;
+};
+
+}  // namespace detail
+
+/// Takes boxes away that are too small, or of which crops have left too little, with what belongs to them.
+/// What reaches past the picture is cut first. torchvision.transforms.v2.SanitizeBoundingBoxes, which takes
+/// those away. \throws wick::error for a size below 0, or a share that is none
+detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/image/color.hpp
+/// \file
+/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// pixels, in the batch's slot.
+
+// ==== wick/image/detail/arguments.hpp
+/// \file
+/// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
+
+namespace wick::detail {
+
+void require_size(std::string_view stage, int height, int width);
+
+void require_probability(std::string_view stage, double p);
+
+}  // namespace wick::detail
+
 namespace wick {
 
 namespace detail {
 
-class color_jitter_stage {
+class color_jitter_stage : public color_stage<color_jitter_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "color_jitter";
 
   color_jitter_stage(double brightness, double contrast, double saturation, double hue);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  /// The operations, in their order.
+  struct drawn {
+    std::array<pixel_op, 4> ops;
+    std::size_t count = 0;
+  };
+  drawn draw(context& ctx) const;
+  void apply(lazy_image& picture, const drawn& what) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(amount_); }
 
  private:
@@ -6255,14 +6611,14 @@ detail::color_jitter_stage color_jitter(double brightness = 0, double contrast =
 
 namespace detail {
 
-class grayscale_stage {
+class grayscale_stage : public color_stage<grayscale_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "grayscale";
 
   explicit grayscale_stage(int channels);
-  lazy_image operator()(lazy_image picture, context&) const;
+  int draw(context&) const noexcept { return channels_; }
+  void apply(lazy_image& picture, int channels) const { picture.make_gray(channels); }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
 
  private:
@@ -6276,14 +6632,14 @@ inline detail::grayscale_stage grayscale(int channels = 1) { return detail::gray
 
 namespace detail {
 
-class random_grayscale_stage {
+class random_grayscale_stage : public color_stage<random_grayscale_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_grayscale";
 
   explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  bool draw(context& ctx) const noexcept { return ctx.random().bernoulli(p_); }
+  void apply(lazy_image& picture, bool gray) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
@@ -6311,48 +6667,11 @@ namespace wick {
 
 namespace detail {
 
-/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
-struct edges {
-  int left = 0, top = 0, right = 0, bottom = 0;
-
-  constexpr edges() noexcept = default;
-  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
-  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
-  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
-  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
-};
-
-/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
-struct fill_color {
-  std::array<std::uint8_t, 4> levels{};
-
-  constexpr fill_color() noexcept = default;
-  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
-      : levels{level(r), level(g), level(b), level(a)} {}
-
- private:
-  static constexpr std::uint8_t level(int v) noexcept {
-    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
-  }
-};
-
-}  // namespace detail
-
-/// What stands in the border that pad() makes.
-enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill color
-  edge,       ///< the outermost pixel again and again
-  reflect,    ///< mirrored about the outermost pixel, which is not repeated
-  symmetric,  ///< mirrored about the edge
-};
-
-namespace detail {
-
 struct pad_options {
   fill_color fill{};  ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+  int mask_fill =
+      0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
 };
 
 void require_edges(std::string_view stage, const edges& e);
@@ -6362,15 +6681,16 @@ std::vector<int> padded_axis(int size, int before, int after, padding_mode mode)
 
 /// `picture` with a border. \throws wick::error when it is mirrored by more than it has
 image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
+/// The same of numbers of 16 bits.
+wide_rows pad_wide(const wide_rows& numbers, const border& around);
 
-class pad_stage {
+class pad_stage : public geometry_stage<pad_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
 
   pad_stage(const edges& by, const pad_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -6393,15 +6713,13 @@ namespace wick {
 
 namespace detail {
 
-class center_crop_stage {
+class center_crop_stage : public geometry_stage<center_crop_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "center_crop";
 
   center_crop_stage(int height, int width);
-  /// \throws wick::error when the picture is smaller than the crop
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
@@ -6412,7 +6730,8 @@ class center_crop_stage {
 
 }  // namespace detail
 
-/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error.
+/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error
+/// of the sample.
 inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
 inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
@@ -6425,17 +6744,16 @@ struct random_crop_options {
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
   fill_color fill{};           ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+  int mask_fill = 0;  ///< what stands in a mask's border where the mode is constant
 };
 
-class random_crop_stage {
+class random_crop_stage : public geometry_stage<random_crop_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_crop";
 
   random_crop_stage(int height, int width, const random_crop_options& options);
-  /// \throws wick::error when the picture (padded) is smaller than the crop
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -6461,14 +6779,13 @@ struct random_resized_crop_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
-class random_resized_crop_stage {
+class random_resized_crop_stage : public geometry_stage<random_resized_crop_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_resized_crop";
 
   random_resized_crop_stage(int height, int width, const random_resized_crop_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
 
   /// The rectangle for a picture of this size: torchvision's RandomResizedCrop.get_params.
   rect choose(int width, int height, random_stream& random) const noexcept;
@@ -6532,6 +6849,67 @@ class decoders_seen {
 
 }  // namespace wick::detail
 
+// ==== wick/image/detail/encoded.hpp
+/// \file
+/// Which part of a sample decode() and decode_mask() take: the first that is still bytes.
+
+namespace wick::detail {
+
+template <class T>
+inline constexpr bool holds_bytes = std::is_same_v<T, bytes>;
+template <class D, class T>
+inline constexpr bool holds_bytes<sample<D, T>> = holds_bytes<D> || holds_bytes<T>;
+template <class... T>
+inline constexpr bool holds_bytes<std::tuple<T...>> = (holds_bytes<T> || ...);
+
+/// Taken as a whole; where a sample's data has bytes, the stage is given that.
+template <class T>
+inline constexpr bool holds_more_bytes = false;
+template <class D, class T>
+inline constexpr bool holds_more_bytes<sample<D, T>> = !holds_bytes<D> && holds_bytes<T>;
+template <class... T>
+inline constexpr bool holds_more_bytes<std::tuple<T...>> = holds_bytes<std::tuple<T...>>;
+
+template <class... T>
+consteval std::size_t first_with_bytes(std::type_identity<std::tuple<T...>>) {
+  const std::array<bool, sizeof...(T)> has{holds_bytes<T>...};
+  std::size_t i = 0;
+  while (!has[i]) ++i;
+  return i;
+}
+
+template <bool Wanted, class T, class F>
+auto with_first_bytes_if(T&& part, F& f);
+
+/// The item with what f makes of its first bytes in their place.
+template <class Item, class F>
+auto with_first_bytes(Item&& item, F&& f) {
+  if constexpr (std::is_same_v<Item, bytes>) {
+    return f(std::move(item));
+  } else if constexpr (is_sample<Item>) {
+    constexpr bool in_data = holds_bytes<typename Item::data_type>;
+    auto data = with_first_bytes_if<in_data>(std::move(item.data), f);
+    auto target = with_first_bytes_if<!in_data>(std::move(item.target), f);
+    return sample<decltype(data), decltype(target)>{std::move(data), std::move(target)};
+  } else {
+    constexpr std::size_t first = first_with_bytes(std::type_identity<Item>{});
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple<decltype(with_first_bytes_if<I == first>(std::move(std::get<I>(item)), f))...>{
+          with_first_bytes_if<I == first>(std::move(std::get<I>(item)), f)...};
+    }(std::make_index_sequence<std::tuple_size_v<Item>>{});
+  }
+}
+
+template <bool Wanted, class T, class F>
+auto with_first_bytes_if(T&& part, F& f) {
+  if constexpr (Wanted)
+    return with_first_bytes(std::move(part), f);
+  else
+    return T(std::move(part));
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
@@ -6568,15 +6946,21 @@ struct decode_options {
 
 class decode_stage {
  public:
-  using stage_kind = on_data;
+  using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode";
 
   /// \throws wick::error when max_pixels is less than 1
-  explicit decode_stage(const decode_options& options);
+  /// \param called  the stage that messages name
+  explicit decode_stage(const decode_options& options, const char* called = "decode");
 
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
   lazy_image operator()(bytes encoded, context&) const;
+  template <class Item>
+    requires holds_more_bytes<Item>
+  auto operator()(Item item, context& c) const {
+    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+  }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
@@ -6591,6 +6975,7 @@ class decode_stage {
   pixel_numbers numbers(const picture_info& info) const;
   int channels(const picture_info& info) const noexcept;
   decode_options options_;
+  const char* called_;
   mutable detail::decoders_seen seen_;
 };
 
@@ -6603,6 +6988,7 @@ struct once_decoded<bytes> {
 
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
+/// It takes the first part of a sample that is bytes: its data, where there are several parts the first.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
 detail::decode_stage decode(const detail::decode_options& options = {});
@@ -6618,36 +7004,27 @@ namespace wick {
 
 namespace detail {
 
-struct horizontal_flip_stage {
-  using stage_kind = on_data;
+struct horizontal_flip_stage : geometry_stage<horizontal_flip_stage> {
   static constexpr std::string_view name = "horizontal_flip";
 
-  lazy_image operator()(lazy_image picture, context&) const noexcept {
-    picture.mirror_x();
-    return picture;
-  }
+  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_x(); }
 };
 
-struct vertical_flip_stage {
-  using stage_kind = on_data;
+struct vertical_flip_stage : geometry_stage<vertical_flip_stage> {
   static constexpr std::string_view name = "vertical_flip";
 
-  lazy_image operator()(lazy_image picture, context&) const noexcept {
-    picture.mirror_y();
-    return picture;
-  }
+  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_y(); }
 };
 
-class random_horizontal_flip_stage {
+class random_horizontal_flip_stage : public geometry_stage<random_horizontal_flip_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_horizontal_flip";
 
   explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
-    if (ctx.random().bernoulli(p_)) picture.mirror_x();
-    return picture;
+  geometry_steps decide(frame, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_x();
+    return {};
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
@@ -6655,16 +7032,15 @@ class random_horizontal_flip_stage {
   double p_;
 };
 
-class random_vertical_flip_stage {
+class random_vertical_flip_stage : public geometry_stage<random_vertical_flip_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_vertical_flip";
 
   explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
-    if (ctx.random().bernoulli(p_)) picture.mirror_y();
-    return picture;
+  geometry_steps decide(frame, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_y();
+    return {};
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
@@ -6689,6 +7065,116 @@ inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
 
 }  // namespace wick
 
+// ==== wick/image/keypoints.hpp
+/// \file
+/// Points in a picture (joints, corners): moved as the picture is, and marked when they are outside.
+
+namespace wick {
+
+/// Points, of which none is ever dropped: the k-th stays the k-th. In a sample they go along with the
+/// picture's crops, resizes, flips and pads. What a flip makes of left and right hands is not known here.
+/// torchvision.tv_tensors.KeyPoints.
+struct keypoints {
+  std::vector<std::array<float, 2>> xy;  ///< x, y: the first pixel is 0, the last of a row width - 1
+  /// Of each, 0 when it is not to be seen; other numbers are yours (COCO's 1 and 2). A point that is outside
+  /// after a step gets 0, and keeps it. None before the first step: all are seen.
+  std::vector<std::uint8_t> visible{};
+
+  std::size_t size() const noexcept { return xy.size(); }
+  bool empty() const noexcept { return xy.empty(); }
+  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
+  /// there are not as many marks as points, or for a border that is mirrored
+  void follow(const detail::geometry_step& step, detail::frame in);
+
+  friend bool operator==(const keypoints&, const keypoints&) = default;
+};
+
+}  // namespace wick
+
+// ==== wick/image/mask.hpp
+/// \file
+/// A mask: a number for each pixel of a picture (its class, a depth), which is never blended; and
+/// decode_mask(), which makes one of bytes.
+
+namespace wick {
+
+/// Numbers of classes, or depths, one a pixel. In a sample it goes along with the picture's crops, resizes,
+/// flips and pads; colors leave it alone. It is decoded when its slot in the batch is known, and batches as
+/// [H, W], of uint8 or int32: `.to(torch::kLong)` on the device makes of it what cross_entropy takes.
+class mask {
+ public:
+  mask() noexcept = default;
+  /// Numbers that exist already. \throws wick::error unless there is one channel
+  mask(image numbers);  // NOLINT: implicit on purpose
+  /// For decode_mask().
+  explicit mask(lazy_image numbers) noexcept : numbers_(std::move(numbers)) {}
+
+  /// As it will come out.
+  int width() const noexcept { return numbers_.width(); }
+  int height() const noexcept { return numbers_.height(); }
+  bool empty() const noexcept { return numbers_.empty(); }
+
+  /// Does what a stage of geometry did to the picture. Pixels are taken as they are: the one that torch's
+  /// `nearest` takes (under the upper left corner), that under the center where the resize of the picture is
+  /// `nearest`, too.
+  void follow(const detail::geometry_step& step, detail::frame = {});
+
+  /// The numbers, in one channel. \throws wick::error for damaged data, or for numbers of 16 bits, which have
+  /// no place in an image
+  image pixels() const;
+  /// A pipeline that ends without batch(), and group(), give it decoded.
+  using materialized_type = mask;
+  mask materialize() &&;
+  void carry_out();
+
+  /// [H, W].
+  wick::shape extents() const { return {height(), width()}; }
+  dtype type() const noexcept { return numbers_.type(); }
+  /// Decodes what is needed, straight into the slot. \throws wick::error for damaged data
+  void write_to(slot to) const;
+
+ private:
+  lazy_image numbers_;
+};
+
+namespace detail {
+
+struct mask_options {
+  /// uint8, or int32: then a PNG of 16 bits is taken as well, as it is.
+  dtype type = dtype::uint8;
+  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken
+};
+
+class decode_mask_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint, hook::note>;
+  static constexpr std::string_view name = "decode_mask";
+
+  explicit decode_mask_stage(const mask_options& options);
+  mask operator()(bytes encoded, context& c) const;
+  template <class Item>
+    requires holds_more_bytes<Item>
+  auto operator()(Item item, context& c) const {
+    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+  }
+  std::uint64_t fingerprint() const noexcept { return numbers_.fingerprint(); }
+  std::string note() const { return numbers_.note(); }
+
+ private:
+  decode_stage numbers_;
+};
+
+}  // namespace detail
+
+/// Bytes → mask: the numbers that a PNG or GIF with a palette stores, or the levels of a gray PNG, as they
+/// are, of 16 bits with `.type = wick::dtype::int32` (depth in mm). It takes the first part of the sample
+/// that is still bytes: behind decode() that of the mask. \throws wick::error when the bytes are no such
+/// picture
+detail::decode_mask_stage decode_mask(const detail::mask_options& options = {});
+
+}  // namespace wick
+
 // ==== wick/image/normalize.hpp
 /// \file
 /// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
@@ -6710,15 +7196,15 @@ struct channel_values {
   channel_values(std::initializer_list<double> each);
 };
 
-class normalize_stage {
+class normalize_stage : public color_stage<normalize_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "normalize";
 
   normalize_stage(const channel_values& mean, const channel_values& deviation);
 
-  lazy_image operator()(lazy_image picture, context&) const;
+  const normalization& draw(context&) const noexcept { return by_; }
+  void apply(lazy_image& picture, const normalization& by) const { picture.normalize(by); }
 
   /// The first count() are meant; with a count of 1 they hold for every channel.
   const std::array<float, 4>& mean() const noexcept { return by_.mean; }
@@ -6752,15 +7238,14 @@ struct resize_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
-class resize_stage {
+class resize_stage : public geometry_stage<resize_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "resize";
 
   resize_stage(int height, int width, const resize_options& options);
   resize_stage(int shorter_edge, const resize_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
 
   /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
   /// number, as torchvision's int() does.
@@ -12803,7 +13288,7 @@ namespace wick {
 namespace detail {
 
 struct read_options {
-  /// A sample with more bytes (all members of a record together) is an error of that sample.
+  /// A file, or a record with all its members, of more bytes is an error of its sample.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
@@ -12980,13 +13465,91 @@ class [[nodiscard]] read_operation {
   std::optional<typename task<to>::awaiter> awaiting_;
 };
 
+/// What read() makes of an item: bytes of each location in it.
+template <class T>
+struct once_all_read {
+  using type =
+      std::conditional_t<std::is_void_v<typename once_read<T>::type>, T, typename once_read<T>::type>;
+  static constexpr bool differs = !std::is_void_v<typename once_read<T>::type>;
+};
+template <class D, class T>
+struct once_all_read<sample<D, T>> {
+  using type = sample<typename once_all_read<D>::type, typename once_all_read<T>::type>;
+  static constexpr bool differs = once_all_read<D>::differs || once_all_read<T>::differs;
+};
+template <class... T>
+struct once_all_read<std::tuple<T...>> {
+  using type = std::tuple<typename once_all_read<T>::type...>;
+  static constexpr bool differs = (once_all_read<T>::differs || ...);
+};
+
+/// An item that is read as a whole, since several of its parts lie somewhere. A sample<> of which only the
+/// data does is read by that.
+template <class T>
+inline constexpr bool is_read_whole = false;
+template <class D, class T>
+inline constexpr bool is_read_whole<sample<D, T>> = once_all_read<T>::differs;
+template <class... T>
+inline constexpr bool is_read_whole<std::tuple<T...>> = once_all_read<std::tuple<T...>>::differs;
+
+template <class... T>
+task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
+                                                                read_options options);
+
+/// Reads one part, or all parts of it.
+template <class T>
+task<typename once_all_read<T>::type> read_part(T part, context* c, read_options options) {
+  if constexpr (!once_all_read<T>::differs) {
+    co_return std::move(part);
+  } else if constexpr (is_sample<T>) {
+    auto reading = read_tuple(std::tuple(std::move(part.data), std::move(part.target)), c, options);
+    auto got = co_await std::move(reading);
+    typename once_all_read<T>::type out{std::move(std::get<0>(got)), std::move(std::get<1>(got))};
+    co_return out;
+  } else if constexpr (is_read_whole<T>) {
+    auto reading = read_tuple(std::move(part), c, options);
+    auto got = co_await std::move(reading);
+    co_return got;
+  } else {
+    read_operation<T> reading(std::move(part), *c, options);
+    auto got = co_await reading;
+    co_return got;
+  }
+}
+
+/// One part after the other, so that a sample has one file open at a time.
+template <class... T>
+task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
+                                                                read_options options) {
+  if constexpr (sizeof...(T) == 0) {
+    co_return std::tuple<>();
+  } else {
+    auto split = [](T&... each) { return std::tuple<T&...>(each...); };
+    auto refs = std::apply(split, parts);
+    auto first_reading = read_part(std::move(std::get<0>(refs)), c, options);
+    auto first = co_await std::move(first_reading);
+    auto others = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::make_tuple(std::move(std::get<I + 1>(refs))...);
+    }(std::make_index_sequence<sizeof...(T) - 1>{});
+    auto rest_reading = read_tuple(std::move(others), c, options);
+    auto rest = co_await std::move(rest_reading);
+    auto out = std::tuple_cat(std::make_tuple(std::move(first)), std::move(rest));
+    co_return out;
+  }
+}
+
 class read_stage {
  public:
-  using stage_kind = on_data;
+  using stage_kind = on_sample_or_data;
   static constexpr std::string_view name = "read";
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
   read_operation<record<location>> operator()(record<location> where, context& c) const;
+  template <class Item>
+    requires is_read_whole<Item>
+  task<typename once_all_read<Item>::type> operator()(Item where, context& c) const {
+    return read_part(std::move(where), &c, options_);
+  }
 
  private:
   read_options options_;
@@ -12994,11 +13557,11 @@ class read_stage {
 
 }  // namespace detail
 
-/// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the
-/// page cache is read by the executor's I/O threads, and what exceeds the loader's memory bound waits, lowest
-/// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
-/// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
-/// larger than `max_bytes`
+/// Reads a location (or all members of a record, or all locations of a zipped sample) into wick::bytes. Never
+/// blocks a worker: what is not in the page cache is read by the executor's I/O threads, and what exceeds the
+/// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
+/// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file
+/// can't be opened, ends early, or is larger than `max_bytes`
 detail::read_stage read(detail::read_options options = {}) noexcept;
 
 }  // namespace wick
@@ -17714,6 +18277,149 @@ void require_probability(std::string_view stage, double p) {
 
 }  // namespace wick::detail
 
+// ==== wick/image/implementation/boxes.hpp
+/// \file
+/// The bodies of what image/boxes.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick {
+
+namespace detail::boxing {
+
+inline void require_as_many(const char* what, std::size_t found, std::size_t boxes) {
+  if (found == 0 || found == boxes) return;
+  throw error("boxes: " + std::to_string(found) + " " + what + " of " + std::to_string(boxes) +
+              " boxes; give as many, or none");
+}
+
+inline void check(const boxes& of) {
+  require_as_many("labels", of.labels.size(), of.size());
+  require_as_many("ids", of.ids.size(), of.size());
+  require_as_many("visible shares", of.visible.size(), of.size());
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const auto& [left, top, right, bottom] = of.xyxy[i];
+    if (left <= right && top <= bottom && std::isfinite(left) && std::isfinite(right) && std::isfinite(top) &&
+        std::isfinite(bottom)) {
+      continue;
+    }
+    throw error("boxes: box " + std::to_string(i) + " is {" + std::to_string(left) + ", " +
+                std::to_string(top) + ", " + std::to_string(right) + ", " + std::to_string(bottom) +
+                "}; give left, top, right, bottom, and no width and height");
+  }
+}
+
+inline float area(const std::array<float, 4>& box) noexcept { return (box[2] - box[0]) * (box[3] - box[1]); }
+
+/// Those that stay, with what belongs to them.
+template <class Keep>
+void keep(boxes& of, Keep stays) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (!stays(i)) continue;
+    of.xyxy[n] = of.xyxy[i];
+    if (!of.labels.empty()) of.labels[n] = of.labels[i];
+    if (!of.ids.empty()) of.ids[n] = of.ids[i];
+    if (!of.visible.empty()) of.visible[n] = of.visible[i];
+    ++n;
+  }
+  of.xyxy.resize(n);
+  if (!of.labels.empty()) of.labels.resize(n);
+  if (!of.ids.empty()) of.ids.resize(n);
+  if (!of.visible.empty()) of.visible.resize(n);
+}
+
+/// What reaches past the picture is cut off.
+inline void cut(boxes& of, frame size) {
+  if (of.visible.empty()) of.visible.assign(of.size(), 1.0f);
+  const auto width = static_cast<float>(size.width), height = static_cast<float>(size.height);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    std::array<float, 4>& box = of.xyxy[i];
+    const float before = area(box);
+    box = {std::clamp(box[0], 0.0f, width), std::clamp(box[1], 0.0f, height), std::clamp(box[2], 0.0f, width),
+           std::clamp(box[3], 0.0f, height)};
+    of.visible[i] = before > 0 ? of.visible[i] * (area(box) / before) : 0.0f;
+  }
+  keep(of, [&](std::size_t i) { return of.visible[i] > 0; });
+}
+
+inline void shift(boxes& of, int x, int y) noexcept {
+  const auto dx = static_cast<float>(x), dy = static_cast<float>(y);
+  for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
+}
+
+}  // namespace detail::boxing
+
+void boxes::follow(const detail::geometry_step& step, detail::frame in) {
+  namespace boxing = detail::boxing;
+  using kind = detail::geometry_step::kind;
+  boxing::check(*this);
+  switch (step.what) {
+    case kind::crop:
+      boxing::shift(*this, -step.part.x, -step.part.y);
+      return boxing::cut(*this, step.after(in));
+    case kind::resize: {
+      // Single precision, as torchvision counts.
+      const auto x = static_cast<float>(static_cast<double>(step.size.width) / in.width),
+                 y = static_cast<float>(static_cast<double>(step.size.height) / in.height);
+      for (auto& box : xyxy) box = {box[0] * x, box[1] * y, box[2] * x, box[3] * y};
+      return;
+    }
+    case kind::mirror_x: {
+      const auto width = static_cast<float>(in.width);
+      for (auto& box : xyxy) box = {width - box[2], box[1], width - box[0], box[3]};
+      return;
+    }
+    case kind::mirror_y: {
+      const auto height = static_cast<float>(in.height);
+      for (auto& box : xyxy) box = {box[0], height - box[3], box[2], height - box[1]};
+      return;
+    }
+    case kind::pad:
+      detail::require_plain_border(step.around.mode, "boxes");
+      boxing::shift(*this, step.around.by.left, step.around.by.top);
+      return boxing::cut(*this, step.after(in));
+    case kind::drop_boxes:
+      boxing::cut(*this, in);
+      return boxing::keep(*this, [&](std::size_t i) {
+        return xyxy[i][2] - xyxy[i][0] >= step.min_size && xyxy[i][3] - xyxy[i][1] >= step.min_size &&
+               visible[i] >= step.min_visible;
+      });
+  }
+}
+
+namespace detail {
+
+sanitize_boxes_stage::sanitize_boxes_stage(const sanitize_boxes_options& options) : options_(options) {
+  if (!(options.min_size >= 0 && std::isfinite(options.min_size))) {
+    throw error("sanitize_boxes: min_size " + std::to_string(options.min_size) + "; give px, 0 or more");
+  }
+  if (!(options.min_visible >= 0 && options.min_visible <= 1)) {
+    throw error("sanitize_boxes: min_visible " + std::to_string(options.min_visible) +
+                "; give a share of the box, from 0 to 1");
+  }
+}
+
+geometry_steps sanitize_boxes_stage::decide(frame, context&) const noexcept {
+  geometry_step drop;
+  drop.what = geometry_step::kind::drop_boxes;
+  drop.min_size = static_cast<float>(options_.min_size);
+  drop.min_visible = static_cast<float>(options_.min_visible);
+  return drop;
+}
+
+std::uint64_t sanitize_boxes_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.min_size, options_.min_visible);
+}
+
+}  // namespace detail
+
+detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options) {
+  return detail::sanitize_boxes_stage(options);
+}
+
+}  // namespace wick
+
 // ==== wick/image/implementation/color.hpp
 /// \file
 /// The bodies of what image/color.hpp declares. Included in exactly one file of a program.
@@ -17736,7 +18442,7 @@ color_jitter_stage::color_jitter_stage(double brightness, double contrast, doubl
   }
 }
 
-lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) const {
+color_jitter_stage::drawn color_jitter_stage::draw(context& ctx) const {
   random_stream& random = ctx.random();
   std::array<std::size_t, 4> order{0, 1, 2, 3};
   for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
@@ -17748,10 +18454,15 @@ lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) cons
   }
   constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
                                       pixel_op::kind::saturation, pixel_op::kind::hue};
+  drawn out;
   for (const std::size_t i : order) {
-    if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
+    if (amount_[i] != 0) out.ops[out.count++] = {kinds[i], value[i]};
   }
-  return picture;
+  return out;
+}
+
+void color_jitter_stage::apply(lazy_image& picture, const drawn& what) const {
+  for (std::size_t i = 0; i < what.count; ++i) picture.apply(what.ops[i]);
 }
 
 grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
@@ -17760,14 +18471,8 @@ grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
   }
 }
 
-lazy_image grayscale_stage::operator()(lazy_image picture, context&) const {
-  picture.make_gray(channels_);
-  return picture;
-}
-
-lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) const {
-  if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
-  return picture;
+void random_grayscale_stage::apply(lazy_image& picture, bool gray) const {
+  if (gray) picture.apply({pixel_op::kind::gray});
 }
 
 }  // namespace wick::detail
@@ -17794,9 +18499,8 @@ center_crop_stage::center_crop_stage(int height, int width) : height_(height), w
   detail::require_size(name, height, width);
 }
 
-lazy_image center_crop_stage::operator()(lazy_image picture, context&) const {
-  picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
-  return picture;
+geometry_steps center_crop_stage::decide(frame size, context&) const noexcept {
+  return geometry_step::crop({half(size.width - width_), half(size.height - height_), width_, height_});
 }
 
 random_crop_stage::random_crop_stage(int height, int width, const random_crop_options& options)
@@ -17805,29 +18509,29 @@ random_crop_stage::random_crop_stage(int height, int width, const random_crop_op
   detail::require_edges(name, options.padding);
 }
 
-lazy_image random_crop_stage::operator()(lazy_image picture, context& ctx) const {
+geometry_steps random_crop_stage::decide(frame size, context& ctx) const noexcept {
   const edges& p = options_.padding;
-  edges around = p;
+  border around{p, options_.fill, options_.padding_mode, options_.mask_fill};
   if (options_.pad_if_needed) {
-    const int across = width_ - (picture.width() + p.left + p.right);
-    const int down = height_ - (picture.height() + p.top + p.bottom);
-    if (across > 0) around.left += across, around.right += across;
-    if (down > 0) around.top += down, around.bottom += down;
+    const int across = width_ - (size.width + p.left + p.right);
+    const int down = height_ - (size.height + p.top + p.bottom);
+    if (across > 0) around.by.left += across, around.by.right += across;
+    if (down > 0) around.by.top += down, around.by.bottom += down;
   }
-  if (!around.empty())
-    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-    picture.replace_pixels(
-        pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
+  const geometry_step padding = geometry_step::pad(around);
+  const frame padded = padding.after(size);
   rect part{0, 0, width_, height_};
-  if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
-  if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
-  picture.crop(part);
-  return picture;
+  if (padded.height > height_) part.y = below(ctx, padded.height - height_ + 1);
+  if (padded.width > width_) part.x = below(ctx, padded.width - width_ + 1);
+  if (around.by.empty()) return geometry_step::crop(part);
+  return {padding, geometry_step::crop(part)};
 }
 
 std::uint64_t random_crop_stage::fingerprint() const noexcept {
-  const auto& [padding, pad_if_needed, fill, mode] = options_;
-  return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+  const auto& [padding, pad_if_needed, fill, mode, mask_fill] = options_;
+  const std::uint64_t all =
+      fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
 }
 
 int random_crop_stage::below(context& ctx, int bound) noexcept {
@@ -17850,10 +18554,9 @@ random_resized_crop_stage::random_resized_crop_stage(int height, int width,
   }
 }
 
-lazy_image random_resized_crop_stage::operator()(lazy_image picture, context& ctx) const {
-  picture.crop(choose(picture.width(), picture.height(), ctx.random()));
-  picture.resize(width_, height_, options_.interpolation);
-  return picture;
+geometry_steps random_resized_crop_stage::decide(frame size, context& ctx) const noexcept {
+  return {geometry_step::crop(choose(size.width, size.height, ctx.random())),
+          geometry_step::resize(width_, height_, options_.interpolation)};
 }
 
 rect random_resized_crop_stage::choose(int width, int height, random_stream& random) const noexcept {
@@ -17966,18 +18669,21 @@ inline image transposed(const image& from) {
 
 namespace wick::detail {
 
-decode_stage::decode_stage(const decode_options& options) : options_(options) {
+decode_stage::decode_stage(const decode_options& options, const char* called)
+    : options_(options), called_(called) {
+  const std::string stage = std::string(called) + ": ";
   if (options.max_pixels < 1) {
-    throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
+    throw error(stage + "max_pixels = " + std::to_string(options.max_pixels) +
                 " refuses every picture; give at least 1");
   }
   if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
-    throw error("decode: .type = " + std::string(to_string(options.type)) + "; give uint8, int32 or float32");
+    throw error(stage + ".type = " + std::string(to_string(options.type)) +
+                (options.mode == color::index ? "; give uint8 or int32" : "; give uint8, int32 or float32"));
   }
   if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
-    throw error(
-        "decode: color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
-        "uint8, or int32 for more than 256");
+    throw error(stage +
+                "color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
+                "uint8, or int32 for more than 256");
   }
   if (options.reduce_16_bits && options.type != dtype::uint8) {
     throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(to_string(options.type)) +
@@ -18047,10 +18753,11 @@ pixel_numbers decode_stage::numbers(const picture_info& info) const {
   }
   const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
   if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
-    throw error(what +
-                " of 16 bits a channel, of which decode() would lose 8; write wick::decode({.type = "
-                "wick::dtype::int32}) for its values as they are, wick::dtype::float32 for values in [0, 1]" +
-                (indexes ? "" : ", or wick::decode({.reduce_16_bits = true}) for the upper 8 bits"));
+    throw error(what + " of 16 bits a channel, of which " + called_ + "() would lose 8; write wick::" +
+                called_ + "({.type = wick::dtype::int32}) for its values as they are" +
+                (indexes ? ""
+                         : ", wick::dtype::float32 for values in [0, 1], or wick::decode({.reduce_16_bits = "
+                           "true}) for the upper 8 bits"));
   }
   return {options_.type, wide && options_.type != dtype::uint8, indexes};
 }
@@ -18074,6 +18781,54 @@ int decode_stage::channels(const picture_info& info) const noexcept {
 namespace wick {
 
 detail::decode_stage decode(const detail::decode_options& options) { return detail::decode_stage(options); }
+
+}  // namespace wick
+
+// ==== wick/image/implementation/keypoints.hpp
+/// \file
+/// The bodies of what image/keypoints.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
+  using kind = detail::geometry_step::kind;
+  if (visible.empty()) visible.assign(size(), 1);
+  if (visible.size() != size()) {
+    throw error("keypoints: " + std::to_string(visible.size()) + " marks of " + std::to_string(size()) +
+                " points; give as many, or none");
+  }
+  // x * across + right, y * down + below: in single precision, as torchvision counts.
+  float across = 1, right = 0, down = 1, below = 0;
+  switch (step.what) {
+    case kind::crop:
+      right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
+      break;
+    case kind::resize:
+      across = static_cast<float>(static_cast<double>(step.size.width) / in.width);
+      down = static_cast<float>(static_cast<double>(step.size.height) / in.height);
+      break;
+    case kind::mirror_x:
+      across = -1, right = static_cast<float>(in.width - 1);
+      break;
+    case kind::mirror_y:
+      down = -1, below = static_cast<float>(in.height - 1);
+      break;
+    case kind::pad:
+      detail::require_plain_border(step.around.mode, "keypoints");
+      right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
+      break;
+    case kind::drop_boxes:
+      break;
+  }
+  const detail::frame out = step.after(in);
+  const auto width = static_cast<float>(out.width), height = static_cast<float>(out.height);
+  for (std::size_t i = 0; i < size(); ++i) {
+    auto& [x, y] = xy[i];
+    x = x * across + right;
+    y = y * down + below;
+    if (!(x >= 0 && x < width && y >= 0 && y < height)) visible[i] = 0;
+  }
+}
 
 }  // namespace wick
 
@@ -18218,7 +18973,7 @@ inline void axis::build(const axis_request& wanted) {
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
   const auto n = static_cast<std::size_t>(wanted.window_size);
-  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  taps_ = is_nearest(wanted.filter) ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
   first_.resize(n);
   count_.resize(n);
   weights_.resize(n * taps_);
@@ -18257,8 +19012,12 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   std::int32_t& first = first_[static_cast<std::size_t>(i)];
   std::int32_t& count = count_[static_cast<std::size_t>(i)];
   std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
-  if (wanted.filter == interpolation::nearest) {
-    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
+  if (is_nearest(wanted.filter)) {
+    // Torch counts corners in single precision.
+    const double at = wanted.filter == interpolation::nearest ? low + (out + 0.5) * scale
+                      : low == 0 ? static_cast<double>(static_cast<float>(out) * static_cast<float>(scale))
+                                 : low + out * scale;
+    first = left + std::clamp(static_cast<int>(std::floor(at)), 0, length - 1);
     count = 1;
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;
@@ -18696,14 +19455,18 @@ lazy_image::lazy_image(image pixels) noexcept
       out_channels_(channels_),
       plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
 
+lazy_image::lazy_image(image pixels, const detail::pixel_numbers& as) noexcept
+    : lazy_image(std::move(pixels)) {
+  as_ = as;
+}
+
 void lazy_image::crop(const detail::rect& part) {
   if (!pointwise_) carry_out();
   detail::compose_crop(plan_, part);
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
-  if (as_.indexes && filter != interpolation::nearest &&
-      (width != this->width() || height != this->height())) {
+  if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
         ".interpolation = wick::interpolation::nearest");
@@ -18712,6 +19475,36 @@ void lazy_image::resize(int width, int height, interpolation filter) {
   if (detail::compose_resize(plan_, width, height, filter)) return;
   carry_out();
   detail::compose_resize(plan_, width, height, filter);
+}
+
+void lazy_image::pad(const detail::border& around) {
+  if (around.by.empty()) return;
+  if (as_.wide && as_.indexes) {
+    carry_out();
+    wide_ = detail::pad_wide(wide_, around);
+    plan_ = detail::plan::whole(wide_.width, wide_.height);
+    return;
+  }
+  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
+}
+
+void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
+  using kind = detail::geometry_step::kind;
+  switch (step.what) {
+    case kind::crop:
+      return crop(step.part);
+    case kind::resize:
+      return resize(step.size.width, step.size.height, step.filter);
+    case kind::mirror_x:
+      return mirror_x();
+    case kind::mirror_y:
+      return mirror_y();
+    case kind::pad:
+      return pad(step.around);
+    case kind::drop_boxes:
+      return;
+  }
 }
 
 void lazy_image::apply(const detail::pixel_op& op) {
@@ -18789,8 +19582,9 @@ void lazy_image::write_to(slot to) const {
 }
 
 bool lazy_image::untouched() const noexcept {
-  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
-         plan_ == detail::plan::whole(decoded_.width(), decoded_.height());
+  const detail::plan all = as_.wide ? detail::plan::whole(wide_.width, wide_.height)
+                                    : detail::plan::whole(decoded_.width(), decoded_.height());
+  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
 }
 
 void lazy_image::refuse_wide(const char* what) const {
@@ -18942,6 +19736,7 @@ image lazy_image::render() const {
 }
 
 void lazy_image::carry_out() {
+  if (untouched()) return;
   if (as_.wide) {
     wide_ = render_wide();
     encoded_ = {};
@@ -18954,6 +19749,82 @@ void lazy_image::carry_out() {
   pointwise_ = true;
   channels_ = out_channels_;
   plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/mask.hpp
+/// \file
+/// The bodies of what image/mask.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail::masks {
+
+inline image one_channel(image numbers) {
+  if (numbers.channels() != 1) {
+    throw error("mask: a picture of " + std::to_string(numbers.channels()) +
+                " channels; give one channel of numbers");
+  }
+  return numbers;
+}
+
+/// What only decoding shows is decode_mask()'s.
+template <class F>
+decltype(auto) decoding(F&& f) {
+  try {
+    return f();
+  } catch (const detail::late_error& e) {
+    throw detail::late_error("decode_mask", e.what());
+  }
+}
+
+}  // namespace detail::masks
+
+mask::mask(image numbers)
+    : numbers_(detail::masks::one_channel(std::move(numbers)),
+               detail::pixel_numbers{dtype::uint8, false, true}) {}
+
+void mask::follow(const detail::geometry_step& step, detail::frame) {
+  detail::masks::decoding([&] {
+    detail::geometry_step own = step;
+    if (own.filter != interpolation::nearest) own.filter = interpolation::nearest_corner;
+    own.around.fill = {step.around.mask_fill};
+    numbers_.follow(own);
+  });
+}
+
+image mask::pixels() const {
+  return detail::masks::decoding([&] { return numbers_.pixels(); });
+}
+
+mask mask::materialize() && {
+  carry_out();
+  return std::move(*this);
+}
+
+void mask::carry_out() {
+  detail::masks::decoding([&] { numbers_.carry_out(); });
+}
+
+void mask::write_to(slot to) const {
+  detail::masks::decoding([&] { numbers_.write_to(to); });
+}
+
+namespace detail {
+
+decode_mask_stage::decode_mask_stage(const mask_options& options)
+    : numbers_({.mode = color::index, .type = options.type, .max_pixels = options.max_pixels},
+               "decode_mask") {}
+
+mask decode_mask_stage::operator()(bytes encoded, context& c) const {
+  return mask(numbers_(std::move(encoded), c));
+}
+
+}  // namespace detail
+
+detail::decode_mask_stage decode_mask(const detail::mask_options& options) {
+  return detail::decode_mask_stage(options);
 }
 
 }  // namespace wick
@@ -18990,11 +19861,6 @@ normalize_stage::normalize_stage(const channel_values& mean, const channel_value
                   "; give finite means, and deviations above 0, for pixels in [0, 1]");
     }
   }
-}
-
-lazy_image normalize_stage::operator()(lazy_image picture, context&) const {
-  picture.normalize(by_);
-  return picture;
 }
 
 std::uint64_t normalize_stage::fingerprint() const noexcept {
@@ -19086,19 +19952,30 @@ image pad_picture(const image& picture, const edges& by, const fill_color& fill,
   return out;
 }
 
+wide_rows pad_wide(const wide_rows& numbers, const border& around) {
+  const std::vector<int> columns = padded_axis(numbers.width, around.by.left, around.by.right, around.mode);
+  const std::vector<int> rows = padded_axis(numbers.height, around.by.top, around.by.bottom, around.mode);
+  wide_rows out(static_cast<int>(columns.size()), static_cast<int>(rows.size()), 1, 0);
+  std::uint16_t* to = out.levels.data();
+  for (const int y : rows) {
+    for (const int x : columns)
+      *to++ = x < 0 || y < 0 ? static_cast<std::uint16_t>(around.mask_fill) : numbers.row(y)[x];
+  }
+  return out;
+}
+
 pad_stage::pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
   detail::require_edges(name, by);
 }
 
-lazy_image pad_stage::operator()(lazy_image picture, context&) const {
-  if (by_.empty()) return picture;
-  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-  picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
-  return picture;
+geometry_steps pad_stage::decide(frame, context&) const noexcept {
+  if (by_.empty()) return {};
+  return geometry_step::pad({by_, options_.fill, options_.padding_mode, options_.mask_fill});
 }
 
 std::uint64_t pad_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
+  const std::uint64_t all = fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
+  return options_.mask_fill == 0 ? all : fingerprint_hash::of(all, options_.mask_fill);
 }
 
 }  // namespace wick::detail
@@ -19112,6 +19989,72 @@ detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pa
 }
 
 }  // namespace wick
+
+// ==== wick/image/implementation/parts.hpp
+/// \file
+/// The bodies of what image/detail/steps.hpp and image/detail/parts.hpp declare. Included in exactly one file
+/// of a program.
+
+namespace wick::detail {
+
+geometry_step geometry_step::crop(const rect& part) noexcept {
+  geometry_step s;
+  s.part = part;
+  return s;
+}
+geometry_step geometry_step::resize(int width, int height, interpolation filter) noexcept {
+  geometry_step s;
+  s.what = kind::resize;
+  s.size = {width, height};
+  s.filter = filter;
+  return s;
+}
+geometry_step geometry_step::mirror_x() noexcept {
+  geometry_step s;
+  s.what = kind::mirror_x;
+  return s;
+}
+geometry_step geometry_step::mirror_y() noexcept {
+  geometry_step s;
+  s.what = kind::mirror_y;
+  return s;
+}
+geometry_step geometry_step::pad(const border& around) noexcept {
+  geometry_step s;
+  s.what = kind::pad;
+  s.around = around;
+  return s;
+}
+
+frame geometry_step::after(frame before) const noexcept {
+  switch (what) {
+    case kind::crop:
+      return {part.width, part.height};
+    case kind::resize:
+      return size;
+    case kind::pad:
+      return {before.width + around.by.left + around.by.right,
+              before.height + around.by.top + around.by.bottom};
+    default:
+      return before;
+  }
+}
+
+void require_plain_border(padding_mode mode, const char* what) {
+  if (mode == padding_mode::constant) return;
+  throw error(std::string("a border that repeats the picture would show things without ") + what +
+              "; pad with padding_mode::constant");
+}
+
+void require_one_size(frame first, frame other) {
+  if (first == other) return;
+  throw error("the parts of the sample have two sizes, " + size_text(first.width, first.height) + " px and " +
+              size_text(other.width, other.height) +
+              " px, and their geometry is one; make them alike on disk, or resize one of them in a stage of "
+              "your own");
+}
+
+}  // namespace wick::detail
 
 // ==== wick/image/implementation/resize.hpp
 /// \file
@@ -19135,10 +20078,9 @@ resize_stage::resize_stage(int shorter_edge, const resize_options& options)
   }
 }
 
-lazy_image resize_stage::operator()(lazy_image picture, context&) const {
-  const auto [width, height] = size_for(picture.width(), picture.height());
-  picture.resize(width, height, options_.interpolation);
-  return picture;
+geometry_steps resize_stage::decide(frame size, context&) const noexcept {
+  const auto [width, height] = size_for(size.width, size.height);
+  return geometry_step::resize(width, height, options_.interpolation);
 }
 
 std::pair<int, int> resize_stage::size_for(int width, int height) const noexcept {
@@ -20285,7 +21227,7 @@ bool compose_resize(plan& p, int width, int height, interpolation filter) {
   }
   if (width == p.output_width() && height == p.output_height()) return true;
   if (p.resizes()) return false;
-  if (filter == interpolation::nearest && (p.mirror_x || p.mirror_y)) return false;
+  if (is_nearest(filter) && (p.mirror_x || p.mirror_y)) return false;
   p.width = width;
   p.height = height;
   p.window = {0, 0, width, height};
