@@ -34,7 +34,7 @@ ARROWS = {
     "codec": {"pixels", "sample"},
     "jpeg": {"codec", "pixels", "sample"},
     "color": {"image", "pixels", "sample"},
-    "image": {"codec", "observe", "pixels", "resample", "sample"},
+    "image": {"batch", "codec", "observe", "pixels", "resample", "sample"},
     "torch": {"batch", "image", "read", "resume", "run", "sample", "system"},
 }
 # Headers at the top that any room may include, and those that gather the rooms.

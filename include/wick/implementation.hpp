@@ -22,11 +22,16 @@
 #include <wick/failure/implementation/on_error.hpp>
 #include <wick/failure/implementation/quarantine.hpp>
 #include <wick/image/implementation/arguments.hpp>
+#include <wick/image/implementation/boxes.hpp>
+#include <wick/image/implementation/color.hpp>
 #include <wick/image/implementation/crop.hpp>
 #include <wick/image/implementation/decode.hpp>
+#include <wick/image/implementation/keypoints.hpp>
 #include <wick/image/implementation/lazy_image.hpp>
+#include <wick/image/implementation/mask.hpp>
 #include <wick/image/implementation/normalize.hpp>
 #include <wick/image/implementation/pad.hpp>
+#include <wick/image/implementation/parts.hpp>
 #include <wick/image/implementation/resize.hpp>
 #include <wick/loader/implementation/report_book.hpp>
 #include <wick/loader/implementation/single_user.hpp>

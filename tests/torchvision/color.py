@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Compares wick's stages that change levels with torchvision.transforms.v2.functional on uint8 tensors.
 
-color.py PROGRAM [SEED]
+color.py PROGRAM SCRATCH
+
+WICK_TORCHVISION_SEED is what the pictures are drawn from.
 
 PROGRAM is tests/torchvision/color.cpp, compiled. Pictures are made here: gradients, noise, shapes, flat ones, of sizes from 1 to 4,000.
 Each must be within one level everywhere and within 0.2 on average. A line per stage, and 1 where one was not.
 """
 
+import os
 import subprocess
 import sys
 
@@ -83,7 +86,7 @@ def cases(rng, w, h):
 
 def main():
     wick = Wick(sys.argv[1])
-    rng = np.random.default_rng(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
+    rng = np.random.default_rng(int(os.environ.get("WICK_TORCHVISION_SEED", "1")))
     worst, faults, compared = {}, [], 0
     plan = [(size, kind) for size in SIZES for kind in ("photograph", "noise", "flat", "two")] + [(size, "photograph") for size in LARGE]
     for (w, h), kind in plan:

@@ -18,5 +18,5 @@ if ((${#names[@]} == 0)); then
   for script in "$here"/*.py; do names+=("$(basename "$script" .py)"); done
 fi
 for name in "${names[@]}"; do
-  "$WICK_TORCHVISION_VENV/bin/python" "$here/$name.py" "$programs/wick_torchvision_$name"
+  "$WICK_TORCHVISION_VENV/bin/python" "$here/$name.py" "$programs/wick_torchvision_$name" "$programs/$name"
 done

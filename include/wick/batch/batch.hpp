@@ -124,7 +124,8 @@ class batch_stage {
           "read() before it, and for pictures read() | decode()");
       static_assert(is_decoded,
                     "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
-                    "write decode() before it for pictures, else a stage that makes numbers of them");
+                    "write decode() before it for pictures, decode_mask() for masks, else a stage that "
+                    "makes numbers of them");
       static_assert(
           !only_ragged,
           "wick: batch() makes tensors, and a field that came (see 'Item') has any length "
@@ -156,12 +157,23 @@ inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
 
 namespace detail {
 
+/// Decodes what is in the fields of a struct, whose types stay.
+template <class T>
+void carry_out_fields(T& value) {
+  if constexpr (requires { value.carry_out(); })
+    value.carry_out();
+  else if constexpr (composite<T>)
+    with_fields(value, [](auto&... fields) { (carry_out_fields(fields), ...); });
+}
+
 /// A column of objects that are made before they are put: no undecoded picture leaves a batch.
 template <class Item>
 class group_column : public object_column<materialized_t<Item>> {
  public:
   void put(std::size_t i, Item&& value) {
-    object_column<materialized_t<Item>>::put(i, materialized<Item>::make(std::move(value)));
+    auto made = materialized<Item>::make(std::move(value));
+    carry_out_fields(made);
+    object_column<materialized_t<Item>>::put(i, std::move(made));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/fingerprint.hpp>
@@ -28,15 +29,15 @@ struct kernel_size {
 void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation);
 void require_kernel(std::string_view stage, const kernel_size& size, double least, double most);
 
-class gaussian_blur_stage {
+class gaussian_blur_stage : public color_stage<gaussian_blur_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "gaussian_blur";
 
   gaussian_blur_stage(const kernel_size& size, double sigma);
+  double draw(context&) const noexcept { return sigma_; }
   /// \throws wick::error when the picture is no larger than half of the kernel
-  lazy_image operator()(lazy_image picture, context&) const;
+  void apply(lazy_image& picture, double sigma) const;
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_hash::of(size_.width, size_.height, sigma_);
   }
@@ -51,15 +52,16 @@ struct random_gaussian_blur_options {
   double p = 1;                           ///< how likely a picture is blurred
 };
 
-class random_gaussian_blur_stage {
+class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_gaussian_blur";
 
   random_gaussian_blur_stage(const kernel_size& size, const random_gaussian_blur_options& options);
+  /// A deviation; 0 where the picture stays as it is.
+  double draw(context& ctx) const noexcept;
   /// \throws wick::error when the picture is no larger than half of the kernel
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  void apply(lazy_image& picture, double sigma) const;
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_hash::of(size_.width, size_.height, options_.sigma, options_.p);
   }

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
+#include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/pixels/pixel_ops.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/stage.hpp>
 
@@ -22,25 +25,30 @@ struct random_photometric_distort_options {
   double p = 0.5;                                  ///< how likely each of the changes is
 };
 
-class random_photometric_distort_stage {
+class random_photometric_distort_stage : public color_stage<random_photometric_distort_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_photometric_distort";
 
   explicit random_photometric_distort_stage(const random_photometric_distort_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  /// The operations, in their order.
+  struct drawn {
+    std::array<pixel_op, 5> ops;
+    std::size_t count = 0;
+  };
+  drawn draw(context& ctx) const noexcept;
+  void apply(lazy_image& picture, const drawn& what) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:
   random_photometric_distort_options options_;
 };
 
-struct random_channel_permutation_stage {
-  using stage_kind = on_data;
+struct random_channel_permutation_stage : color_stage<random_channel_permutation_stage> {
   static constexpr std::string_view name = "random_channel_permutation";
 
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  pixel_op draw(context& ctx) const noexcept;
+  void apply(lazy_image& picture, const pixel_op& op) const { picture.apply(op); }
 };
 
 }  // namespace detail

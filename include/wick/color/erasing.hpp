@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/image/normalize.hpp>
 #include <wick/pixels/geometry.hpp>
@@ -25,14 +26,19 @@ struct random_erasing_options {
   bool noise = false;  ///< normal numbers in place of `value`; behind normalize or to_float
 };
 
-class random_erasing_stage {
+class random_erasing_stage : public color_stage<random_erasing_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_erasing";
 
   explicit random_erasing_stage(const random_erasing_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  /// Whether a box is erased, and the numbers that say which one of a picture's size.
+  struct drawn {
+    bool chosen = false;
+    random_stream random;
+  };
+  drawn draw(context& ctx) const noexcept;
+  void apply(lazy_image& picture, drawn what) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:

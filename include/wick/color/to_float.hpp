@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/stage.hpp>
@@ -12,14 +13,11 @@ namespace wick {
 
 namespace detail {
 
-struct to_float_stage {
-  using stage_kind = on_data;
+struct to_float_stage : color_stage<to_float_stage> {
   static constexpr std::string_view name = "to_float";
 
-  lazy_image operator()(lazy_image picture, context&) const {
-    picture.as_float();
-    return picture;
-  }
+  bool draw(context&) const noexcept { return true; }
+  void apply(lazy_image& picture, bool) const { picture.as_float(); }
 };
 
 }  // namespace detail

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <wick/codec/codec.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
@@ -44,6 +45,8 @@ class lazy_image {
              const detail::pixel_numbers& as = {}) noexcept;
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
   lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
+  /// The same in other numbers.
+  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
 
   /// As it will come out.
   int width() const noexcept { return plan_.output_width(); }
@@ -59,6 +62,12 @@ class lazy_image {
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
   void mirror_x() noexcept;
   void mirror_y() noexcept;
+
+  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
+  /// more than the picture has
+  void pad(const detail::border& around);
+  /// One of these.
+  void follow(const detail::geometry_step& step, detail::frame = {});
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op);
@@ -82,6 +91,8 @@ class lazy_image {
   image materialize() &&;
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
+  /// Does now what was asked for. \throws wick::error for damaged data
+  void carry_out();
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -112,7 +123,6 @@ class lazy_image {
   detail::wide_rows render_wide() const;
   /// All of it but the normalization.
   image render() const;
-  void carry_out();
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;

@@ -20,8 +20,10 @@ struct on_data {};
 
 namespace detail {
 
-struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
-struct on_batching {};        ///< makes batches of samples
+/// The item or its data, whichever it takes: what a callable becomes, and a stage that knows samples of
+/// parts.
+struct on_sample_or_data {};
+struct on_batching {};  ///< makes batches of samples
 
 }  // namespace detail
 

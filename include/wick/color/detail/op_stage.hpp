@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <wick/image/detail/arguments.hpp>
+#include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/sample/context.hpp>
@@ -17,17 +18,14 @@ namespace wick::detail {
 
 /// `Named` has the stage's name.
 template <class Named>
-class op_stage {
+class op_stage : public color_stage<op_stage<Named>> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = Named::name;
 
   explicit op_stage(const pixel_op& op) noexcept : op_(op) {}
-  lazy_image operator()(lazy_image picture, context&) const {
-    picture.apply(op_);
-    return picture;
-  }
+  const pixel_op& draw(context&) const noexcept { return op_; }
+  void apply(lazy_image& picture, const pixel_op& op) const { picture.apply(op); }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value); }
 
  private:
@@ -36,16 +34,15 @@ class op_stage {
 
 /// The same with probability p.
 template <class Named>
-class random_op_stage {
+class random_op_stage : public color_stage<random_op_stage<Named>> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = Named::name;
 
   random_op_stage(const pixel_op& op, double p) : op_(op), p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const {
-    if (ctx.random().bernoulli(p_)) picture.apply(op_);
-    return picture;
+  bool draw(context& ctx) const noexcept { return ctx.random().bernoulli(p_); }
+  void apply(lazy_image& picture, bool chosen) const {
+    if (chosen) picture.apply(op_);
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value, p_); }
 

@@ -41,9 +41,8 @@ gaussian_blur_stage::gaussian_blur_stage(const kernel_size& size, double sigma) 
   detail::require_kernel(name, size, sigma, sigma);
 }
 
-lazy_image gaussian_blur_stage::operator()(lazy_image picture, context&) const {
-  detail::blur(name, picture, size_, sigma_);
-  return picture;
+void gaussian_blur_stage::apply(lazy_image& picture, double sigma) const {
+  detail::blur(name, picture, size_, sigma);
 }
 
 random_gaussian_blur_stage::random_gaussian_blur_stage(const kernel_size& size,
@@ -53,11 +52,13 @@ random_gaussian_blur_stage::random_gaussian_blur_stage(const kernel_size& size,
   detail::require_probability(name, options.p);
 }
 
-lazy_image random_gaussian_blur_stage::operator()(lazy_image picture, context& ctx) const {
+double random_gaussian_blur_stage::draw(context& ctx) const noexcept {
   random_stream& random = ctx.random();
-  if (!random.bernoulli(options_.p)) return picture;
-  detail::blur(name, picture, size_, random.uniform(options_.sigma[0], options_.sigma[1]));
-  return picture;
+  return random.bernoulli(options_.p) ? random.uniform(options_.sigma[0], options_.sigma[1]) : 0;
+}
+
+void random_gaussian_blur_stage::apply(lazy_image& picture, double sigma) const {
+  if (sigma > 0) detail::blur(name, picture, size_, sigma);
 }
 
 }  // namespace wick::detail

@@ -40,13 +40,13 @@ random_photometric_distort_stage::random_photometric_distort_stage(
   detail::require_probability(name, options.p);
 }
 
-inline void permute_colors(lazy_image& picture, random_stream& random) {
+inline pixel_op permuted_colors(random_stream& random) noexcept {
   pixel_op op{pixel_op::kind::permute, 0, {0, 1, 2, 3}};
   for (std::size_t i = 2; i > 0; --i) std::swap(op.levels[i], op.levels[random.below(i + 1)]);
-  picture.apply(op);
+  return op;
 }
 
-lazy_image random_photometric_distort_stage::operator()(lazy_image picture, context& ctx) const {
+random_photometric_distort_stage::drawn random_photometric_distort_stage::draw(context& ctx) const noexcept {
   using kind = pixel_op::kind;
   random_stream& random = ctx.random();
   const auto maybe = [&](kind what, const std::array<double, 2>& range) {
@@ -58,13 +58,19 @@ lazy_image random_photometric_distort_stage::operator()(lazy_image picture, cont
              contrast = maybe(kind::contrast, options_.contrast),
              saturation = maybe(kind::saturation, options_.saturation), hue = maybe(kind::hue, options_.hue);
   const bool contrast_first = random.bernoulli(0.5);
-  if (brightness.first) picture.apply(brightness.second);
-  if (contrast.first && contrast_first) picture.apply(contrast.second);
-  if (saturation.first) picture.apply(saturation.second);
-  if (hue.first) picture.apply(hue.second);
-  if (contrast.first && !contrast_first) picture.apply(contrast.second);
-  if (random.bernoulli(options_.p)) permute_colors(picture, random);
-  return picture;
+  drawn out;
+  const auto note = [&out](const pixel_op& op) { out.ops[out.count++] = op; };
+  if (brightness.first) note(brightness.second);
+  if (contrast.first && contrast_first) note(contrast.second);
+  if (saturation.first) note(saturation.second);
+  if (hue.first) note(hue.second);
+  if (contrast.first && !contrast_first) note(contrast.second);
+  if (random.bernoulli(options_.p)) note(permuted_colors(random));
+  return out;
+}
+
+void random_photometric_distort_stage::apply(lazy_image& picture, const drawn& what) const {
+  for (std::size_t i = 0; i < what.count; ++i) picture.apply(what.ops[i]);
 }
 
 std::uint64_t random_photometric_distort_stage::fingerprint() const noexcept {
@@ -72,9 +78,8 @@ std::uint64_t random_photometric_distort_stage::fingerprint() const noexcept {
                               options_.p);
 }
 
-lazy_image random_channel_permutation_stage::operator()(lazy_image picture, context& ctx) const {
-  permute_colors(picture, ctx.random());
-  return picture;
+pixel_op random_channel_permutation_stage::draw(context& ctx) const noexcept {
+  return permuted_colors(ctx.random());
 }
 
 }  // namespace wick::detail

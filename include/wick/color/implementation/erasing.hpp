@@ -57,22 +57,27 @@ rect random_erasing_stage::box(random_stream& random, int width, int height) con
   return {};
 }
 
-lazy_image random_erasing_stage::operator()(lazy_image picture, context& ctx) const {
+random_erasing_stage::drawn random_erasing_stage::draw(context& ctx) const noexcept {
+  random_stream& random = ctx.random();
+  const bool chosen = random.bernoulli(options_.p);
+  return {chosen, random};
+}
+
+void random_erasing_stage::apply(lazy_image& picture, drawn what) const {
   const int given = options_.value.count;
   if (given != 1 && given != picture.channels()) {
     throw error("random_erasing has " + std::to_string(given) + " values, the picture has " +
                 std::to_string(picture.channels()) + " channels; give one for each channel, or one for all");
   }
-  random_stream& random = ctx.random();
-  if (!random.bernoulli(options_.p)) return picture;
-  const rect part = box(random, picture.width(), picture.height());
-  if (part.width == 0 || part.height == 0) return picture;
+  if (!what.chosen) return;
+  const rect part = box(what.random, picture.width(), picture.height());
+  if (part.width == 0 || part.height == 0) return;
   std::array<float, 4> values = options_.value.values;
   if (given == 1) values.fill(values[0]);
   if (picture.type() == dtype::float32) {
-    const std::uint64_t high = random();
-    picture.erase({part, values, options_.noise, (high << 32) | random()});
-    return picture;
+    const std::uint64_t high = what.random();
+    picture.erase({part, values, options_.noise, (high << 32) | what.random()});
+    return;
   }
   if (options_.noise) {
     throw error(
@@ -87,7 +92,6 @@ lazy_image random_erasing_stage::operator()(lazy_image picture, context& ctx) co
     op.levels[c] = static_cast<std::uint8_t>(values[c]);
   }
   picture.apply(op);
-  return picture;
 }
 
 std::uint64_t random_erasing_stage::fingerprint() const noexcept {

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include <wick/codec/codec.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/image/pad.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
@@ -37,6 +39,11 @@ lazy_image::lazy_image(image pixels) noexcept
       out_channels_(channels_),
       plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
 
+lazy_image::lazy_image(image pixels, const detail::pixel_numbers& as) noexcept
+    : lazy_image(std::move(pixels)) {
+  as_ = as;
+}
+
 void lazy_image::crop(const detail::rect& part) {
   if (!pointwise_) carry_out();
   detail::compose_crop(plan_, part);
@@ -57,8 +64,7 @@ void lazy_image::mirror_y() noexcept {
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
-  if (as_.indexes && filter != interpolation::nearest &&
-      (width != this->width() || height != this->height())) {
+  if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
         ".interpolation = wick::interpolation::nearest");
@@ -71,6 +77,36 @@ void lazy_image::resize(int width, int height, interpolation filter) {
   if (detail::compose_resize(plan_, width, height, filter)) return;
   carry_out();
   detail::compose_resize(plan_, width, height, filter);
+}
+
+void lazy_image::pad(const detail::border& around) {
+  if (around.by.empty()) return;
+  if (as_.wide && as_.indexes) {
+    carry_out();
+    wide_ = detail::pad_wide(wide_, around);
+    plan_ = detail::plan::whole(wide_.width, wide_.height);
+    return;
+  }
+  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
+}
+
+void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
+  using kind = detail::geometry_step::kind;
+  switch (step.what) {
+    case kind::crop:
+      return crop(step.part);
+    case kind::resize:
+      return resize(step.size.width, step.size.height, step.filter);
+    case kind::mirror_x:
+      return mirror_x();
+    case kind::mirror_y:
+      return mirror_y();
+    case kind::pad:
+      return pad(step.around);
+    case kind::drop_boxes:
+      return;
+  }
 }
 
 void lazy_image::apply(const detail::pixel_op& op) {
@@ -165,8 +201,9 @@ void lazy_image::write_to(slot to) const {
 }
 
 bool lazy_image::untouched() const noexcept {
-  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
-         plan_ == detail::plan::whole(decoded_.width(), decoded_.height());
+  const detail::plan all = as_.wide ? detail::plan::whole(wide_.width, wide_.height)
+                                    : detail::plan::whole(decoded_.width(), decoded_.height());
+  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
 }
 
 void lazy_image::refuse_wide(const char* what) const {
@@ -323,6 +360,7 @@ image lazy_image::render() const {
 }
 
 void lazy_image::carry_out() {
+  if (untouched()) return;
   if (as_.wide) {
     wide_ = render_wide();
     encoded_ = {};

@@ -72,7 +72,7 @@ inline void axis::build(const axis_request& wanted) {
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
   const auto n = static_cast<std::size_t>(wanted.window_size);
-  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  taps_ = is_nearest(wanted.filter) ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
   first_.resize(n);
   count_.resize(n);
   weights_.resize(n * taps_);
@@ -111,8 +111,12 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   std::int32_t& first = first_[static_cast<std::size_t>(i)];
   std::int32_t& count = count_[static_cast<std::size_t>(i)];
   std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
-  if (wanted.filter == interpolation::nearest) {
-    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
+  if (is_nearest(wanted.filter)) {
+    // Torch counts corners in single precision.
+    const double at = wanted.filter == interpolation::nearest ? low + (out + 0.5) * scale
+                      : low == 0 ? static_cast<double>(static_cast<float>(out) * static_cast<float>(scale))
+                                 : low + out * scale;
+    first = left + std::clamp(static_cast<int>(std::floor(at)), 0, length - 1);
     count = 1;
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;
