@@ -23,7 +23,6 @@
 #include <wick/failure/implementation/quarantine.hpp>
 #include <wick/image/implementation/arguments.hpp>
 #include <wick/image/implementation/boxes.hpp>
-#include <wick/image/implementation/color.hpp>
 #include <wick/image/implementation/crop.hpp>
 #include <wick/image/implementation/decode.hpp>
 #include <wick/image/implementation/keypoints.hpp>

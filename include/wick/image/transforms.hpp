@@ -3,7 +3,6 @@
 #pragma once
 
 #include <wick/image/boxes.hpp>
-#include <wick/image/color.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/flip.hpp>
