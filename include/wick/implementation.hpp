@@ -33,6 +33,7 @@
 #include <wick/order/implementation/mix.hpp>
 #include <wick/order/implementation/order.hpp>
 #include <wick/order/implementation/weighted.hpp>
+#include <wick/order/implementation/weights.hpp>
 #include <wick/pixels/implementation/block_cache.hpp>
 #include <wick/pixels/implementation/geometry.hpp>
 #include <wick/pixels/implementation/image.hpp>

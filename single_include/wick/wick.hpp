@@ -2897,6 +2897,9 @@ struct slab_memory {};
 struct around {};
 /// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
 struct deliver {};
+/// `void refresh()`, of an order stage: takes anew what it keeps of data that changes. Called when the loader
+/// is made and by loader.refresh(), while no worker looks at the stage.
+struct refresh {};
 }  // namespace hook
 
 namespace detail {
@@ -2977,12 +2980,20 @@ struct beside_deliver : S, member_deliver {};
 template <class S>
 concept names_deliver = !std::is_final_v<S> && !requires { &beside_deliver<S>::deliver; };
 
+struct member_refresh {
+  int refresh;
+};
+template <class S>
+struct beside_refresh : S, member_refresh {};
+template <class S>
+concept names_refresh = !std::is_final_v<S> && !requires { &beside_refresh<S>::refresh; };
+
 /// Whether the hooks of a stage are listed, and are what they should be; says so where not.
 template <class S>
 consteval bool check_hooks() {
   constexpr bool known = []<class... H>(hooks<H...>) {
     return (is_listed<H, hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
-                               hook::slab_memory, hook::around, hook::deliver>> &&
+                               hook::slab_memory, hook::around, hook::deliver, hook::refresh>> &&
             ...);
   }(typename hooks_of<S>::type{});
   static_assert(known,
@@ -3057,9 +3068,19 @@ consteval bool check_hooks() {
   static_assert(deliver_listed,
                 "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
                 "wick::hooks<wick::hook::deliver>;`, or give the member another name");
+  constexpr bool refresh_there = !has_hook<S, hook::refresh> || requires(S& s) { s.refresh(); };
+  static_assert(
+      refresh_there,
+      "wick: stage_hooks of this stage lists hook::refresh, and there is no `void refresh()`; write "
+      "it, or take the hook off the list");
+  constexpr bool refresh_listed = has_hook<S, hook::refresh> || !names_refresh<S>;
+  static_assert(refresh_listed,
+                "wick: this stage has a member refresh and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::refresh>;`, or give the member another name");
   return known && label_there && label_listed && fingerprint_there && fingerprint_listed && note_there &&
          note_listed && attach_there && attach_listed && check_there && check_listed && slab_memory_there &&
-         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed;
+         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed &&
+         refresh_there && refresh_listed;
 }
 
 }  // namespace detail
@@ -3472,10 +3493,16 @@ namespace wick {
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
 /// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was
-/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew.
-/// Their number stays that with which the loader was made, or epoch() throws; data that grows gets a new
-/// loader. size() is called by the thread that takes the batches, at epoch() and when it makes room for the
-/// next epoch's first batch.
+/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew,
+/// and become more or fewer. Their number stays that with which the loader was made, or that of its last
+/// refresh(), or epoch() throws. After the first refresh() nobody looks beyond an epoch's end either: what
+/// was begun ahead would be dropped. size() is called by the thread that takes the batches, at epoch() and
+/// refresh() and when it makes room for the next epoch's first batch.
+///
+/// A source that goes on changing while workers read gives them a view of itself: with a member `refresh()`,
+/// which is called on the loader's copy when the loader is made and by loader.refresh(), and from which on
+/// size() and at() tell what was there at that moment. What refresh() returns (a lock) is kept until the
+/// order stages have taken theirs (weights). replay_buffer::samples() is one.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -3518,6 +3545,10 @@ namespace detail {
 template <class S>
 concept prefetching_source =
     source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
+
+/// It gives a view of data that goes on changing.
+template <class S>
+concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
 
 /// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>
@@ -6786,8 +6817,6 @@ detail::resize_stage resize(int shorter_edge, const detail::resize_options& opti
 /// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in
 /// order.
 
-#include <iterator>
-
 // ==== wick/failure/detail/error_account.hpp
 /// \file
 /// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
@@ -7370,6 +7399,7 @@ namespace wick::detail {
 struct stage_identity {
   std::string name;
   std::uint64_t parameters = 0;
+  bool changes = false;  ///< with the data, at each refresh(): not written
 };
 
 /// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
@@ -7387,7 +7417,7 @@ struct pipeline_identity {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 3;  // 1: positions of another shuffle; 2: no limits
+  static constexpr std::uint32_t version = 4;  // 1: positions of another shuffle; 2: no limits; 3: no rounds
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -7397,7 +7427,8 @@ struct loader_state {
   std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
-  std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
+  std::uint64_t moved = 0;   ///< samples of the epoch's end that stand in gaps (error_options::compact)
+  std::uint64_t rounds = 0;  ///< how often loader.refresh() took the data anew
 
   /// From behind the last batch of an epoch.
   void begin_next_epoch() noexcept;
@@ -7452,11 +7483,12 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
 std::string hex(std::uint64_t n);
 
 /// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
-/// already.
-std::string difference(const pipeline_identity& saved, const pipeline_identity& mine);
+/// already. At the beginning of an epoch of data that loader.refresh() takes anew, size, contents and weights
+/// may be others.
+std::string difference(const loader_state& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 13 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+static_assert(8 + 4 + 4 + 14 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
 
 }  // namespace wick::detail
 
@@ -7593,12 +7625,20 @@ class print_book {
 
   /// An epoch begins, or goes on behind what another loader has delivered.
   void begin(std::uint64_t epoch);
-  void add(const epoch_fingerprint& some) noexcept { epochs_.back().second += some; }
+  void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
+  /// The epochs so far were of this data set; those to come are of another.
+  void seal(std::uint64_t data, std::uint64_t batch) noexcept;
   /// `data` tells the data set, `batch` is the size of the global batch.
   epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
 
  private:
-  std::vector<std::pair<std::uint64_t, epoch_fingerprint>> epochs_;
+  struct entry {
+    std::uint64_t epoch;
+    epoch_fingerprint sum;
+    std::uint64_t factor = 0;  // 0: not sealed
+  };
+  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
+  std::vector<entry> epochs_;
 };
 
 }  // namespace wick::detail
@@ -7901,6 +7941,56 @@ class batch_delivery {
 
 }  // namespace wick::detail
 
+// ==== wick/loader/detail/epoch_range.hpp
+/// \file
+/// What epoch() gives: a range for one pass over an epoch.
+
+#include <iterator>
+
+namespace wick::detail {
+
+/// Its iterators take batches as they advance.
+template <class Loader>
+class epoch_range {
+ public:
+  class iterator {
+   public:
+    using value_type = typename Loader::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class epoch_range;
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    explicit iterator(Loader* of) : of_(of) {}
+    Loader* of_ = nullptr;
+  };
+
+  iterator begin() {
+    of_->advance();
+    return iterator(of_);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  /// The same without iterators.
+  std::optional<typename Loader::value_type> next() { return of_->next(); }
+
+ private:
+  friend Loader;
+  explicit epoch_range(Loader& of) : of_(&of) {}
+  Loader* of_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/loader/detail/feed.hpp
 /// \file
 /// The engine room of a loader: hands out positions, runs samples through the stages, finishes batches, keeps
@@ -8018,6 +8108,11 @@ struct alignas(64) batch_job {
     std::uint32_t n = 0;
     for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
     return n;
+  }
+  /// What nobody is going to take.
+  void drop() noexcept {
+    value.reset();
+    columns.drop();
   }
   /// Of the batch that was here before.
   void forget() noexcept {
@@ -8935,6 +9030,26 @@ class stage_path<pipeline<Source, S...>> {
       if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
     };
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+    refresh();
+  }
+
+  /// The source, then the order stages take anew what changes. No worker is here.
+  void refresh() {
+    const auto rest = [&] {
+      const auto ask = [](auto& s) {
+        if constexpr (has_hook<decltype(s), hook::refresh>) s.refresh();
+      };
+      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
+    };
+    if constexpr (!refreshed_source<Source>) {
+      rest();
+    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
+      source_.refresh();
+      rest();
+    } else {
+      [[maybe_unused]] const auto hold = source_.refresh();
+      rest();
+    }
   }
 
   const Source& source() const noexcept { return source_; }
@@ -8960,7 +9075,7 @@ class stage_path<pipeline<Source, S...>> {
   std::vector<stage_identity> identity() const {
     std::vector<stage_identity> out;
     const auto ask = [&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0};
+      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
       if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
       out.push_back(std::move(one));
     };
@@ -9415,6 +9530,15 @@ class sample_runs<pipeline<Source, S...>> {
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
+  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
+  /// does
+  void refresh() {
+    path.refresh();
+    epoch_plan<path_type> anew(path);
+    std::destroy_at(&plan);
+    std::construct_at(&plan, std::move(anew));
+  }
+
   /// Compaction: positions from here on have been moved to where others failed, as far as that is known by
   /// now. Their own batches leave them out, so that they need not be run there.
   std::uint64_t moved_from(const job_type& j) const noexcept {
@@ -9509,7 +9633,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  const epoch_plan<path_type> plan{path};
+  epoch_plan<path_type> plan{path};
   const std::uint64_t seed;
   executor& on;
   byte_budget budget;
@@ -10285,8 +10409,20 @@ class source_size {
     const std::uint64_t found = now();
     if (found == planned_) return;
     throw error("loader: the source had " + std::to_string(planned_) +
-                " samples when this loader was made, and has " + std::to_string(found) +
-                " now; make a new loader for data of another size");
+                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+                ", and has " + std::to_string(found) +
+                " now; call refresh() to take data of another size, or make a new loader");
+  }
+  /// Where it was found to have changed. \throws wick::error
+  [[noreturn]] void refuse() const {
+    require_same();
+    throw error(
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+  }
+  /// From now on it has the size that it has now.
+  void take_anew() {
+    planned_ = now();
+    ++taken_;
   }
   bool changed() const noexcept {
     try {
@@ -10298,7 +10434,7 @@ class source_size {
 
  private:
   const Source& of_;
-  const std::uint64_t planned_;
+  std::uint64_t planned_, taken_ = 0;
 };
 
 }  // namespace wick::detail
@@ -10368,8 +10504,7 @@ class feed<pipeline<Source, S...>> {
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
-  /// If that is what comes next anyway, nothing is lost.
-  /// Not on a worker unless leaves_for() is false.
+  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
     if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
@@ -10402,8 +10537,20 @@ class feed<pipeline<Source, S...>> {
   task<void> left_async() {
     while (done_.taken() < ahead_.count()) {
       job_type* const job = co_await done_.next(on_);
-      drop(*job);
+      job->drop();
     }
+  }
+
+  /// Whether nothing is under way.
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }
+  /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
+  /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
+  void refresh() {
+    if (started_) drain(make_owned<stop_source>());
+    started_ = left_ = run_ahead_ = false;
+    planned_at_ = ahead_.count();
+    runs_.refresh();
+    size_.take_anew();
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -10482,12 +10629,12 @@ class feed<pipeline<Source, S...>> {
 
   void open(job_type& j, std::uint64_t sequence) {
     const auto mine = runs_.plan.slice(next_in_.number);
+    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
+      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.sequence = sequence;
     j.number = next_in_.number;
     j.first = mine.first;
     j.count = mine.count;
-    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch)
-      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
     if (j.number == 0) ++pass_;
     j.pass = pass_;
@@ -10510,10 +10657,7 @@ class feed<pipeline<Source, S...>> {
     if (ahead_.count() != done_.taken()) return;
     const auto lock = lock_briefly(mutex_);
     open_more();
-    if (ahead_.count() != done_.taken()) return;
-    size_.require_same();
-    throw error(
-        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+    if (ahead_.count() == done_.taken()) size_.refuse();
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
@@ -10546,7 +10690,7 @@ class feed<pipeline<Source, S...>> {
   /// afterwards is stopped by `next_stop`.
   void drain(owned<stop_source> next_stop) noexcept {
     if (cancel()) {
-      while (done_.taken() < ahead_.count()) drop(*done_.take());
+      while (done_.taken() < ahead_.count()) done_.take()->drop();
     }
     if (!next_stop || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
@@ -10568,10 +10712,6 @@ class feed<pipeline<Source, S...>> {
       finish_some(j, j.claim_rest());
     }
     return true;
-  }
-  static void drop(job_type& j) noexcept {
-    j.value.reset();
-    j.columns.drop();
   }
 
   // ---- workers ----
@@ -10637,20 +10777,20 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
-  const source_size<Source> size_{origin()};
+  source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;                 // of samples that may be under way at a time
-  const bool run_ahead_;
+  bool run_ahead_;
 
   // the consumer's
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;     // what batches are opened of
-  std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
-  std::optional<std::uint64_t> moved_ =
-      0;                       // before the batch that is opened next, where only the consumer knows
+  std::uint32_t pass_ = 0;        // what batches are opened of
+  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
+  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;
@@ -10853,7 +10993,8 @@ class loader<pipeline<Source, S...>> {
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
 
-  class epoch_range;
+  /// A range for one pass: its iterators take batches as they advance, its next() without them.
+  using epoch_range = detail::epoch_range<loader>;
 
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
@@ -10866,6 +11007,29 @@ class loader<pipeline<Source, S...>> {
     begin(e);
     return epoch_range(*this);
   }
+  /// The source's size and its weights may have changed: all is planned anew over what they are now. What was
+  /// prefetched is dropped, and an epoch that is under way ends where it stands: the next epoch() is the
+  /// first of the new ones, and from now on none is begun ahead. Where this is called between epochs that are
+  /// rounds of k batches (by weighted's `samples`, or take()), a training follows data that changes every k
+  /// batches. See the guide docs/guides/changing_data.md, and replay_buffer.
+  /// \throws wick::error where a loader of what there is now couldn't be made, or a loaded state be gone on
+  /// with: the loader gives nothing until it was called again with success
+  /// \throws std::logic_error on a worker of the loader's executor while batches are under way
+  void refresh() {
+    const detail::single_user::hold mine(user_, "refresh()");
+    feed_->on().require_workers();
+    if (!feed_->idle()) feed_->on().require_outside("refresh()", "take the epoch to its end before it");
+    if (epoch_) books_.prints.seal(data(), batch_of_prints());
+    refreshed_ = false;
+    left_ = 0;
+    sought_ = true;
+    delivery_.begin(0, 0);
+    data_.reset();
+    feed_->refresh();
+    if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
+    ++rounds_;
+    refreshed_ = true;
+  }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
@@ -10874,6 +11038,7 @@ class loader<pipeline<Source, S...>> {
   std::vector<std::byte> state() const {
     detail::loader_state s;
     s.of = identity();
+    s.rounds = rounds_;
     books_.account.write(s);
     if (resume_) {
       s.moved = resume_->moved;
@@ -10882,7 +11047,7 @@ class loader<pipeline<Source, S...>> {
       s.sample = resume_->sample;
     } else if (epoch_) {
       s.epoch = *epoch_;
-      s.batch = feed_->plan().batches() - left_;
+      s.batch = batches() - left_;
       delivery_.write(s);
       if (ends(s)) s.begin_next_epoch();
     }
@@ -10896,9 +11061,7 @@ class loader<pipeline<Source, S...>> {
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
     detail::loader_state s = detail::loader_state::from_bytes(bytes);
-    if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
-      throw error("load_state: the state is of " + what);
-    }
+    require_goes_on(s, "load_state: the state is of ");
     if (s.batch > feed_->plan().batches() ||
         (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
@@ -10911,6 +11074,7 @@ class loader<pipeline<Source, S...>> {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
+    rounds_ = resume_->rounds;
     books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
@@ -10973,7 +11137,7 @@ class loader<pipeline<Source, S...>> {
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return books_.prints.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
+    return books_.prints.of(epoch, data(), batch_of_prints());
   }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
@@ -10991,46 +11155,9 @@ class loader<pipeline<Source, S...>> {
   /// Everything since the last report: time a stage, share of waiting, what to change.
   wick::report report();
 
-  /// A range for one pass: its iterators take batches as they advance.
-  class epoch_range {
-   public:
-    class iterator {
-     public:
-      using value_type = loader::value_type;
-      using difference_type = std::ptrdiff_t;
-      using iterator_concept = std::input_iterator_tag;
-      iterator() = default;
-      value_type& operator*() const noexcept { return *of_->current_; }
-      value_type* operator->() const noexcept { return &*of_->current_; }
-      iterator& operator++() {
-        of_->advance();
-        return *this;
-      }
-      void operator++(int) { ++*this; }
-      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-     private:
-      friend class epoch_range;
-      bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-      explicit iterator(loader* of) : of_(of) {}
-      loader* of_ = nullptr;
-    };
-
-    iterator begin() {
-      of_->advance();
-      return iterator(of_);
-    }
-    std::default_sentinel_t end() const noexcept { return {}; }
-    /// The same without iterators.
-    std::optional<value_type> next() { return of_->next(); }
-
-   private:
-    friend class loader;
-    explicit epoch_range(loader& of) : of_(&of) {}
-    loader* of_;
-  };
-
  private:
+  friend epoch_range;
+
   static detail::owned<executor> own_executor(const loader_options& options) {
     if (options.executor == nullptr) {
       return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
@@ -11044,6 +11171,7 @@ class loader<pipeline<Source, S...>> {
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
+    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
     feed_->size().require_same();
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
@@ -11107,6 +11235,13 @@ class loader<pipeline<Source, S...>> {
     return job;
   }
 
+  std::uint64_t batch_of_prints() const noexcept {
+    return feed_type::batched ? feed_->plan().batch_size() : 0;
+  }
+  /// \throws wick::error when the state can't be gone on with here
+  void require_goes_on(const detail::loader_state& s, const char* told) const {
+    if (const std::string what = detail::difference(s, identity()); !what.empty()) throw error(told + what);
+  }
   std::uint64_t data() const {
     if (!data_) data_ = detail::fingerprint_of(feed_->origin());
     return *data_;
@@ -11143,7 +11278,9 @@ class loader<pipeline<Source, S...>> {
   detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
-  bool sought_ = true;  // the feed is where these say
+  bool sought_ = true;        // the feed is where these say
+  bool refreshed_ = true;     // the last refresh() has gone well
+  std::uint64_t rounds_ = 0;  // how often, in this training
   detail::single_user user_;
   std::optional<value_type> current_;
   detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
@@ -11746,6 +11883,108 @@ class detail::weighted_stage::drawn {
 /// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for
 /// a weight that is negative or not finite, or more draws than there are samples to draw
 detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options = {});
+
+}  // namespace wick
+
+// ==== wick/order/weights.hpp
+/// \file
+/// weights: numbers by which a loader draws, and which the program goes on changing; weighted(weights) takes
+/// them at each refresh().
+
+namespace wick {
+
+namespace detail {
+struct weights_store;
+class sum_tree;
+}  // namespace detail
+
+/// One weight a sample, changed at any time from any thread: what a loader draws by are those that
+/// weighted(weights) has taken when the loader was made, or at its last refresh(). Copies are the same
+/// weights.
+class weights {
+ public:
+  /// \throws wick::error for a weight that is negative or not finite
+  explicit weights(std::vector<double> values = {});
+
+  std::uint64_t size() const;
+  /// \throws wick::error when there is no such weight
+  double at(std::uint64_t i) const;
+  /// \throws wick::error when there is no such weight, or it shall be negative or not finite
+  void set(std::uint64_t i, double weight);
+  /// One more, at the end. \throws wick::error as set() does
+  void push_back(double weight);
+  /// Drops those at the end, or adds some of this weight. \throws wick::error as set() does
+  void resize(std::uint64_t size, double weight);
+
+ private:
+  friend class detail::sum_tree;
+  std::shared_ptr<detail::weights_store> store_;
+};
+
+namespace detail {
+
+/// Draws an index with a probability proportional to its weight by a walk from the top: running sums of
+/// 64 weights, of 64 such blocks, and so on. What has changed is taken over in time proportional to that.
+/// Weights alone decide what is drawn, not how they came to be what they are. 8 bytes a weight.
+class sum_tree {
+ public:
+  /// Takes what has changed since the last time, always of the same weights.
+  void follow(const weights& of);
+  std::uint64_t size() const noexcept { return levels_.empty() ? 0 : levels_.front().size(); }
+  double sum() const noexcept { return levels_.empty() ? 0 : levels_.back().back(); }
+  /// sum() is above 0.
+  std::uint64_t operator()(random_stream& random) const noexcept;
+  /// Of all weights.
+  std::uint64_t fingerprint() const noexcept;
+
+  static constexpr std::uint64_t block = 64;
+
+ private:
+  double total_of(std::size_t level, std::uint64_t of_block) const noexcept;
+
+  std::vector<std::vector<double>> levels_;  // the first of weights, the last of one block
+  std::uint64_t seen_ = 0;
+};
+
+class changing_weights_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint, hook::refresh>;
+  static constexpr std::string_view name = "weighted";
+
+  changing_weights_stage(weights by, weighted_options options);
+
+  void refresh() { tree_.follow(by_); }
+  /// \throws wick::error when there are not as many weights as samples, or none could be drawn
+  std::uint64_t size(std::uint64_t n) const;
+
+  struct drawn {
+    const sum_tree* tree = nullptr;
+    std::uint64_t seed = 0, epoch = 0;
+    std::uint32_t stage = 0;
+    std::uint64_t operator()(std::uint64_t p) const noexcept {
+      random_stream random(seed, epoch, p, stage);
+      return (*tree)(random);
+    }
+  };
+  drawn prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const noexcept {
+    return {&tree_, seed, epoch, stage};
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  weights by_;
+  weighted_options options_;
+  sum_tree tree_;
+};
+
+}  // namespace detail
+
+/// The same by weights that change: those that there are when the loader is made, and at each of its
+/// refresh(), are taken for all that is drawn until the next. A refresh() takes as long as there are changes:
+/// about 0.1 ms for a thousand among a million. With replacement only. \throws wick::error when told
+/// otherwise
+detail::changing_weights_stage weighted(weights by, detail::weighted_options options = {});
 
 }  // namespace wick
 
@@ -12792,6 +13031,173 @@ class read_stage {
 /// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
 /// larger than `max_bytes`
 detail::read_stage read(detail::read_options options = {}) noexcept;
+
+}  // namespace wick
+
+// ==== wick/replay/replay_buffer.hpp
+/// \file
+/// replay_buffer: what an agent has lived through, as a source of samples that grows while it trains.
+
+namespace wick {
+
+namespace detail {
+
+/// What a replay_buffer and the views of it share. Entry `id` lies in place id % capacity; places lie in
+/// blocks, and where entries overwrite older ones a new block is begun, so that no entry ever moves or
+/// changes under a view that has its block.
+template <class T>
+struct replay_store {
+  using row = sample<T, std::int64_t>;
+  using block = std::vector<row>;  // of a capacity that it never outgrows
+  /// Some 64 KiB, and not less than 16 entries.
+  static constexpr std::uint64_t block_size =
+      std::bit_floor(std::clamp<std::uint64_t>(65536 / sizeof(row), 16, 4096));
+
+  std::mutex mutex;  // of all below, but not of the rows that a view has
+  std::uint64_t capacity = 0;
+  std::uint64_t appended = 0;
+  std::vector<std::shared_ptr<block>> blocks;
+  std::shared_ptr<block>
+      overwritten;  // by the last of blocks that entries are put into, where it has rows yet
+  weights by;
+
+  std::uint64_t size() const noexcept { return std::min(appended, capacity); }
+  std::uint64_t next_place() const noexcept { return appended % capacity; }
+  bool has(std::uint64_t id) const noexcept { return id < appended && appended - id <= capacity; }
+
+  void append(T&& entry, double weight) {
+    const std::uint64_t place = next_place(), number = place / block_size;
+    const bool begun = number < blocks.size() && blocks[static_cast<std::size_t>(number)]->empty();
+    if (place % block_size == 0 && !begun) {
+      auto fresh = std::make_shared<block>();
+      fresh->reserve(static_cast<std::size_t>(std::min(block_size, capacity - place)));
+      if (number == blocks.size()) {
+        blocks.push_back(std::move(fresh));
+        overwritten.reset();
+      } else {
+        overwritten = std::exchange(blocks[static_cast<std::size_t>(number)], std::move(fresh));
+      }
+    }
+    block& into = *blocks[static_cast<std::size_t>(number)];
+    into.push_back({std::move(entry), static_cast<std::int64_t>(appended)});
+    try {
+      if (place < by.size())
+        by.set(place, weight);
+      else
+        by.push_back(weight);
+    } catch (...) {
+      into.pop_back();
+      throw;
+    }
+    ++appended;
+    if ((place + 1) % block_size == 0 || place + 1 == capacity) overwritten.reset();
+  }
+};
+
+/// The entries of a replay_buffer as they were when this was made, or at its last refresh().
+template <class T>
+class replay_view {
+  using store = replay_store<T>;
+
+ public:
+  explicit replay_view(std::shared_ptr<store> of) : of_(std::move(of)) { static_cast<void>(refresh()); }
+
+  std::unique_lock<std::mutex> refresh() {
+    std::unique_lock lock(of_->mutex);
+    blocks_.assign(of_->blocks.begin(), of_->blocks.end());
+    overwritten_ = of_->overwritten;
+    size_ = of_->size();
+    appended_ = of_->appended;
+    const std::uint64_t next = of_->next_place();
+    // Of the block that is being overwritten the places from here on are older, and in the block before it.
+    older_from_ = overwritten_ ? next : ~std::uint64_t{0};
+    older_to_ = overwritten_ ? (next / store::block_size + 1) * store::block_size : 0;
+    return lock;
+  }
+
+  std::uint64_t size() const noexcept { return size_; }
+  const sample<T, std::int64_t>& at(std::uint64_t i) const noexcept {
+    const auto& in = i >= older_from_ && i < older_to_
+                         ? overwritten_
+                         : blocks_[static_cast<std::size_t>(i / store::block_size)];
+    return (*in).data()[i % store::block_size];
+  }
+  std::string key(std::uint64_t i) const { return "entry " + std::to_string(at(i).target); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(&at(i), sizeof(sample<T, std::int64_t>), most);
+  }
+  /// How many entries it has and had: contents are not looked at.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(size_).add(appended_).value(); }
+
+ private:
+  std::shared_ptr<store> of_;
+  std::vector<std::shared_ptr<const typename store::block>> blocks_;
+  std::shared_ptr<const typename store::block> overwritten_;
+  std::uint64_t size_ = 0, appended_ = 0, older_from_ = 0, older_to_ = 0;
+};
+
+}  // namespace detail
+
+/// The last `capacity` entries of what an agent has lived through, each with a weight: prioritized experience
+/// replay (Schaul et al., 2016). Entries are appended and weights set at any time and from any thread. A
+/// loader of samples() sees what there was when it was made, or at its last refresh(), whatever is appended
+/// meanwhile: entries never move, and one that is overwritten is kept as long as a loader may ask for it. So
+/// a buffer takes at most twice its capacity, and a block of 64 KiB or 16 entries.
+///
+/// A batch has the entries as its `data`, and as its `target` their ids, for set_weight().
+template <class T>
+class replay_buffer {
+  using store = detail::replay_store<T>;
+
+ public:
+  /// \throws wick::error when capacity is 0
+  explicit replay_buffer(std::uint64_t capacity) : store_(std::make_shared<store>()) {
+    if (capacity == 0) throw error("replay_buffer: a capacity of 0 entries; give it at least one");
+    store_->capacity = capacity;
+  }
+  replay_buffer(const replay_buffer&) = delete;
+  replay_buffer& operator=(const replay_buffer&) = delete;
+
+  /// Adds an entry, in the place of the oldest where there are `capacity`. Returns its id: ids count from 0
+  /// and go on. \throws wick::error for a weight that is negative or not finite; nothing was added then
+  std::uint64_t append(T entry, double weight = 1) {
+    const std::lock_guard lock(store_->mutex);
+    store_->append(std::move(entry), weight);
+    return store_->appended - 1;
+  }
+  /// False when that entry has been overwritten meanwhile. \throws wick::error as append() does, or when
+  /// there never was such an entry
+  bool set_weight(std::uint64_t id, double weight) {
+    const std::lock_guard lock(store_->mutex);
+    if (id >= store_->appended) {
+      throw error("replay_buffer: entry " + std::to_string(id) + " of " + std::to_string(store_->appended) +
+                  "; ids are what append() returns, and a batch's targets");
+    }
+    if (!store_->has(id)) return false;
+    store_->by.set(id % store_->capacity, weight);
+    return true;
+  }
+  /// Entries that are there now.
+  std::uint64_t size() const {
+    const std::lock_guard lock(store_->mutex);
+    return store_->size();
+  }
+  /// Entries that were ever appended.
+  std::uint64_t appended() const {
+    const std::lock_guard lock(store_->mutex);
+    return store_->appended;
+  }
+  std::uint64_t capacity() const noexcept { return store_->capacity; }
+
+  /// The entries as a source: `memory.samples() | weighted(memory.weights(), {.samples = 64 * 100}) |
+  /// batch(64)`.
+  detail::replay_view<T> samples() const { return detail::replay_view<T>(store_); }
+  /// Those of samples(), for weighted(); set by append() and set_weight() alone.
+  wick::weights weights() const { return store_->by; }
+
+ private:
+  std::shared_ptr<store> store_;
+};
 
 }  // namespace wick
 
@@ -17083,18 +17489,28 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
 }
 
 void print_book::begin(std::uint64_t epoch) {
-  std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
+  std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
-  epochs_.emplace_back(epoch, epoch_fingerprint{});
+  epochs_.push_back({epoch, {}});
+}
+
+void print_book::seal(std::uint64_t data, std::uint64_t batch) noexcept {
+  for (entry& e : epochs_) {
+    if (e.factor == 0) e.factor = factor_of(e.epoch, data, batch);
+  }
+}
+
+// Odd, so that different sums stay different.
+std::uint64_t print_book::factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept {
+  return fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;
 }
 
 epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
                                  std::uint64_t batch) const noexcept {
-  for (const auto& [number, sum] : epochs_) {
-    if (number != epoch) continue;
-    epoch_fingerprint out = sum;
-    out.value *=
-        fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
+  for (const entry& e : epochs_) {
+    if (e.epoch != epoch) continue;
+    epoch_fingerprint out = e.sum;
+    out.value *= e.factor != 0 ? e.factor : factor_of(epoch, data, batch);  // so that sums stay sums
     return out;
   }
   return {};
@@ -19841,6 +20257,189 @@ detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_op
 
 }  // namespace wick
 
+// ==== wick/order/implementation/weights.hpp
+/// \file
+/// The bodies of what order/weights.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+/// Who follows them finds by the blocks' times what he does not have yet.
+struct weights_store {
+  std::mutex mutex;
+  std::vector<double> values;
+  std::vector<std::uint64_t> changed;  // when something of a block of sum_tree::block was set
+  std::uint64_t now = 1;               // goes on each time that they are taken
+
+  static void require(std::uint64_t i, double w) {
+    if (w >= 0 && std::isfinite(w)) return;
+    throw error("weights: weight " + std::to_string(i) + " would be " + std::to_string(w) +
+                "; weights are finite and not negative");
+  }
+  void require_there(std::uint64_t i) const {
+    if (i < values.size()) return;
+    throw error("weights: weight " + std::to_string(i) + " of " + std::to_string(values.size()) +
+                "; they count from 0");
+  }
+  void resize(std::uint64_t n, double w) {
+    const std::uint64_t before = values.size(), first = std::min<std::uint64_t>(before, n);
+    changed.reserve(blocks(n));
+    values.resize(n, w);
+    changed.resize(blocks(n));
+    for (std::uint64_t b = first / sum_tree::block; b < changed.size(); ++b) changed[b] = now;
+  }
+  static std::uint64_t blocks(std::uint64_t n) noexcept {
+    return (n + sum_tree::block - 1) / sum_tree::block;
+  }
+};
+
+double sum_tree::total_of(std::size_t level, std::uint64_t of_block) const noexcept {
+  const std::vector<double>& sums = levels_[level];
+  return sums[std::min((of_block + 1) * block, std::uint64_t{sums.size()}) - 1];
+}
+
+void sum_tree::follow(const weights& of) {
+  weights_store& from = *of.store_;
+  const std::lock_guard lock(from.mutex);
+  const std::uint64_t n = from.values.size(), before = size();
+  const std::uint64_t since = std::exchange(seen_, 0);  // all, when this ends early
+  if (n == 0) {
+    levels_.clear();
+    seen_ = from.now++;
+    return;
+  }
+  std::vector<std::uint64_t> stale, above;  // blocks
+  for (std::uint64_t b = 0; b < from.changed.size(); ++b) {
+    if (from.changed[b] > since) stale.push_back(b);
+  }
+  const std::uint64_t end = weights_store::blocks(n) - 1;
+  if (n != before && (stale.empty() || stale.back() != end)) stale.push_back(end);
+  std::uint64_t length = n;
+  for (std::size_t level = 0;; ++level, length = weights_store::blocks(length)) {
+    if (level == levels_.size()) levels_.emplace_back();
+    std::vector<double>& sums = levels_[level];
+    sums.resize(length);
+    above.clear();
+    for (const std::uint64_t b : stale) {
+      double sum = 0;
+      for (std::uint64_t i = b * block; i < std::min((b + 1) * block, length); ++i) {
+        sum += level == 0 ? from.values[i] : total_of(level - 1, i);
+        sums[i] = sum;
+      }
+      if (above.empty() || above.back() != b / block) above.push_back(b / block);
+    }
+    if (length <= block) {
+      levels_.resize(level + 1);
+      break;
+    }
+    stale.swap(above);
+  }
+  seen_ = from.now++;
+}
+
+std::uint64_t sum_tree::operator()(random_stream& random) const noexcept {
+  double left = random.uniform() * sum();
+  std::uint64_t at = 0;
+  for (std::size_t level = levels_.size(); level-- > 0;) {
+    const std::vector<double>& sums = levels_[level];
+    const double* const first = sums.data() + at * block;
+    const double* const end = first + std::min(block, std::uint64_t{sums.size()} - at * block);
+    // Rounded sums may leave a little more than there is: that is the last one's with a weight.
+    const double* const found =
+        left < end[-1] ? std::upper_bound(first, end, left) : std::lower_bound(first, end, end[-1]);
+    if (found != first) left -= found[-1];
+    at = at * block + static_cast<std::uint64_t>(found - first);
+  }
+  return at;
+}
+
+std::uint64_t sum_tree::fingerprint() const noexcept {
+  if (levels_.empty()) return 0;
+  return fingerprint_hash().add(levels_.front().data(), levels_.front().size() * sizeof(double)).value();
+}
+
+changing_weights_stage::changing_weights_stage(weights by, weighted_options options)
+    : by_(std::move(by)), options_(options) {
+  if (!options_.replacement) {
+    throw error(
+        "weighted: weights that change are drawn by with replacement; leave .replacement out, or give a "
+        "vector of weights that stay");
+  }
+}
+
+std::uint64_t changing_weights_stage::size(std::uint64_t n) const {
+  if (n != tree_.size()) {
+    throw error("weighted: " + std::to_string(tree_.size()) + " weights for " + std::to_string(n) +
+                " samples when they were taken; give one to each sample before weighted(), which is for the "
+                "loader and its refresh(), not for mix()");
+  }
+  if (n == 0) return 0;
+  if (!(tree_.sum() > 0)) throw error("weighted: no weight is above 0, so no sample could be drawn");
+  if (!std::isfinite(tree_.sum())) throw error("weighted: the sum of the weights is not finite; scale them");
+  return options_.samples != 0 ? options_.samples : n;
+}
+
+std::uint64_t changing_weights_stage::fingerprint() const noexcept {
+  return fingerprint_hash().add(options_.samples).add(tree_.fingerprint()).value();
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+weights::weights(std::vector<double> values) : store_(std::make_shared<detail::weights_store>()) {
+  for (std::size_t i = 0; i < values.size(); ++i) detail::weights_store::require(i, values[i]);
+  store_->values = std::move(values);
+  store_->resize(store_->values.size(), 0);
+  std::fill(store_->changed.begin(), store_->changed.end(), store_->now);
+}
+
+std::uint64_t weights::size() const {
+  const std::lock_guard lock(store_->mutex);
+  return store_->values.size();
+}
+
+double weights::at(std::uint64_t i) const {
+  const std::lock_guard lock(store_->mutex);
+  store_->require_there(i);
+  return store_->values[i];
+}
+
+void weights::set(std::uint64_t i, double weight) {
+  detail::weights_store::require(i, weight);
+  const std::lock_guard lock(store_->mutex);
+  store_->require_there(i);
+  store_->values[i] = weight;
+  store_->changed[i / detail::sum_tree::block] = store_->now;
+}
+
+void weights::push_back(double weight) {
+  const std::lock_guard lock(store_->mutex);
+  const std::uint64_t n = store_->values.size();
+  detail::weights_store::require(n, weight);
+  if (n % detail::sum_tree::block == 0) store_->changed.push_back(store_->now);
+  try {
+    store_->values.push_back(weight);
+  } catch (...) {
+    store_->changed.resize(detail::weights_store::blocks(n));
+    throw;
+  }
+  store_->changed.back() = store_->now;
+}
+
+void weights::resize(std::uint64_t size, double weight) {
+  const std::lock_guard lock(store_->mutex);
+  detail::weights_store::require(store_->values.size(), weight);
+  store_->resize(size, weight);
+}
+
+detail::changing_weights_stage weighted(weights by, detail::weighted_options options) {
+  return {std::move(by), options};
+}
+
+}  // namespace wick
+
 // ==== wick/pixels/implementation/block_cache.hpp
 /// \file
 /// The bodies of what pixels/detail/block_cache.hpp declares. Included in exactly one file of a program.
@@ -22508,11 +23107,12 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
   constexpr std::size_t most = 70;
   std::vector<stage_identity> out;
   for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
-    const auto& [name, parameters] = stages[i];
+    const auto& [name, parameters, changes] = stages[i];
     if (name.size() <= max_state_name)
       out.push_back(stages[i]);
     else
-      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
+      out.push_back(
+          {name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value(), changes});
   }
   if (stages.size() > most) {
     fingerprint_hash h;
@@ -22529,13 +23129,15 @@ std::string hex(std::uint64_t n) {
   return out;
 }
 
-std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
+std::string difference(const loader_state& state, const pipeline_identity& mine) {
+  const pipeline_identity& saved = state.of;
+  const bool may_change = state.rounds != 0 && state.batch == 0 && state.sample == 0;
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
-  if (saved.samples != mine.samples) {
+  if (saved.samples != mine.samples && !may_change) {
     return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
            number(mine.samples) + "; give the source that the state was made with";
   }
-  if (saved.data != mine.data) {
+  if (saved.data != mine.data && !may_change) {
     return "another data set: of the same size, with fingerprint " + hex(saved.data) +
            ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
   }
@@ -22548,7 +23150,7 @@ std::string difference(const pipeline_identity& saved, const pipeline_identity& 
     if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
     if (before[i].name != now[i].name)
       return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
-    if (before[i].parameters != now[i].parameters)
+    if (before[i].parameters != now[i].parameters && !(may_change && now[i].changes))
       return at + "(" + printable(now[i].name) + ") had other parameters";
   }
   if (saved.seed != mine.seed) {
@@ -22573,7 +23175,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.number(std::uint32_t{0});  // length, below
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved}) {
+        counted_failures, epoch_failures, consecutive_failures, moved, rounds}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -22626,7 +23228,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   std::uint64_t batched = 0;
   for (std::uint64_t* n :
        {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch, &s.sample,
-        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved}) {
+        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved, &s.rounds}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = batched != 0;

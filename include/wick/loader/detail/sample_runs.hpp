@@ -73,6 +73,15 @@ class sample_runs<pipeline<Source, S...>> {
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
+  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
+  /// does
+  void refresh() {
+    path.refresh();
+    epoch_plan<path_type> anew(path);
+    std::destroy_at(&plan);
+    std::construct_at(&plan, std::move(anew));
+  }
+
   /// Compaction: positions from here on have been moved to where others failed, as far as that is known by
   /// now. Their own batches leave them out, so that they need not be run there.
   std::uint64_t moved_from(const job_type& j) const noexcept {
@@ -167,7 +176,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  const epoch_plan<path_type> plan{path};
+  epoch_plan<path_type> plan{path};
   const std::uint64_t seed;
   executor& on;
   byte_budget budget;
