@@ -16,6 +16,7 @@
 #include <wick/order/mix.hpp>
 #include <wick/order/weighted.hpp>
 #include <wick/order/weights.hpp>
+#include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/per_worker.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>

@@ -10,6 +10,7 @@
 #include <wick/codec/implementation/decoders_seen.hpp>
 #include <wick/codec/implementation/gif.hpp>
 #include <wick/codec/implementation/png.hpp>
+#include <wick/failure/implementation/drop_book.hpp>
 #include <wick/failure/implementation/error_account.hpp>
 #include <wick/failure/implementation/ledger.hpp>
 #include <wick/failure/implementation/ledger_file.hpp>
@@ -62,6 +63,7 @@
 #include <wick/run/implementation/io_pool.hpp>
 #include <wick/run/implementation/tenants.hpp>
 #include <wick/run/implementation/timer_queue.hpp>
+#include <wick/sample/implementation/dropped.hpp>
 #include <wick/sample/implementation/error.hpp>
 #include <wick/sample/implementation/random.hpp>
 #include <wick/sample/implementation/shape.hpp>

@@ -67,7 +67,6 @@ class loader<pipeline<Source, S...>> {
 
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
   using epoch_range = detail::epoch_range<loader>;
-
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
@@ -80,10 +79,8 @@ class loader<pipeline<Source, S...>> {
     return epoch_range(*this);
   }
   /// The source's size and its weights may have changed: all is planned anew over what they are now. What was
-  /// prefetched is dropped, and an epoch that is under way ends where it stands: the next epoch() is the
-  /// first of the new ones, and from now on none is begun ahead. Where this is called between epochs that are
-  /// rounds of k batches (by weighted's `samples`, or take()), a training follows data that changes every k
-  /// batches. See the guide docs/guides/changing_data.md, and replay_buffer.
+  /// prefetched is dropped, an epoch that is under way ends where it stands, and from now on none is begun
+  /// ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide changing_data.
   /// \throws wick::error where a loader of what there is now couldn't be made, or a loaded state be gone on
   /// with: the loader gives nothing until it was called again with success
   /// \throws std::logic_error on a worker of the loader's executor while batches are under way
@@ -96,6 +93,7 @@ class loader<pipeline<Source, S...>> {
     left_ = 0;
     sought_ = true;
     delivery_.begin(0, 0);
+    books_.drops.begin(false);
     data_.reset();
     feed_->refresh();
     if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
@@ -111,6 +109,7 @@ class loader<pipeline<Source, S...>> {
     detail::loader_state s;
     s.of = identity();
     s.rounds = rounds_;
+    s.filtered = books_.drops.of_training;
     books_.account.write(s);
     if (resume_) {
       s.moved = resume_->moved;
@@ -147,6 +146,7 @@ class loader<pipeline<Source, S...>> {
     }
     resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
     rounds_ = resume_->rounds;
+    books_.drops.of_training = books_.drops.reported = resume_->filtered;
     books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
@@ -204,6 +204,8 @@ class loader<pipeline<Source, S...>> {
   const Source& source() const noexcept { return feed_->origin(); }
   /// Where it runs: loader_options::executor, or its own.
   executor& on() noexcept { return feed_->on(); }
+  /// Samples that filter() has left out in this training so far.
+  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
   /// All failures that were told so far.
   const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
@@ -251,6 +253,7 @@ class loader<pipeline<Source, S...>> {
     delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
     if (!goes_on) books_.account.begin(e);
+    books_.drops.begin(number == 0);
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
@@ -280,6 +283,7 @@ class loader<pipeline<Source, S...>> {
 
   std::nullopt_t at_end() {
     books_.report.end(feed_->reported());
+    books_.drops.require_some(current_epoch());
     return std::nullopt;
   }
 
@@ -387,6 +391,7 @@ loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   r.notes = feed_->path().notes();
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
   return r;

@@ -83,7 +83,9 @@ template <bool Batched, class Job, class Source, class Plan>
 void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source,
               const quarantine& bad, const Plan& plan, std::vector<told_failure>& to) {
   const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
-  for (const failure& f : job.failures) add(f);
+  for (const failure& f : job.failures) {
+    if (!f.dropped) add(f);
+  }
   if (!job.unlisted) return;
   if constexpr (Batched) {
     add(*job.unlisted);

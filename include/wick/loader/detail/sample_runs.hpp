@@ -27,6 +27,7 @@
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/sample/detail/dropped.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/random.hpp>
 #include <wick/system/detail/owned.hpp>
@@ -129,6 +130,7 @@ class sample_runs<pipeline<Source, S...>> {
     failure f;
     f.slot = slot;
     f.stage = c.stage();
+    f.dropped = cause == dropped();
     f.cause = std::move(cause);
     f.position = c.position();
     f.index = c.index();
@@ -206,8 +208,8 @@ class sample_runs<pipeline<Source, S...>> {
                   "loader_options::on_error to on_error(skip) or on_error(replace)");
     }
     if (!policy.options().compact) return;
-    if (!policy.ever(error_action::skip))
-      throw error("on_error: compact is for skip; fail and replace leave no gaps");
+    if (!policy.ever(error_action::skip) && !types::filters)
+      throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
     if (path.shard().world > 1) {
       throw error("on_error: compact with " + std::to_string(path.shard().world) +
                   " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
