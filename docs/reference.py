@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 146
+MOST_NAMES = 149
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -32,6 +32,11 @@ ROOMS = {
         "what `read()` is for, in the pipeline, on the loader's workers and I/O threads. A type of your own is a source as soon as "
         "it has `size()` and `at(i)`: see [source](sample.md#source).",
         ["records", "from_python_dataloader", "from_torch_data"],
+    ),
+    "replay": (
+        "Replay",
+        "Data that a program makes while it trains on it. A loader takes it anew at each `refresh()`.",
+        ["changing_data"],
     ),
     "tar": (
         "Tar shards",
@@ -94,7 +99,7 @@ ROOMS = {
         "The loader",
         "What a training program holds: it runs a pipeline on threads of its own or on an [executor](run.md#executor) that is shared, "
         "and gives batches in order, epoch after epoch.",
-        ["two_loaders", "checkpoint", "bad_samples"],
+        ["two_loaders", "checkpoint", "bad_samples", "changing_data"],
     ),
     "failure": (
         "Bad samples",

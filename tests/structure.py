@@ -27,6 +27,7 @@ ARROWS = {
     "failure": {"observe", "resume", "sample", "system"},
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
     "read": {"run", "sample", "system"},
+    "replay": {"order", "sample"},
     "tar": {"read", "sample"},
     "text": {"loader", "pipeline", "read", "resume", "sample", "system"},
     "pixels": {"sample"},

@@ -17,13 +17,16 @@
 #include <wick/order/concat.hpp>
 #include <wick/order/mix.hpp>
 #include <wick/order/weighted.hpp>
+#include <wick/order/weights.hpp>
 #include <wick/order/zip.hpp>
+#include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/per_worker.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
+#include <wick/replay/replay_buffer.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/resume/state_file.hpp>
 #include <wick/run/async_mutex.hpp>

@@ -16,6 +16,7 @@
 #include <wick/color/implementation/erasing.hpp>
 #include <wick/color/implementation/jitter.hpp>
 #include <wick/color/implementation/levels.hpp>
+#include <wick/failure/implementation/drop_book.hpp>
 #include <wick/failure/implementation/error_account.hpp>
 #include <wick/failure/implementation/ledger.hpp>
 #include <wick/failure/implementation/ledger_file.hpp>
@@ -42,6 +43,7 @@
 #include <wick/order/implementation/mix.hpp>
 #include <wick/order/implementation/order.hpp>
 #include <wick/order/implementation/weighted.hpp>
+#include <wick/order/implementation/weights.hpp>
 #include <wick/order/implementation/zip.hpp>
 #include <wick/pixels/implementation/block_cache.hpp>
 #include <wick/pixels/implementation/geometry.hpp>
@@ -71,6 +73,7 @@
 #include <wick/run/implementation/io_pool.hpp>
 #include <wick/run/implementation/tenants.hpp>
 #include <wick/run/implementation/timer_queue.hpp>
+#include <wick/sample/implementation/dropped.hpp>
 #include <wick/sample/implementation/error.hpp>
 #include <wick/sample/implementation/random.hpp>
 #include <wick/sample/implementation/shape.hpp>

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <wick/failure/detail/drop_book.hpp>
 #include <wick/failure/detail/error_account.hpp>
 #include <wick/loader/detail/report_book.hpp>
 
@@ -18,6 +19,7 @@ struct delivery_books {
   error_account account;
   print_book prints;
   report_book report;
+  drop_book drops = {};
 };
 
 /// A batch's place in the ring: free afterwards, whatever is thrown.

@@ -60,6 +60,8 @@ struct pipeline_types {
     return n;
   }();
   static constexpr bool batched = batching < size;
+  /// Whether one leaves out samples.
+  static constexpr bool filters = (requires { S::drops_samples; } || ...);
 
   template <std::size_t I>
   static consteval auto item_before() {
