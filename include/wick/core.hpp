@@ -21,6 +21,7 @@
 #include <wick/read/image_folder.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
+#include <wick/read/windows.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/resume/state_file.hpp>
 #include <wick/run/async_mutex.hpp>

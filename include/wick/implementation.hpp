@@ -51,6 +51,7 @@
 #include <wick/read/implementation/record.hpp>
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
+#include <wick/read/implementation/windows.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
 #include <wick/resume/implementation/replace_file.hpp>

@@ -12795,6 +12795,210 @@ detail::read_stage read(detail::read_options options = {}) noexcept;
 
 }  // namespace wick
 
+// ==== wick/read/windows.hpp
+/// \file
+/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
+
+namespace wick {
+
+namespace detail {
+
+/// A series: rows of one shape in time, where they lie.
+struct series {
+  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
+  const std::byte* data = nullptr;
+  std::uint64_t rows = 0;
+  dtype type = dtype::float32;
+  shape row, strides;     ///< of one row; strides in elements
+  std::int64_t step = 0;  ///< elements from one row to the next
+
+  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
+  static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
+                       const shape& row);
+};
+
+/// What is a series, or several: specialized for what windows_of::target() takes.
+template <class T>
+struct series_access;
+template <class T>
+  requires std::is_arithmetic_v<T>
+struct series_access<std::vector<T>> {
+  static std::vector<series> of(std::vector<T> values) {
+    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+    return {series::packed(kept, kept->data(), kept->size(), dtype_of<T>(), {})};
+  }
+};
+
+/// Runs of `length` rows of some series, all of one shape and type.
+class series_runs {
+ public:
+  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
+  series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
+  std::size_t count() const noexcept { return kept_->parts.size(); }
+  std::uint64_t rows(std::size_t series) const noexcept { return kept_->parts[series].rows; }
+  std::uint64_t length() const noexcept { return kept_->length; }
+
+  /// The run from `row` on.
+  memory_view at(std::size_t series, std::uint64_t row) const noexcept {
+    const part& p = parts_[series];
+    return {p.data + row * p.step, *p.format};
+  }
+  void prefetch(std::size_t series, std::uint64_t row, std::size_t most) const noexcept {
+    const part& p = parts_[series];
+    prefetch_bytes(p.data + row * p.step, p.format->span(), most);
+  }
+  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
+  /// numbers, however they lie.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct part {
+    const std::byte* data;
+    std::size_t step;  // bytes
+    const row_format* format;
+    std::uint64_t rows;
+  };
+  struct kept {
+    std::vector<series> all;
+    std::vector<part> parts;
+    std::vector<std::shared_ptr<const row_format>> formats;
+    std::uint64_t length;
+  };
+  std::shared_ptr<const kept> kept_;
+  const part* parts_;  // without a way through kept_
+};
+
+/// Which window is the i-th: those of the first series, then those of the second, …
+class window_order {
+ public:
+  struct place {
+    std::size_t series;
+    std::uint64_t row;
+  };
+
+  /// Windows of `need` rows, one each `stride`. \throws wick::error when there is none
+  window_order(const series_runs& over, std::uint64_t need, std::int64_t stride);
+  std::uint64_t size() const noexcept { return size_; }
+  std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
+  place at(std::uint64_t i) const noexcept {
+    const std::uint64_t* first = starts_;
+    for (std::size_t n = series_; n > 1;) {
+      const std::size_t half = n / 2;
+      first = first[half] <= i ? first + half : first;
+      n -= half;
+    }
+    return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
+  }
+  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
+  std::string key(std::uint64_t i, std::uint64_t length) const;
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> kept_;
+  const std::uint64_t* starts_;  // the first window of each series
+  std::size_t series_;
+  std::uint64_t stride_, size_;
+};
+
+struct target_options {
+  static constexpr std::uint64_t behind = ~std::uint64_t{0};
+  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
+  std::uint64_t offset = behind;
+};
+
+/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
+/// windows(…).target(…).
+class targeted_windows {
+ public:
+  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return {data_.at(p.series, p.row), target_.at(p.series, p.row + offset_)};
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    data_.prefetch(p.series, p.row, most);
+    target_.prefetch(p.series, p.row + offset_, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, data_.length()); }
+  std::uint64_t fingerprint() const;
+
+ private:
+  /// Rows that a window takes with its target, from its first on.
+  static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
+  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
+  static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
+
+  series_runs data_, target_;
+  std::uint64_t offset_;
+  window_order order_;
+};
+
+/// Source of memory_view: windows over series. Made by windows().
+class window_source {
+ public:
+  /// \throws wick::error
+  window_source(std::vector<series> all, std::int64_t length, std::int64_t stride);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  memory_view at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return runs_.at(p.series, p.row);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    runs_.prefetch(p.series, p.row, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
+  std::uint64_t fingerprint() const;
+
+  /// With `length` rows of the same series as the target, those behind the window unless the options say
+  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
+  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
+  targeted_windows target(std::int64_t length, target_options options = {}) const;
+  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
+  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
+  /// \throws wick::error when their lengths differ
+  template <class Series>
+  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
+    return target_of(series_access<Series>::of(of), length, options);
+  }
+
+ private:
+  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
+
+  std::vector<series> all_;
+  series_runs runs_;
+  window_order order_;
+};
+
+}  // namespace detail
+
+/// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
+/// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
+/// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
+/// stride below 1, a series shorter than a window, or values that are no whole rows
+template <class T>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+  return {
+      {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
+}
+
+/// The same over memory of the caller's, who keeps it alive and unchanged.
+template <class T, std::size_t N>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  return {{detail::series::packed(nullptr, values.data(), values.size(),
+                                  detail::dtype_of<std::remove_const_t<T>>(), row)},
+          length,
+          stride};
+}
+
+}  // namespace wick
+
 // ==== wick/resume/state_file.hpp
 /// \file
 /// A state in a file of its own, that is whole at any moment: the old one or the new one, whenever the
@@ -14449,6 +14653,10 @@ inline shape shape_of(const at::Tensor& t) {
   return s;
 }
 
+/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensors: the first".
+/// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
+at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
+
 /// A stage may give tensors: each is copied into its slot of the batch.
 template <>
 struct field_access<at::Tensor> {
@@ -14815,6 +15023,43 @@ class transfer_stage {
 /// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
 /// Where Torch has no such device they stay on the CPU, and the report says so.
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
+
+}  // namespace wick
+
+// ==== wick/torch/windows.hpp
+/// \file
+/// Overlapping windows over tensors as a source: read/windows.hpp of rows that Torch has in memory.
+
+namespace wick {
+
+namespace detail {
+
+template <>
+struct series_access<std::vector<at::Tensor>> {
+  static std::vector<series> of(const std::vector<at::Tensor>& all);
+};
+template <>
+struct series_access<at::Tensor> {
+  static std::vector<series> of(const at::Tensor& one);
+};
+
+}  // namespace detail
+
+/// Windows over a series [T, …] on the CPU: sample i is series[i * stride : i * stride + length], a batch of
+/// them [N, length, …]. Nothing is copied before batch() writes a window into its slot, whatever the strides:
+/// overlapping windows take no more memory than the series. With what is to be forecast,
+/// `windows(series, 64).target(16)`: see detail::window_source::target(). \throws wick::error for a length or
+/// stride below 1, a series shorter than a window, or one that is not on the CPU
+inline detail::window_source windows(const at::Tensor& series, std::int64_t length, std::int64_t stride = 1) {
+  return {detail::series_access<at::Tensor>::of(series), length, stride};
+}
+
+/// The windows of several series, [T1, …], [T2, …], …, one series after another: none reaches from one into
+/// the next, and one that is shorter than a window has none.
+inline detail::window_source windows(const std::vector<at::Tensor>& series, std::int64_t length,
+                                     std::int64_t stride = 1) {
+  return {detail::series_access<std::vector<at::Tensor>>::of(series), length, stride};
+}
 
 }  // namespace wick
 
@@ -21833,6 +22078,184 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
 
 }  // namespace wick::detail
 
+// ==== wick/read/implementation/windows.hpp
+/// \file
+/// The bodies of what read/windows.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+series series::packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
+                      const shape& row) {
+  shape strides;
+  std::int64_t elements = row.count(), step = elements;
+  if (elements < 1 || count % static_cast<std::size_t>(elements) != 0) {
+    throw error("windows: " + std::to_string(count) + " values are no whole rows of shape " + to_string(row) +
+                "; check both");
+  }
+  for (const std::int64_t e : row) strides.push_back(step /= e);
+  return {std::move(owner),
+          static_cast<const std::byte*>(data),
+          count / static_cast<std::size_t>(elements),
+          type,
+          row,
+          strides,
+          elements};
+}
+
+series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
+  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
+  if (length < 1) {
+    throw error(std::string(what) + "a length of " + std::to_string(length) +
+                " rows was asked for; it is at least 1");
+  }
+  auto k = std::make_shared<kept>(kept{all, {}, {}, static_cast<std::uint64_t>(length)});
+  const series& first = all.front();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const series& s = all[i];
+    if (s.type != first.type || !(s.row == first.row)) {
+      const auto rows_of = [](const series& of) {
+        return to_string(of.row) + " of " + std::string(to_string(of.type));
+      };
+      throw error(std::string(what) + "series " + std::to_string(i) + " has rows " + rows_of(s) +
+                  ", and the first " + rows_of(first) + "; bring all to one shape and type");
+    }
+    if (i == 0 || s.step != all[i - 1].step || !(s.strides == all[i - 1].strides)) {
+      shape extents{length}, strides{s.step};
+      for (const std::int64_t e : s.row) extents.push_back(e);
+      for (const std::int64_t e : s.strides) strides.push_back(e);
+      k->formats.push_back(std::make_shared<const row_format>(extents, s.type, strides));
+    }
+    k->parts.push_back(
+        {s.data, static_cast<std::size_t>(s.step) * size_of(s.type), k->formats.back().get(), s.rows});
+  }
+  parts_ = k->parts.data();
+  kept_ = std::move(k);
+}
+
+std::uint64_t series_runs::fingerprint() const {
+  const series& first = kept_->all.front();
+  fingerprint_hash h;
+  h.add(static_cast<std::uint64_t>(first.type));
+  for (const std::int64_t e : first.row) h.add(static_cast<std::uint64_t>(e));
+  std::uint64_t total = 0;
+  for (const series& s : kept_->all) {
+    h.add(s.rows);
+    total += s.rows;
+  }
+  std::vector<std::byte> row(static_cast<std::size_t>(first.row.count()) * size_of(first.type));
+  const std::uint64_t looked_at = std::min(total, (std::uint64_t{1} << 20) / row.size() + 1);
+  std::uint64_t next = 0, before = 0;
+  for (const series& s : kept_->all) {
+    const row_format format(s.row, s.type, s.strides);
+    for (; next < looked_at; ++next) {
+      const std::uint64_t at = next * total / looked_at - before;
+      if (at >= s.rows) break;
+      memory_view(s.data + at * static_cast<std::size_t>(s.step) * size_of(s.type), format)
+          .write_to({row.data(), false});
+      h.add(row.data(), row.size());
+    }
+    before += s.rows;
+  }
+  return h.value();
+}
+
+window_order::window_order(const series_runs& over, std::uint64_t need, std::int64_t stride)
+    : series_(over.count()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
+  if (stride < 1) {
+    throw error("windows: a stride of " + std::to_string(stride) +
+                " rows was asked for; it is at least 1, which gives all windows");
+  }
+  auto starts = std::make_shared<std::vector<std::uint64_t>>();
+  starts->reserve(series_);
+  std::uint64_t longest = 0;
+  for (std::size_t s = 0; s < series_; ++s) {
+    starts->push_back(size_);
+    const std::uint64_t rows = over.rows(s);
+    longest = std::max(longest, rows);
+    if (rows >= need) size_ += (rows - need) / stride_ + 1;
+  }
+  if (size_ == 0) {
+    throw error("windows: " +
+                (series_ == 1 ? "the series has " + std::to_string(longest) + " rows"
+                              : "the longest of " + std::to_string(series_) + " series has " +
+                                    std::to_string(longest) + " rows") +
+                ", and a window takes " + std::to_string(need) +
+                (need == over.length() ? "" : " with its target") + "; ask for shorter ones");
+  }
+  starts_ = starts->data();
+  kept_ = std::move(starts);
+}
+
+std::string window_order::key(std::uint64_t i, std::uint64_t length) const {
+  const place p = at(i);
+  return (series_ == 1 ? "" : "series " + std::to_string(p.series) + ", ") + "rows " + std::to_string(p.row) +
+         " to " + std::to_string(p.row + length - 1);
+}
+
+std::uint64_t targeted_windows::rows_needed(const series_runs& data, const series_runs& target,
+                                            std::uint64_t offset) {
+  if (offset > ~std::uint64_t{0} - target.length()) {
+    throw error("windows: the target begins " + std::to_string(offset) +
+                " rows behind the window's first; no series is as long");
+  }
+  return std::max(data.length(), offset + target.length());
+}
+
+const series_runs& targeted_windows::of_equal_rows(const series_runs& data, const series_runs& target) {
+  if (data.count() != target.count()) {
+    throw error("windows: " + std::to_string(target.count()) + " series of targets for " +
+                std::to_string(data.count()) + " series; there must be one for each");
+  }
+  for (std::size_t s = 0; s < data.count(); ++s) {
+    if (data.rows(s) != target.rows(s)) {
+      throw error("windows: " + (data.count() == 1 ? "the series" : "series " + std::to_string(s)) + " has " +
+                  std::to_string(data.rows(s)) + " rows, and its targets " + std::to_string(target.rows(s)) +
+                  "; there must be one for each row");
+    }
+  }
+  return data;
+}
+
+targeted_windows::targeted_windows(series_runs data, series_runs target, std::int64_t stride,
+                                   target_options options)
+    : data_(std::move(data)),
+      target_(std::move(target)),
+      offset_(options.offset == target_options::behind ? data_.length() : options.offset),
+      order_(of_equal_rows(data_, target_), rows_needed(data_, target_, offset_), stride) {}
+
+std::uint64_t targeted_windows::fingerprint() const {
+  return fingerprint_hash()
+      .add(data_.fingerprint())
+      .add(target_.fingerprint())
+      .add(data_.length())
+      .add(target_.length())
+      .add(offset_)
+      .add(static_cast<std::uint64_t>(order_.stride()))
+      .value();
+}
+
+window_source::window_source(std::vector<series> all, std::int64_t length, std::int64_t stride)
+    : all_(std::move(all)), runs_("windows: ", all_, length), order_(runs_, runs_.length(), stride) {}
+
+std::uint64_t window_source::fingerprint() const {
+  return fingerprint_hash()
+      .add(runs_.fingerprint())
+      .add(runs_.length())
+      .add(static_cast<std::uint64_t>(order_.stride()))
+      .value();
+}
+
+targeted_windows window_source::target(std::int64_t length, target_options options) const {
+  return target_of(all_, length, options);
+}
+
+targeted_windows window_source::target_of(std::vector<series> of, std::int64_t length,
+                                          target_options options) const {
+  return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
+}
+
+}  // namespace wick::detail
+
 // ==== wick/resample/implementation/resample_kernels.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
@@ -24433,6 +24856,8 @@ std::shared_ptr<slab_memory> make_pinned_memory() { return std::make_shared<pinn
 /// \file
 /// The bodies of what torch/tensor.hpp declares. Included in exactly one file of a program.
 
+#include <c10/core/Layout.h>
+
 namespace wick::detail {
 
 dtype dtype_of(at::ScalarType t) {
@@ -24461,6 +24886,18 @@ dtype dtype_of(at::ScalarType t) {
   }
 }
 
+at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
+  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
+  if (!t.device().is_cpu()) {
+    throw error(name + " is on " + t.device().str() +
+                "; the source reads from the CPU, transfer() takes batches to the device");
+  }
+  if (t.layout() != at::kStrided) {
+    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
+  }
+  return t.resolve_neg();
+}
+
 void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
   if (!t.device().is_cpu()) {
     throw error("a tensor on " + t.device().str() +
@@ -24484,22 +24921,11 @@ void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
 /// \file
 /// The bodies of what torch/tensors.hpp declares. Included in exactly one file of a program.
 
-#include <c10/core/Layout.h>
-
 namespace wick::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
-  const std::string name = std::string("tensors: ") + what;
-  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
-  if (!t.device().is_cpu()) {
-    throw error(name + " is on " + t.device().str() +
-                "; the source reads from the CPU, transfer() takes batches to the device");
-  }
-  if (t.layout() != at::kStrided) {
-    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
-  }
-  const dtype type = dtype_of(t.scalar_type());
-  tensor_ = t.resolve_neg();
+  tensor_ = rows_on_cpu(t, std::string("tensors: ") + what);
+  const dtype type = dtype_of(tensor_.scalar_type());
   count_ = static_cast<std::uint64_t>(tensor_.size(0));
   shape row, strides;
   for (std::int64_t d = 1; d < tensor_.dim(); ++d) {
@@ -24732,6 +25158,42 @@ void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
     c.from.clear();
   }
   std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
+}
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/windows.hpp
+/// \file
+/// The bodies of what torch/windows.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+inline series series_of_tensor(const at::Tensor& t, const std::string& name) {
+  auto kept = std::make_shared<const at::Tensor>(rows_on_cpu(t, name));
+  series s;
+  s.type = dtype_of(kept->scalar_type());
+  s.data = static_cast<const std::byte*>(kept->data_ptr());
+  s.rows = static_cast<std::uint64_t>(kept->size(0));
+  s.step = kept->stride(0);
+  for (std::int64_t d = 1; d < kept->dim(); ++d) {
+    s.row.push_back(kept->size(d));
+    s.strides.push_back(kept->stride(d));
+  }
+  s.owner = std::move(kept);
+  return s;
+}
+
+std::vector<series> series_access<at::Tensor>::of(const at::Tensor& one) {
+  return {series_of_tensor(one, "windows: the series")};
+}
+
+std::vector<series> series_access<std::vector<at::Tensor>>::of(const std::vector<at::Tensor>& all) {
+  std::vector<series> out;
+  out.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    out.push_back(series_of_tensor(all[i], "windows: series " + std::to_string(i)));
+  }
+  return out;
 }
 
 }  // namespace wick::detail
