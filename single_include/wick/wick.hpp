@@ -5360,6 +5360,91 @@ class composite_column {
 
 }  // namespace wick::detail
 
+// ==== wick/batch/detail/named_fields.hpp
+/// \file
+/// batch<T>(n): the columns of a batch as the fields of a struct of the user's, by their order.
+
+namespace wick::detail {
+
+/// References to all fields of a value, in order; in place of one that has fields, those.
+template <class T>
+auto all_fields(T& value) {
+  if constexpr (composite<T>)
+    return with_fields(value, [](auto&... fields) { return std::tuple_cat(all_fields(fields)...); });
+  else
+    return std::tie(value);
+}
+template <class T>
+using all_fields_of = decltype(all_fields(std::declval<T&>()));
+
+template <class To, class From>
+inline constexpr bool as_many_fields = std::tuple_size_v<To> == std::tuple_size_v<From>;
+template <class To, class From>
+inline constexpr bool each_takes = false;
+template <class... To, class... From>
+  requires(sizeof...(To) == sizeof...(From))
+inline constexpr bool each_takes<std::tuple<To...>, std::tuple<From...>> =
+    (std::is_assignable_v<To, std::remove_reference_t<From>&&> && ...);
+
+/// The columns of an Item, given out as a Named.
+template <class Item, class Output, class Named>
+class named_columns : public column_of<Item, Output> {
+  using columns = column_of<Item, Output>;
+
+ public:
+  using output = Named;
+  using unnamed = typename columns::output;
+
+  Named finish(std::size_t n) {
+    unnamed batch = columns::finish(n);
+    Named named{};
+    [&]<std::size_t... I>(auto to, auto from, std::index_sequence<I...>) {
+      ((std::get<I>(to) = std::move(std::get<I>(from))), ...);
+    }(all_fields(named), all_fields(batch),
+      std::make_index_sequence<std::tuple_size_v<all_fields_of<Named>>>{});
+    return named;
+  }
+};
+
+template <class Named>
+consteval bool is_struct_of_columns() {
+  return composite<Named> && std::is_default_constructible_v<Named>;
+}
+
+/// Whether a batch of Items can be a Named; says so where not.
+template <class Named, class Item, class Output>
+consteval bool check_named() {
+  if constexpr (std::is_void_v<Named>) {
+    return true;
+  } else {
+    constexpr bool is_plain_struct = is_struct_of_columns<Named>();
+    static_assert(is_plain_struct,
+                  "wick: batch<T>(n) fills the fields of T, and T is no plain struct of 1 to 8 fields (see "
+                  "'Named'); write struct T { torch::Tensor observation, reward; } (wick::array for "
+                  "array_batch<T>(n)), without constructors");
+    if constexpr (!is_plain_struct) {
+      return false;
+    } else {
+      using to = all_fields_of<Named>;
+      using from = all_fields_of<typename column_of<Item, Output>::output>;
+      constexpr bool has_as_many = as_many_fields<to, from>;
+      constexpr bool is_of_columns = !has_as_many || each_takes<to, from>;
+      static_assert(has_as_many,
+                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and T has "
+                    "not as many (see 'Named' and 'Item'; a field that is a struct counts as its fields); "
+                    "write one for each");
+      static_assert(is_of_columns,
+                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and one "
+                    "of T has another type than comes (see 'Named' and 'Item'): a field of numbers becomes a "
+                    "torch::Tensor, in array_batch<T>(n) a wick::array, and one of strings a "
+                    "std::vector<std::string>");
+      return has_as_many && is_of_columns;
+    }
+  }
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 namespace detail {
@@ -5435,8 +5520,8 @@ struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
 
-/// Makes batches whose columns Output makes.
-template <class Output>
+/// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
+template <class Output, class Named = void>
 class batch_stage {
  public:
   using stage_kind = on_batching;
@@ -5453,7 +5538,8 @@ class batch_stage {
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
-  using collator = detail::column_of<Item, Output>;
+  using collator = std::conditional_t<std::is_void_v<Named>, detail::column_of<Item, Output>,
+                                      detail::named_columns<Item, Output, Named>>;
   template <class Item>
   using batch_of = typename collator<Item>::output;
 
@@ -5475,8 +5561,10 @@ class batch_stage {
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
                     "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
                     "stage before batch() that gives it one");
+      return false;
+    } else {
+      return check_named<Named, Item, Output>();
     }
-    return can_batch<Item>::value;
   }
 
  private:
@@ -5490,6 +5578,16 @@ class batch_stage {
 /// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
 /// \throws wick::error when size is 0
 inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                             detail::batch_options options = {}) {
+  return {size, options};
+}
+
+/// The same as a struct of yours: `struct steps { wick::array observation, reward; };` and
+/// `array_batch<steps>(64)`. The sample's fields are put into those of `Named` by their order; where a field
+/// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
+/// they are called can't be.
+template <class Named>
+detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size,
                                                              detail::batch_options options = {}) {
   return {size, options};
 }
@@ -14723,6 +14821,16 @@ struct tensor_output {
 /// the loader's pool with the last tensor that uses it. With shard(), `size` counts the samples of all ranks
 /// together. \throws wick::error when size is 0
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
+                                                        detail::batch_options options = {}) {
+  return {size, options};
+}
+
+/// The same as a struct of yours: with `struct steps { torch::Tensor observation, reward; };`,
+/// `batch<steps>(64)` gives `batch.observation` and `batch.reward`. The sample's fields are put into those of
+/// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
+/// (std::vector<std::string> for strings), is checked when it is compiled; what they are called can't be.
+template <class Named>
+detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
   return {size, options};
 }
