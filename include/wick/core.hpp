@@ -9,6 +9,7 @@
 // clang-format on
 
 #include <wick/batch/batch.hpp>
+#include <wick/batch/with_index.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/block_shuffle.hpp>

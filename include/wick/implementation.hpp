@@ -62,6 +62,7 @@
 #include <wick/run/implementation/io_pool.hpp>
 #include <wick/run/implementation/tenants.hpp>
 #include <wick/run/implementation/timer_queue.hpp>
+#include <wick/sample/implementation/context.hpp>
 #include <wick/sample/implementation/error.hpp>
 #include <wick/sample/implementation/random.hpp>
 #include <wick/sample/implementation/shape.hpp>

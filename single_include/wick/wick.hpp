@@ -2495,6 +2495,12 @@ struct place {
   std::uint64_t index = 0;     ///< in the source
 };
 
+/// What the loader's source calls its samples.
+struct sample_names {
+  const void* source = nullptr;
+  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
+};
+
 }  // namespace detail
 
 /// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
@@ -2503,9 +2509,11 @@ struct place {
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
+  /// \param names  lives longer
   explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
-                   stop_token stop = {}, std::uint64_t pass = 0) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
+                   stop_token stop = {}, std::uint64_t pass = 0,
+                   const detail::sample_names* names = nullptr) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -2517,6 +2525,9 @@ class context {
   std::uint64_t position() const noexcept { return where_.position; }
   /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
+  /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
+  /// has no name, or no loader.
+  std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
@@ -2603,6 +2614,7 @@ class context {
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;
+  const detail::sample_names* names_;
   detail::byte_account reserved_;
   stop_token stop_;
 };
@@ -5639,6 +5651,75 @@ class group_stage {
 inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) {
   return {size, options};
 }
+
+}  // namespace wick
+
+// ==== wick/batch/with_index.hpp
+/// \file
+/// with_index(): which sample it is travels with it, into the batch.
+
+namespace wick {
+
+/// A target, and which sample it is of. After batch(): a tensor of targets, one of indexes, int64 [N], and a
+/// std::vector of keys.
+template <class Value, class Index = std::int64_t, class Key = std::string>
+struct indexed {
+  Value value;  ///< the target, as it was
+  Index index;  ///< of the sample in the source
+  Key key;      ///< what the source calls it, as messages and the ledger do
+};
+/// Which sample it is, where it had no target.
+template <class Index, class Key>
+struct indexed<void, Index, Key> {
+  Index index;
+  Key key;
+};
+
+namespace detail {
+
+template <class T, class A, class B, class C>
+struct batch_shape_of<indexed<T>, A, B, C> {
+  using type = indexed<A, B, C>;
+};
+template <class A, class B>
+struct batch_shape_of<indexed<void>, A, B> {
+  using type = indexed<void, A, B>;
+};
+
+struct with_index_stage {
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::check>;
+  static constexpr std::string_view name = "with_index";
+
+  template <class Data, class Target>
+  sample<Data, indexed<Target>> operator()(sample<Data, Target> s, context& c) const {
+    return {std::move(s.data), {std::move(s.target), static_cast<std::int64_t>(c.index()), c.key()}};
+  }
+  template <class Data>
+    requires(!is_sample<Data>)
+  sample<Data, indexed<void>> operator()(Data data, context& c) const {
+    return {std::move(data), {static_cast<std::int64_t>(c.index()), c.key()}};
+  }
+
+  template <class Came, class... Before>
+  static consteval bool check() {
+    constexpr bool is_single = !(stage_of<Before, on_batching> || ...);
+    static_assert(is_single,
+                  "wick: with_index() says which sample it is, and what came is a batch; write it before "
+                  "batch(n)");
+    return is_single;
+  }
+};
+
+}  // namespace detail
+
+/// The sample's index and key become part of its target, which stages leave alone: behind batch(),
+/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and
+/// `batch.target.value` what the target was; of a sample without one, `batch.data` what it was. Whoever
+/// stands in a slot in the end is meant: a gap that was closed has no entry, a substitute has its own. With
+/// `struct indexed_batch { torch::Tensor data, target, index; std::vector<std::string> key; };` and
+/// `with_index() | batch<indexed_batch>(n)` they are fields beside the others.
+inline detail::with_index_stage with_index() noexcept { return {}; }
 
 }  // namespace wick
 
@@ -9506,7 +9587,7 @@ class sample_runs<pipeline<Source, S...>> {
   sample_runs& operator=(const sample_runs&) = delete;
 
   context context_at(place where, const job_type& of) noexcept {
-    return context(where, &on, &budget, stop->token(), of.pass);
+    return context(where, &on, &budget, stop->token(), of.pass, &names_);
   }
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
@@ -9618,6 +9699,9 @@ class sample_runs<pipeline<Source, S...>> {
 
  private:
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const Source*>(source), i);
+                            }};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 
   /// \throws wick::error
@@ -10109,7 +10193,10 @@ class finishing {
   }
 
   context batch_context(const job_type& j) noexcept {
-    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number}, j);
+    static constexpr sample_names batches{
+        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
+    return context({runs_.seed, j.epoch, j.first, j.number}, &runs_.on, &runs_.budget, runs_.stop->token(),
+                   j.pass, &batches);
   }
 
   /// What was delivered is counted, and the gaps are gone.
@@ -23806,6 +23893,18 @@ void timer_queue::work(shared& s) noexcept {
 }
 
 }  // namespace wick::detail
+
+// ==== wick/sample/implementation/context.hpp
+/// \file
+/// The bodies of what sample/context.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+std::string context::key() const {
+  return names_ != nullptr ? names_->key(names_->source, index()) : "sample " + std::to_string(index());
+}
+
+}  // namespace wick
 
 // ==== wick/sample/implementation/error.hpp
 /// \file
