@@ -31,7 +31,7 @@ ROOMS = {
         "A pipeline begins with a source. It knows how many samples there are and where each lies, and reads none of them: that is "
         "what `read()` is for, in the pipeline, on the loader's workers and I/O threads. A type of your own is a source as soon as "
         "it has `size()` and `at(i)`: see [source](sample.md#source).",
-        ["records", "from_python_dataloader", "from_torch_data"],
+        ["records", "series", "from_python_dataloader", "from_torch_data"],
     ),
     "tar": (
         "Tar shards",
@@ -68,13 +68,13 @@ ROOMS = {
         "Batches",
         "How samples become batches, without Torch: [batch()](torch.md#batch) does the same and makes tensors. Each field of a sample "
         "becomes a column, with one dimension more.",
-        ["from_torch_data"],
+        ["series", "from_torch_data"],
     ),
     "torch": (
         "Torch",
         "Batches of tensors, pinned memory, transfer to a device, tensors as a source, and what else needs LibTorch. Only "
         "`<wick/wick.hpp>` has these; `<wick/core.hpp>` does without LibTorch.",
-        ["from_torch_data", "from_python_dataloader", "checkpoint"],
+        ["series", "from_torch_data", "from_python_dataloader", "checkpoint"],
     ),
     "loader": (
         "The loader",
