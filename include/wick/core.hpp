@@ -10,6 +10,7 @@
 
 #include <wick/batch/batch.hpp>
 #include <wick/batch/ragged.hpp>
+#include <wick/batch/with_index.hpp>
 #include <wick/color/transforms.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
@@ -26,6 +27,7 @@
 #include <wick/read/image_folder.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
+#include <wick/read/windows.hpp>
 #include <wick/replay/replay_buffer.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/resume/state_file.hpp>

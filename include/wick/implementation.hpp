@@ -63,6 +63,7 @@
 #include <wick/read/implementation/record.hpp>
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
+#include <wick/read/implementation/windows.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
 #include <wick/resume/implementation/replace_file.hpp>
@@ -73,6 +74,7 @@
 #include <wick/run/implementation/io_pool.hpp>
 #include <wick/run/implementation/tenants.hpp>
 #include <wick/run/implementation/timer_queue.hpp>
+#include <wick/sample/implementation/context.hpp>
 #include <wick/sample/implementation/dropped.hpp>
 #include <wick/sample/implementation/error.hpp>
 #include <wick/sample/implementation/random.hpp>

@@ -206,6 +206,38 @@ TEST_CASE("a struct that names its batch_type becomes that, with its names") {
   CHECK(holds({batch.picture, batch.count}, 0, 3));
 }
 
+TEST_CASE("a struct of tensors that batch<T>(n) names is filled in the order of the fields") {
+  struct step {
+    std::array<float, 3> observation;
+    struct {
+      std::int64_t action;
+      bool done;
+    } taken;
+    std::string note;
+  };
+  struct steps {
+    at::Tensor observation, action, done;
+    std::vector<std::string> note;
+  };
+  wick::loader loader(
+      wick::from(numbers{5}) |
+      [](std::int64_t i) {
+        return step{{static_cast<float>(i)}, {i * i, i == 3}, "note " + std::to_string(i)};
+      } |
+      wick::batch<steps>(5) |
+      [](steps batch) {
+        batch.action.add_(1);
+        return batch;
+      });
+  static_assert(std::is_same_v<decltype(loader)::value_type, steps>);
+  const steps batch = loader.next().value();
+  CHECK((batch.observation.sizes() == at::IntArrayRef({5, 3})));
+  CHECK(values<float>(batch.observation)[12] == 4.0f);
+  CHECK(values<std::int64_t>(batch.action) == std::vector<std::int64_t>{1, 2, 5, 10, 17});
+  CHECK(values<bool>(batch.done) == std::vector<bool>{false, false, false, true, false});
+  CHECK(batch.note[4] == "note 4");
+}
+
 TEST_CASE("numbers alone become one tensor, and samples of samples their like") {
   {
     wick::loader loader(wick::from(numbers{3}) | wick::batch(3));

@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <wick/batch/collate.hpp>
+#include <wick/batch/detail/named_fields.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/stage.hpp>
@@ -89,8 +92,8 @@ struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
 
-/// Makes batches whose columns Output makes.
-template <class Output>
+/// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
+template <class Output, class Named = void>
 class batch_stage {
  public:
   using stage_kind = on_batching;
@@ -107,7 +110,8 @@ class batch_stage {
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
-  using collator = detail::column_of<Item, Output>;
+  using collator = std::conditional_t<std::is_void_v<Named>, detail::column_of<Item, Output>,
+                                      detail::named_columns<Item, Output, Named>>;
   template <class Item>
   using batch_of = typename collator<Item>::output;
 
@@ -136,8 +140,10 @@ class batch_stage {
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
                     "to 8 fields of these; write group(n) for what has no fixed shape, or a stage before "
                     "batch() that gives it one");
+      return false;
+    } else {
+      return check_named<Named, Item, Output>();
     }
-    return can_batch<Item>::value;
   }
 
  private:
@@ -151,6 +157,16 @@ class batch_stage {
 /// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
 /// \throws wick::error when size is 0
 inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                             detail::batch_options options = {}) {
+  return {size, options};
+}
+
+/// The same as a struct of yours: `struct steps { wick::array observation, reward; };` and
+/// `array_batch<steps>(64)`. The sample's fields are put into those of `Named` by their order; where a field
+/// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
+/// they are called can't be.
+template <class Named>
+detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size,
                                                              detail::batch_options options = {}) {
   return {size, options};
 }

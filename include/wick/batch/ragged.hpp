@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <wick/batch/batch.hpp>
+#include <wick/batch/detail/named_fields.hpp>
 #include <wick/batch/detail/ragged_column.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
@@ -32,9 +33,9 @@ struct ragged_batch_options {
 };
 
 /// Makes batches in which fields of any length are padded.
-template <class Output>
-class ragged_batch_stage : public batch_stage<Output> {
-  using base = batch_stage<Output>;
+template <class Output, class Named = void>
+class ragged_batch_stage : public batch_stage<Output, Named> {
+  using base = batch_stage<Output, Named>;
 
  public:
   /// \throws wick::error when size is 0
@@ -47,14 +48,15 @@ class ragged_batch_stage : public batch_stage<Output> {
   ragged_order order() const noexcept { return {base::order(), pad_}; }
 
   template <class Item>
-  using collator = column_of<Item, ragged_output<Output>>;
+  using collator = std::conditional_t<std::is_void_v<Named>, column_of<Item, ragged_output<Output>>,
+                                      named_columns<Item, ragged_output<Output>, Named>>;
   template <class Item>
   using batch_of = typename collator<Item>::output;
 
   template <class Item>
   static consteval bool check() {
     if constexpr (can_pad<Item>::value)
-      return true;
+      return check_named<Named, Item, ragged_output<Output>>();
     else
       return base::template check<Item>();
   }
@@ -78,6 +80,12 @@ detail::padding pad_with(Value value, detail::padding_options options = {}) {
 /// As array_batch() above, where std::vector fields become padded<array>: array_batch(8, {.ragged =
 /// pad_with(0)}). Each rank fills up to the longest of its own share. \throws wick::error when size is 0
 inline detail::ragged_batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                                    detail::ragged_batch_options options) {
+  return {size, options};
+}
+/// And as a struct of yours whose fields of any length are padded<array>.
+template <class Named>
+detail::ragged_batch_stage<detail::array_output, Named> array_batch(std::size_t size,
                                                                     detail::ragged_batch_options options) {
   return {size, options};
 }

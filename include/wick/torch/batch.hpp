@@ -44,4 +44,20 @@ inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
   return {size, options};
 }
 
+/// The same as a struct of yours: with `struct steps { torch::Tensor observation, reward; };`,
+/// `batch<steps>(64)` gives `batch.observation` and `batch.reward`. The sample's fields are put into those of
+/// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
+/// (std::vector<std::string> for strings), is checked when it is compiled; what they are called can't be.
+template <class Named>
+detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size,
+                                                        detail::batch_options options = {}) {
+  return {size, options};
+}
+/// And as a struct of yours whose fields of any length are padded<Tensor>.
+template <class Named>
+detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
+                                                               detail::ragged_batch_options options) {
+  return {size, options};
+}
+
 }  // namespace wick

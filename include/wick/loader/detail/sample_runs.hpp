@@ -29,6 +29,7 @@
 #include <wick/sample/detail/dropped.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/random.hpp>
+#include <wick/sample/source.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
@@ -66,7 +67,7 @@ class sample_runs<pipeline<Source, S...>> {
   sample_runs& operator=(const sample_runs&) = delete;
 
   context context_at(place where, const job_type& of) noexcept {
-    return context(where, &on, &budget, stop->token(), of.pass);
+    return context(where, &on, &budget, stop->token(), of.pass, &names_);
   }
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
@@ -188,6 +189,9 @@ class sample_runs<pipeline<Source, S...>> {
 
  private:
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const Source*>(source), i);
+                            }};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 
   /// \throws wick::error
