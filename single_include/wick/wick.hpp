@@ -18401,6 +18401,7 @@ struct axis_request {
   int window_first = 0, window_size = 0;
   bool mirrored = false;
   interpolation filter = interpolation::bilinear;
+  bool small = false;  ///< width and height of the whole result are at most 128 px together
 };
 
 /// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
@@ -18434,6 +18435,7 @@ class axis {
   static int fixed(double w) noexcept {
     return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
   }
+  static int nearest(const axis_request& wanted, int out, int length) noexcept;
   void fill(int i, const axis_request& wanted, int left, int length);
   void copy(const axis_request& wanted);
 
@@ -18481,6 +18483,16 @@ inline void axis::copy(const axis_request& wanted) {
   copies_ = true;
 }
 
+/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels would
+/// give the other. It has two ways, by the size of the result; the larger one's product is a fused one.
+inline int axis::nearest(const axis_request& wanted, int out, int length) noexcept {
+  const double scale = static_cast<float>(wanted.high - wanted.low) / static_cast<float>(wanted.size);
+  const double exact = (out + 0.5) * scale;  // of two floats: exact in double
+  float at = wanted.small ? static_cast<float>(exact) : static_cast<float>(exact - 0.5);
+  if (!wanted.small) at += 0.5f;
+  return std::min(static_cast<int>(at), length - 1);
+}
+
 /// `length` source pixels from `left` on are the interval's.
 inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
   const double low = wanted.low - left;
@@ -18490,7 +18502,9 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   std::int32_t& count = count_[static_cast<std::size_t>(i)];
   std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
   if (wanted.filter == interpolation::nearest) {
-    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
+    first = left + (low == 0
+                        ? nearest(wanted, out, length)
+                        : std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1));
     count = 1;
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;
@@ -18592,10 +18606,11 @@ class resample_lease {
 /// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
 /// pixel 0 at source column `left` and row `top`.
 inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
+  const bool small = p.width + p.height <= 128;
   scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
-                         p.window.x, p.window.width, p.mirror_x, p.filter});
+                         p.window.x, p.window.width, p.mirror_x, p.filter, small});
   scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height,
-                      p.window.y, p.window.height, p.mirror_y, p.filter});
+                      p.window.y, p.window.height, p.mirror_y, p.filter, small});
 }
 
 /// The column axis as the kernels want it. A row starts with its lowest pixel.

@@ -15,6 +15,7 @@ import sys
 
 import numpy as np
 import torch
+from torchvision.transforms import InterpolationMode
 from torchvision.transforms.v2 import functional as F
 
 torch.set_num_threads(1)
@@ -82,6 +83,8 @@ def cases(rng, w, h):
             for sigma in (0.1, 0.8, 2.0, round(float(rng.uniform(0.1, 9)), 3)):
                 yield f"gaussian_blur {kx} {ky} {sigma}", lambda t, k=(kx, ky), s=sigma: F.gaussian_blur(t, list(k), [s, s])
     yield "grayscale 3", lambda t: F.rgb_to_grayscale(t, 3)
+    nw, nh = int(rng.integers(1, 300)), int(rng.integers(1, 300))
+    yield f"resize_nearest {nh} {nw}", lambda t: F.resize(t, [nh, nw], InterpolationMode.NEAREST_EXACT)
 
 
 def main():
