@@ -17,7 +17,8 @@ namespace wick {
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
-/// soon, which calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the
+/// soon, which calls prefetch_bytes with `most`; `length(i) const`, how long the sample is where it comes to
+/// bucket() or pack(); `std::uint64_t fingerprint() const`, which differs when the
 /// data does (a resume onto other data is refused).
 ///
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
@@ -69,6 +70,10 @@ namespace detail {
 template <class S>
 concept prefetching_source =
     source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
+
+/// Whether it knows how long its samples are.
+template <class S>
+concept says_length = requires(const S& s, std::uint64_t i) { static_cast<std::uint64_t>(s.length(i)); };
 
 /// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>
