@@ -9,12 +9,15 @@
 // clang-format on
 
 #include <wick/batch/batch.hpp>
+#include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
 #include <wick/batch/with_index.hpp>
 #include <wick/color/transforms.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/loader/measure_lengths.hpp>
 #include <wick/order/block_shuffle.hpp>
+#include <wick/order/bucket.hpp>
 #include <wick/order/concat.hpp>
 #include <wick/order/mix.hpp>
 #include <wick/order/weighted.hpp>

@@ -39,7 +39,9 @@
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>
 #include <wick/order/implementation/block_shuffle.hpp>
+#include <wick/order/implementation/bucket.hpp>
 #include <wick/order/implementation/grid_rounds.hpp>
+#include <wick/order/implementation/grouping.hpp>
 #include <wick/order/implementation/mix.hpp>
 #include <wick/order/implementation/order.hpp>
 #include <wick/order/implementation/weighted.hpp>

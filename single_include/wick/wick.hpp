@@ -2495,12 +2495,6 @@ struct place {
   std::uint64_t index = 0;     ///< in the source
 };
 
-/// What the loader's source calls its samples.
-struct sample_names {
-  const void* source = nullptr;
-  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
-};
-
 }  // namespace detail
 
 /// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
@@ -2509,11 +2503,9 @@ struct sample_names {
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
-  /// \param names  lives longer
   explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
-                   stop_token stop = {}, std::uint64_t pass = 0,
-                   const detail::sample_names* names = nullptr) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
+                   stop_token stop = {}, std::uint64_t pass = 0) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -2525,9 +2517,6 @@ class context {
   std::uint64_t position() const noexcept { return where_.position; }
   /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
-  /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
-  /// has no name, or no loader.
-  std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
@@ -2614,7 +2603,6 @@ class context {
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;
-  const detail::sample_names* names_;
   detail::byte_account reserved_;
   stop_token stop_;
 };
@@ -3478,7 +3466,8 @@ namespace wick {
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
-/// soon, which calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the
+/// soon, which calls prefetch_bytes with `most`; `length(i) const`, how long the sample is where it comes to
+/// bucket() or pack(); `std::uint64_t fingerprint() const`, which differs when the
 /// data does (a resume onto other data is refused).
 ///
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
@@ -3530,6 +3519,10 @@ namespace detail {
 template <class S>
 concept prefetching_source =
     source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
+
+/// Whether it knows how long its samples are.
+template <class S>
+concept says_length = requires(const S& s, std::uint64_t i) { static_cast<std::uint64_t>(s.length(i)); };
 
 /// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>
@@ -4910,6 +4903,22 @@ struct can_batch<T> {
   }(std::type_identity<typename field_types<T>::type>{});
 };
 
+/// Any number of numbers, or of arrays of them: what can be padded.
+template <class T>
+inline constexpr bool ragged = false;
+template <class T>
+inline constexpr bool ragged<std::vector<T>> = fixed_array<T>::value && !std::is_same_v<T, bool>;
+
+/// As can_batch, where fields may have any length.
+template <class T>
+struct can_pad : std::bool_constant<leaf<T> || ragged<T>> {};
+template <composite T>
+struct can_pad<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (can_pad<F>::value && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
 /// Whether it is, or has as a field, what read() is to read; or bytes, with which a batch does nothing. For
 /// messages.
 template <class T>
@@ -5322,7 +5331,9 @@ class composite_column {
   using output = decltype(whole(std::type_identity<tuple>{}));
 
   /// `number` tells the columns of a batch apart, nested ones too.
-  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
+  template <class Order>
+  void begin(std::size_t n, const Order& order, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
     number *= max_fields + 1;
     std::apply([&](auto&... c) { (c.begin(n, order, pool, ++number), ...); }, columns_);
   }
@@ -5359,6 +5370,10 @@ class composite_column {
     std::apply([&](const auto&... c) { ((seed = c.content(i, seed)), ...); }, columns_);
     return seed;
   }
+  /// What a worker still has to do before finish(), for columns that have something left.
+  void seal(std::size_t n) {
+    std::apply([&](auto&... c) { (seal_one(c, n), ...); }, columns_);
+  }
   output finish(std::size_t n) {
     return std::apply([&](auto&... c) { return output{c.finish(n)...}; }, columns_);
   }
@@ -5367,93 +5382,13 @@ class composite_column {
   }
 
  private:
+  template <class C>
+  static void seal_one(C& c, std::size_t n) {
+    if constexpr (requires { c.seal(n); }) c.seal(n);
+  }
+
   tuple columns_;
 };
-
-}  // namespace wick::detail
-
-// ==== wick/batch/detail/named_fields.hpp
-/// \file
-/// batch<T>(n): the columns of a batch as the fields of a struct of the user's, by their order.
-
-namespace wick::detail {
-
-/// References to all fields of a value, in order; in place of one that has fields, those.
-template <class T>
-auto all_fields(T& value) {
-  if constexpr (composite<T>)
-    return with_fields(value, [](auto&... fields) { return std::tuple_cat(all_fields(fields)...); });
-  else
-    return std::tie(value);
-}
-template <class T>
-using all_fields_of = decltype(all_fields(std::declval<T&>()));
-
-template <class To, class From>
-inline constexpr bool as_many_fields = std::tuple_size_v<To> == std::tuple_size_v<From>;
-template <class To, class From>
-inline constexpr bool each_takes = false;
-template <class... To, class... From>
-  requires(sizeof...(To) == sizeof...(From))
-inline constexpr bool each_takes<std::tuple<To...>, std::tuple<From...>> =
-    (std::is_assignable_v<To, std::remove_reference_t<From>&&> && ...);
-
-/// The columns of an Item, given out as a Named.
-template <class Item, class Output, class Named>
-class named_columns : public column_of<Item, Output> {
-  using columns = column_of<Item, Output>;
-
- public:
-  using output = Named;
-  using unnamed = typename columns::output;
-
-  Named finish(std::size_t n) {
-    unnamed batch = columns::finish(n);
-    Named named{};
-    [&]<std::size_t... I>(auto to, auto from, std::index_sequence<I...>) {
-      ((std::get<I>(to) = std::move(std::get<I>(from))), ...);
-    }(all_fields(named), all_fields(batch),
-      std::make_index_sequence<std::tuple_size_v<all_fields_of<Named>>>{});
-    return named;
-  }
-};
-
-template <class Named>
-consteval bool is_struct_of_columns() {
-  return composite<Named> && std::is_default_constructible_v<Named>;
-}
-
-/// Whether a batch of Items can be a Named; says so where not.
-template <class Named, class Item, class Output>
-consteval bool check_named() {
-  if constexpr (std::is_void_v<Named>) {
-    return true;
-  } else {
-    constexpr bool is_plain_struct = is_struct_of_columns<Named>();
-    static_assert(is_plain_struct,
-                  "wick: batch<T>(n) fills the fields of T, and T is no plain struct of 1 to 8 fields (see "
-                  "'Named'); write struct T { torch::Tensor observation, reward; } (wick::array for "
-                  "array_batch<T>(n)), without constructors");
-    if constexpr (!is_plain_struct) {
-      return false;
-    } else {
-      using to = all_fields_of<Named>;
-      using from = all_fields_of<typename column_of<Item, Output>::output>;
-      constexpr bool has_as_many = as_many_fields<to, from>;
-      constexpr bool is_of_columns = !has_as_many || each_takes<to, from>;
-      static_assert(has_as_many,
-                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and T has "
-                    "not as many (see 'Named' and 'Item'; a field that is a struct counts as its fields); "
-                    "write one for each");
-      static_assert(is_of_columns,
-                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and one "
-                    "of T has another type than comes (see 'Named' and 'Item'): a field of numbers becomes a "
-                    "torch::Tensor, in array_batch<T>(n) a wick::array, and one of strings a "
-                    "std::vector<std::string>");
-      return has_as_many && is_of_columns;
-    }
-  }
-}
 
 }  // namespace wick::detail
 
@@ -5532,8 +5467,8 @@ struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
 
-/// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
-template <class Output, class Named = void>
+/// Makes batches whose columns Output makes.
+template <class Output>
 class batch_stage {
  public:
   using stage_kind = on_batching;
@@ -5550,8 +5485,7 @@ class batch_stage {
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
-  using collator = std::conditional_t<std::is_void_v<Named>, detail::column_of<Item, Output>,
-                                      detail::named_columns<Item, Output, Named>>;
+  using collator = detail::column_of<Item, Output>;
   template <class Item>
   using batch_of = typename collator<Item>::output;
 
@@ -5560,7 +5494,8 @@ class batch_stage {
     if constexpr (!can_batch<Item>::value) {
       constexpr bool is_read = !has_unread<Item>::value;
       constexpr bool is_decoded = !is_read || !has_bytes<Item>::value;
-      constexpr bool has_a_shape = !is_read || !is_decoded;
+      constexpr bool only_ragged = can_pad<Item>::value;
+      constexpr bool has_a_shape = !is_read || !is_decoded || only_ragged;
       static_assert(
           is_read,
           "wick: batch() makes tensors, and what came only says where bytes lie (see 'Item'); write "
@@ -5568,15 +5503,18 @@ class batch_stage {
       static_assert(is_decoded,
                     "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
                     "write decode() before it for pictures, else a stage that makes numbers of them");
+      static_assert(
+          !only_ragged,
+          "wick: batch() makes tensors, and a field that came (see 'Item') has any length "
+          "(std::vector); write batch(n, {.ragged = wick::pad_with(0)}) to fill it up to the longest "
+          "of the batch, or group(n) to keep the samples as they are");
       static_assert(has_a_shape,
                     "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
-                    "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
-                    "stage before batch() that gives it one");
-      return false;
-    } else {
-      return check_named<Named, Item, Output>();
+                    "to 8 fields of these; write group(n) for what has no fixed shape, or a stage before "
+                    "batch() that gives it one");
     }
+    return can_batch<Item>::value;
   }
 
  private:
@@ -5590,16 +5528,6 @@ class batch_stage {
 /// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
 /// \throws wick::error when size is 0
 inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
-                                                             detail::batch_options options = {}) {
-  return {size, options};
-}
-
-/// The same as a struct of yours: `struct steps { wick::array observation, reward; };` and
-/// `array_batch<steps>(64)`. The sample's fields are put into those of `Named` by their order; where a field
-/// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
-/// they are called can't be.
-template <class Named>
-detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size,
                                                              detail::batch_options options = {}) {
   return {size, options};
 }
@@ -5654,72 +5582,619 @@ inline detail::group_stage group(std::size_t size, detail::batch_options options
 
 }  // namespace wick
 
-// ==== wick/batch/with_index.hpp
+// ==== wick/batch/pack.hpp
 /// \file
-/// with_index(): which sample it is travels with it, into the batch.
+/// Batches of rows in which samples of any length lie one behind the other.
+
+// ==== wick/batch/detail/packed_column.hpp
+/// \file
+/// Rows in which samples lie one behind the other. Where each lies was planned, so it is written once, into
+/// its place; what tells the samples of a row apart is made when all have ended.
+
+#include <numeric>
+
+// ==== wick/batch/detail/ragged_column.hpp
+/// \file
+/// A field of any length: its rows wait as they came until the longest of the batch is known, then each is
+/// written once, into memory of the pool, and padded.
 
 namespace wick {
 
-/// A target, and which sample it is of. After batch(): a tensor of targets, one of indexes, int64 [N], and a
-/// std::vector of keys.
-template <class Value, class Index = std::int64_t, class Key = std::string>
-struct indexed {
-  Value value;  ///< the target, as it was
-  Index index;  ///< of the sample in the source
-  Key key;      ///< what the source calls it, as messages and the ledger do
-};
-/// Which sample it is, where it had no target.
-template <class Index, class Key>
-struct indexed<void, Index, Key> {
-  Index index;
-  Key key;
+/// A field of any length in a batch: the samples' rows, each filled up to the longest, and how long each is.
+template <class Column>
+struct padded {
+  Column values;   ///< [N, L, …], behind each sample's own values the padding
+  Column lengths;  ///< [N] int64
 };
 
 namespace detail {
 
-template <class T, class A, class B, class C>
-struct batch_shape_of<indexed<T>, A, B, C> {
-  using type = indexed<A, B, C>;
-};
-template <class A, class B>
-struct batch_shape_of<indexed<void>, A, B> {
-  using type = indexed<void, A, B>;
-};
+template <class Column>
+inline constexpr bool is_column<padded<Column>> = is_column<Column>;
 
-struct with_index_stage {
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::check>;
-  static constexpr std::string_view name = "with_index";
+/// What fills up rows, and to which multiple.
+struct padding {
+  double real;
+  std::int64_t whole;
+  bool is_whole;
+  std::uint64_t multiple;
 
-  template <class Data, class Target>
-  sample<Data, indexed<Target>> operator()(sample<Data, Target> s, context& c) const {
-    return {std::move(s.data), {std::move(s.target), static_cast<std::int64_t>(c.index()), c.key()}};
+  /// Not made of nothing: by that batch()'s options with .ragged differ from those without.
+  padding(double r, std::int64_t w, bool is, std::uint64_t m) noexcept
+      : real(r), whole(w), is_whole(is), multiple(m) {}
+
+  /// \throws wick::error when E has no such number
+  template <class E>
+  E as() const {
+    if constexpr (std::is_floating_point_v<E>) {
+      return static_cast<E>(real);
+    } else {
+      if (!is_whole || static_cast<std::int64_t>(static_cast<E>(whole)) != whole) {
+        throw error("pad_with(" + (is_whole ? std::to_string(whole) : std::to_string(real)) +
+                    "): a field of " + std::string(to_string(dtype_of<E>())) + " has no such number");
+      }
+      return static_cast<E>(whole);
+    }
   }
-  template <class Data>
-    requires(!is_sample<Data>)
-  sample<Data, indexed<void>> operator()(Data data, context& c) const {
-    return {std::move(data), {static_cast<std::int64_t>(c.index()), c.key()}};
+};
+
+/// What columns are told when a batch begins. Those of a fixed shape only want to know how pictures lie.
+struct ragged_order {
+  layout order;
+  padding pad;
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+};
+
+/// Makes columns as Output does; fields of any length become padded ones.
+template <class Output>
+struct ragged_output : Output {};
+
+/// A column of std::vector<T>.
+template <class T, class Output>
+class ragged_column {
+  using element = typename fixed_array<T>::element;
+
+ public:
+  using output = padded<decltype(Output::make(slab{}, column_description{}))>;
+
+  void begin(std::size_t n, const ragged_order& how, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
+    if (pool_ != pool) pool_ = pool;
+    pad_ = how.pad;
+    number_ = number;
+    sealed_ = false;
+    rows_.clear();
+    rows_.resize(n);
+  }
+  /// Any thread, each slot once. \throws wick::error when the padding is no number of this type
+  void put(std::size_t i, std::vector<T>&& value) {
+    static_cast<void>(pad_->template as<element>());
+    rows_[i] = std::move(value);
+  }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    for (std::size_t g = 0; g < gaps.size(); ++g) {
+      const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
+      for (std::size_t i = gaps[g] + 1; i < to; ++i) rows_[i - g - 1] = std::move(rows_[i]);
+    }
+  }
+  /// Without their lengths: the ranks' shares add up to the same as the whole batch.
+  void describe(fingerprint_hash& to) const noexcept {
+    to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    const std::size_t bytes = rows_[i].size() * sizeof(T);
+    return content_of(reinterpret_cast<const std::byte*>(rows_[i].data()), bytes, seed ^ bytes);
   }
 
-  template <class Came, class... Before>
+  /// All slots below `n` are written, and the worker that ended the last of them brings them together.
+  void seal(std::size_t n) {
+    if (sealed_) return;
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < n; ++i) longest = std::max(longest, rows_[i].size());
+    const auto multiple = static_cast<std::size_t>(pad_->multiple);
+    longest = (longest + multiple - 1) / multiple * multiple;
+    slab values = pool_->acquire(n * longest * sizeof(T), number_);
+    slab lengths = pool_->acquire(n * sizeof(std::int64_t), number_ * (max_fields + 1) + 1);
+    const auto filling = pad_->template as<element>();
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t own = rows_[i].size() * sizeof(T);
+      std::byte* const at = values.data() + i * longest * sizeof(T);
+      if (own != 0) std::memcpy(at, rows_[i].data(), own);
+      auto* const rest = reinterpret_cast<element*>(at + own);
+      std::fill(rest, rest + (longest * sizeof(T) - own) / sizeof(element), filling);
+      const auto length = static_cast<std::int64_t>(rows_[i].size());
+      std::memcpy(lengths.data() + i * sizeof length, &length, sizeof length);
+      rows_[i] = std::vector<T>();  // where it was made, and not in the training loop's thread
+    }
+    about_ = column_description();
+    about_.count = static_cast<std::int64_t>(n);
+    about_.type = dtype_of<element>();
+    about_.each.push_back(static_cast<std::int64_t>(longest));
+    fixed_array<T>::append(about_.each);
+    values_ = std::move(values);
+    lengths_ = std::move(lengths);
+    sealed_ = true;
+  }
+  output finish(std::size_t n) {
+    seal(n);
+    sealed_ = false;
+    column_description one;
+    one.count = about_.count;
+    one.type = dtype::int64;
+    return {Output::make(std::move(values_), about_), Output::make(std::move(lengths_), one)};
+  }
+  void drop() noexcept {
+    rows_.clear();
+    values_.reset();
+    lengths_.reset();
+  }
+
+ private:
+  std::vector<std::vector<T>> rows_;
+  std::optional<padding> pad_;
+  column_description about_;
+  slab values_, lengths_;
+  std::size_t number_ = 0;
+  bool sealed_ = false;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+template <class T, class Output>
+  requires ragged<std::vector<T>>
+struct column_for<std::vector<T>, ragged_output<Output>> {
+  using type = ragged_column<T, ragged_output<Output>>;
+};
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick {
+
+/// Rows of several samples each, for attention that keeps them apart: by `segments` as a mask, or by
+/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error(skip)) is padding where
+/// it would have been.
+template <class Values, class Column>
+struct packed {
+  Values values;      ///< std::vector fields as [R, L, …]; the others as [D, …], in the samples' order
+  Column segments;    ///< [R, L] int32: which sample of its row, from 1 on; 0 is padding
+  Column positions;   ///< [R, L] int32: which value of its sample, from 0 on; 0 in the padding
+  Column cu_seqlens;  ///< [S + 1] int32: from 0 to R · L, where in the rows, one behind the other, a segment
+                      ///< ends; what is padding between samples and at the end of a row is one of its own
+  std::int64_t max_seqlen;  ///< the longest of these segments
+};
+
+namespace detail {
+
+template <class Values, class Column>
+inline constexpr bool is_column<packed<Values, Column>> = true;
+
+/// Where the samples of a batch lie in its rows, in the order of both.
+struct pack_table {
+  struct place {
+    std::uint32_t row, offset, count;  ///< in the rows
+    std::uint32_t from, whole;         ///< in the sample
+    bool gap;
+  };
+  std::vector<place> places;
+  std::size_t rows = 0, max_rows = 0, length = 0;
+
+  /// Calls f(begin, count, place) for all parts of the rows, where padding has no place.
+  template <class F>
+  void for_each_part(F&& f) const {
+    std::size_t i = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::size_t end = 0;
+      for (; i < places.size() && places[i].row == row; ++i) {
+        const place& p = places[i];
+        end = std::size_t{p.offset} + p.count;
+        f(row * length + p.offset, std::size_t{p.count}, p.gap ? nullptr : &p);
+      }
+      if (end < length) f(row * length + end, length - end, static_cast<const place*>(nullptr));
+    }
+  }
+};
+
+/// What columns are told when a batch begins.
+struct packed_order {
+  layout order;
+  padding pad;
+  const pack_table* table;
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+};
+
+/// Makes columns as Output does; fields of any length become rows.
+template <class Output>
+struct packed_output : Output {};
+
+/// A field of std::vector<T>.
+template <class T, class Output>
+class packed_column {
+  using element = typename fixed_array<T>::element;
+
+ public:
+  using output = decltype(Output::make(slab{}, column_description{}));
+
+  void begin(std::size_t, const packed_order& how, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
+    if (pool_ != pool) pool_ = pool;
+    how_ = how;
+    number_ = number;
+    base_.store(nullptr, std::memory_order_relaxed);
+  }
+  /// Any thread, each slot once. \throws wick::error when it is not as long as was planned
+  void put(std::size_t i, std::vector<T>&& value) {
+    const pack_table::place& p = how_->table->places[i];
+    if (value.size() != p.whole) {
+      throw error("it is " + std::to_string(value.size()) + " long, and " + std::to_string(p.whole) +
+                  " was planned; lengths are those of what comes to pack(), so measure them behind the same "
+                  "stages");
+    }
+    std::byte* base = base_.load(std::memory_order_acquire);
+    if (base == nullptr) base = begin_memory();
+    if (p.count != 0) std::memcpy(base + at(p), value.data() + p.from, p.count * sizeof(T));
+  }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void close(const std::vector<std::size_t>&, std::size_t) noexcept {}  // rows stay as they were planned
+  void describe(fingerprint_hash& to) const noexcept {
+    to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    const pack_table::place& p = how_->table->places[i];
+    return content_of(base_.load(std::memory_order_relaxed) + at(p), p.count * sizeof(T), seed ^ p.count);
+  }
+  /// All samples have ended: what has none is padded.
+  void seal(std::size_t) {
+    std::byte* const base = base_.load(std::memory_order_relaxed);
+    if (base == nullptr) return;
+    const auto filling = how_->pad.template as<element>();
+    how_->table->for_each_part([&](std::size_t begin, std::size_t count, const pack_table::place* p) {
+      if (p != nullptr) return;
+      auto* const first = reinterpret_cast<element*>(base + begin * sizeof(T));
+      std::fill(first, first + count * (sizeof(T) / sizeof(element)), filling);
+    });
+  }
+  output finish(std::size_t n) {
+    if (!memory_) memory_ = pool_->acquire(1, number_);
+    column_description about;
+    about.count = static_cast<std::int64_t>(n == 0 ? 0 : how_->table->rows);
+    about.type = dtype_of<element>();
+    about.each.push_back(static_cast<std::int64_t>(how_->table->length));
+    fixed_array<T>::append(about.each);
+    return Output::make(std::move(memory_), about);
+  }
+  void drop() noexcept { memory_.reset(); }
+
+ private:
+  std::size_t at(const pack_table::place& p) const noexcept {
+    return (p.row * how_->table->length + p.offset) * sizeof(T);
+  }
+  [[gnu::noinline]] std::byte* begin_memory() {
+    static_cast<void>(how_->pad.template as<element>());
+    std::lock_guard lock(mutex_);
+    if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
+    memory_ = pool_->acquire(how_->table->max_rows * how_->table->length * sizeof(T), number_);
+    base_.store(memory_.data(), std::memory_order_release);
+    return memory_.data();
+  }
+
+  std::atomic<std::byte*> base_{nullptr};
+  std::optional<packed_order> how_;
+  std::size_t number_ = 0;
+  slab memory_;
+  std::mutex mutex_;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+template <class T, class Output>
+  requires ragged<std::vector<T>>
+struct column_for<std::vector<T>, packed_output<Output>> {
+  using type = packed_column<T, packed_output<Output>>;
+};
+
+/// The fields' columns, and what tells the samples of their rows apart.
+template <class Item, class Output>
+class packed_columns {
+  using fields = column_of<Item, packed_output<Output>>;
+  using column = decltype(Output::make(slab{}, column_description{}));
+
+ public:
+  using output = packed<typename fields::output, column>;
+
+  template <class Order>
+  void begin(std::size_t n, const Order& how, const std::shared_ptr<slab_pool>& pool) {
+    if (pool_ != pool) pool_ = pool;
+    table_.places.clear();
+    table_.rows = 0;
+    table_.length = how.row;
+    fields_.begin(n, packed_order{how.order, how.pad, &table_}, pool, 1);
+  }
+  /// Behind begin(): this rank's rows of the batch, and the most it has of any.
+  void arrange(std::size_t rows, std::size_t max_rows) noexcept {
+    table_.rows = rows;
+    table_.max_rows = max_rows;
+  }
+  /// Where the next slot lies, row by row. \throws std::bad_alloc
+  void place(std::uint32_t row, std::uint32_t offset, std::uint32_t count, std::uint32_t from,
+             std::uint32_t whole) {
+    table_.places.push_back({row, offset, count, from, whole, false});
+  }
+
+  void put(std::size_t i, Item&& value) { fields_.put(i, std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
+    return fields_.first_misfit(n, failed);
+  }
+  void forget(std::size_t i) { fields_.forget(i); }
+  bool stale(const std::vector<std::size_t>& failed) const { return fields_.stale(failed); }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    for (const std::size_t g : gaps) table_.places[g].gap = true;
+    fields_.close(gaps, n);
+  }
+  void describe(fingerprint_hash& to) const noexcept {
+    fields_.describe(to.add(std::uint64_t{table_.length}));
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept { return fields_.content(i, seed); }
+
+  void seal(std::size_t n) {
+    fields_.seal(n);
+    std::size_t parts = 0;
+    table_.for_each_part([&](std::size_t, std::size_t, const pack_table::place*) { ++parts; });
+    const std::size_t most = table_.max_rows * table_.length * sizeof(std::int32_t);
+    segments_ = pool_->acquire(most, 2);
+    positions_ = pool_->acquire(most, 3);
+    borders_ = pool_->acquire((parts + 1) * sizeof(std::int32_t), 4);
+    auto* const segment = reinterpret_cast<std::int32_t*>(segments_.data());
+    auto* const position = reinterpret_cast<std::int32_t*>(positions_.data());
+    auto* border = reinterpret_cast<std::int32_t*>(borders_.data());
+    *border = 0;
+    std::int32_t number = 0;
+    longest_ = 0;
+    std::size_t row = 0;
+    table_.for_each_part([&](std::size_t begin, std::size_t count, const pack_table::place* p) {
+      if (begin >= (row + 1) * table_.length) {
+        row = begin / table_.length;
+        number = 0;
+      }
+      const std::int32_t own = p == nullptr ? 0 : ++number;
+      std::fill(segment + begin, segment + begin + count, own);
+      if (p == nullptr)
+        std::fill(position + begin, position + begin + count, 0);
+      else
+        std::iota(position + begin, position + begin + count, 0);
+      *++border = static_cast<std::int32_t>(begin + count);
+      longest_ = std::max(longest_, static_cast<std::int64_t>(count));
+    });
+    parts_ = parts;
+  }
+  output finish(std::size_t n) {
+    if (n == 0) {  // nobody has sealed it
+      table_.rows = 0;
+      table_.places.clear();
+      seal(0);
+    }
+    column_description each, ends;
+    each.type = ends.type = dtype::int32;
+    each.count = static_cast<std::int64_t>(table_.rows);
+    each.each.push_back(static_cast<std::int64_t>(table_.length));
+    ends.count = static_cast<std::int64_t>(parts_ + 1);
+    return {fields_.finish(n), Output::make(std::move(segments_), each),
+            Output::make(std::move(positions_), each), Output::make(std::move(borders_), ends), longest_};
+  }
+  void drop() noexcept {
+    fields_.drop();
+    segments_.reset();
+    positions_.reset();
+    borders_.reset();
+  }
+
+ private:
+  pack_table table_;
+  fields fields_;
+  slab segments_, positions_, borders_;
+  std::size_t parts_ = 0;
+  std::int64_t longest_ = 0;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+}  // namespace detail
+}  // namespace wick
+
+// ==== wick/batch/ragged.hpp
+/// \file
+/// Batches of samples whose fields have any length: filled up to the longest.
+
+namespace wick {
+
+namespace detail {
+
+struct padding_options {
+  /// Lengths are rounded up to a multiple of this: kernels like some widths, and compiled models few.
+  std::uint64_t multiple = 1;
+};
+
+/// As batch_options, and what is done about fields of any length.
+struct ragged_batch_options {
+  bool drop_last = false;
+  wick::layout layout = wick::layout::channels_last;
+  bool pad_last = false;
+  /// What fills up the fields of any length: pad_with(0).
+  padding ragged;
+};
+
+/// Makes batches in which fields of any length are padded.
+template <class Output>
+class ragged_batch_stage : public batch_stage<Output> {
+  using base = batch_stage<Output>;
+
+ public:
+  /// \throws wick::error when size is 0
+  ragged_batch_stage(std::size_t size, const ragged_batch_options& options)
+      : base(size, {.drop_last = options.drop_last, .layout = options.layout, .pad_last = options.pad_last}),
+        pad_(options.ragged) {}
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(base::fingerprint(), pad_.real, pad_.whole, pad_.multiple);
+  }
+  ragged_order order() const noexcept { return {base::order(), pad_}; }
+
+  template <class Item>
+  using collator = column_of<Item, ragged_output<Output>>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
   static consteval bool check() {
-    constexpr bool is_single = !(stage_of<Before, on_batching> || ...);
-    static_assert(is_single,
-                  "wick: with_index() says which sample it is, and what came is a batch; write it before "
-                  "batch(n)");
-    return is_single;
+    if constexpr (can_pad<Item>::value)
+      return true;
+    else
+      return base::template check<Item>();
   }
+
+ private:
+  padding pad_;
 };
 
 }  // namespace detail
 
-/// The sample's index and key become part of its target, which stages leave alone: behind batch(),
-/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and
-/// `batch.target.value` what the target was; of a sample without one, `batch.data` what it was. Whoever
-/// stands in a slot in the end is meant: a gap that was closed has no entry, a substitute has its own. With
-/// `struct indexed_batch { torch::Tensor data, target, index; std::vector<std::string> key; };` and
-/// `with_index() | batch<indexed_batch>(n)` they are fields beside the others.
-inline detail::with_index_stage with_index() noexcept { return {}; }
+/// For `.ragged` of batch(): std::vector fields, of numbers or of std::array of numbers, are filled up with
+/// `value` to the longest of the batch, and come as padded<>. \throws wick::error when a multiple is 0
+template <class Value>
+  requires std::is_arithmetic_v<Value>
+detail::padding pad_with(Value value, detail::padding_options options = {}) {
+  if (options.multiple == 0) throw error("pad_with: a length can't be a multiple of 0; 1 leaves it as it is");
+  return {static_cast<double>(value), static_cast<std::int64_t>(value), std::integral<Value>,
+          options.multiple};
+}
+
+/// As array_batch() above, where std::vector fields become padded<array>: array_batch(8, {.ragged =
+/// pad_with(0)}). Each rank fills up to the longest of its own share. \throws wick::error when size is 0
+inline detail::ragged_batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                                    detail::ragged_batch_options options) {
+  return {size, options};
+}
+
+}  // namespace wick
+
+namespace wick {
+
+/// What pack() does about a sample that is longer than a row.
+enum class too_long : unsigned char {
+  fail,      ///< the loader refuses it, by name
+  truncate,  ///< its beginning fills a row
+  split,     ///< it is cut into rows and a rest; it goes through the stages once for each
+};
+
+namespace detail {
+
+struct pack_options {
+  /// Leave out the last batch of an epoch when it has fewer rows.
+  bool drop_last = false;
+  /// What stands where no sample is.
+  padding pad = pad_with(0);
+  wick::too_long too_long = wick::too_long::fail;
+  /// The length of each sample of the source, as it comes to pack(). Empty: the source says them, by
+  /// `length(i)`.
+  std::vector<std::uint32_t> lengths = {};
+};
+
+/// What columns are told when a batch begins, without where samples lie.
+struct row_order {
+  layout order;
+  padding pad;
+  std::uint32_t row;
+};
+
+template <class T>
+struct has_ragged : std::bool_constant<ragged<T>> {};
+template <composite T>
+struct has_ragged<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (has_ragged<F>::value || ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
+/// Makes batches of rows, whose columns Output makes.
+template <class Output>
+class pack_stage {
+ public:
+  using stage_kind = on_batching;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
+  static constexpr std::string_view name = "pack";
+  /// The epoch's plan says which samples make up a row.
+  static constexpr bool packs = true;
+
+  /// \throws wick::error
+  pack_stage(std::size_t rows, std::size_t length, pack_options options)
+      : rows_(rows),
+        length_(static_cast<std::uint32_t>(length)),
+        options_(std::move(options)),
+        fingerprint_(fingerprint_hash()
+                         .add(fingerprint_hash::of(options_.drop_last, options_.pad.real, options_.pad.whole,
+                                                   options_.too_long, length_))
+                         .add(options_.lengths.data(), options_.lengths.size() * sizeof(std::uint32_t))
+                         .value()) {
+    checked("pack", rows, {});
+    if (length == 0) throw error("pack: a row has at least one place");
+    if (length >= limit || rows >= limit / length) {
+      throw error("pack: a batch of " + std::to_string(rows) + " rows of " + std::to_string(length) +
+                  " has more places than cu_seqlens can count, which is int32; make it smaller");
+    }
+    lengths_ = std::make_shared<const std::vector<std::uint32_t>>(std::move(options_.lengths));
+  }
+  std::size_t size() const noexcept { return rows_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  bool pad_last() const noexcept { return false; }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  row_order order() const noexcept { return {layout::channels_last, options_.pad, length_}; }
+  std::uint32_t row_length() const noexcept { return length_; }
+  bool truncates() const noexcept { return options_.too_long == too_long::truncate; }
+  bool splits() const noexcept { return options_.too_long == too_long::split; }
+  const std::vector<std::uint32_t>& lengths() const noexcept { return *lengths_; }
+
+  template <class Item>
+  using collator = packed_columns<Item, Output>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
+  static consteval bool check() {
+    constexpr bool rows = has_ragged<Item>::value;
+    static_assert(
+        rows,
+        "wick: pack() puts std::vector fields into rows, and what came has none (see 'Item'); write "
+        "batch(n) for what has one shape, or a stage before pack() that gives a std::vector of "
+        "numbers");
+    constexpr bool others = !rows || can_pad<Item>::value;
+    static_assert(others,
+                  "wick: pack() can't put a field of what came into a tensor (see 'Item'): it takes "
+                  "std::vector of numbers, and what batch(n) takes");
+    return rows && can_pad<Item>::value;
+  }
+
+ private:
+  static constexpr std::size_t limit = std::size_t{1} << 31;
+  std::size_t rows_;
+  std::uint32_t length_;
+  pack_options options_;
+  std::uint64_t fingerprint_;
+  std::shared_ptr<const std::vector<std::uint32_t>> lengths_;
+};
+
+}  // namespace detail
+
+/// As pack(), without Torch: batches of `rows` rows of `length` places, in which samples of std::vector
+/// fields lie one behind the other, as packed<…, array>. \throws wick::error
+inline detail::pack_stage<detail::array_output> array_pack(std::size_t rows, std::size_t length,
+                                                           detail::pack_options options = {}) {
+  return {rows, length, std::move(options)};
+}
 
 }  // namespace wick
 
@@ -8645,7 +9120,7 @@ class settling {
                    std::vector<std::uint64_t>& tried, failure& f) {
     while (f.drawn < runs.policy.options().substitutes) {
       ++f.drawn;
-      const std::uint64_t index = runs.plan.index(j.order, from.below(runs.plan.ordered()));
+      const std::uint64_t index = runs.plan.substitute(j.order, f.position, from);
       if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
       f.substitute = index;
       return true;
@@ -9421,19 +9896,479 @@ struct loader_options {
 /// \file
 /// Which positions make up which batch, and which sample of the source stands at a position.
 
+// ==== wick/order/detail/group_plan.hpp
+/// \file
+/// The grouping of a pipeline that has bucket() or pack(): what lengths its samples have, and what of an
+/// epoch a batch and a rank get.
+
+// ==== wick/order/bucket.hpp
+/// \file
+/// Batches of samples of like length.
+
+namespace wick {
+
+namespace detail {
+
+struct bucket_options {
+  /// A batch takes at most so many, padding included: its longest sample times its samples. batch()'s size is
+  /// then the most samples it has. 0: batch()'s size alone counts.
+  std::uint64_t tokens = 0;
+  /// With `tokens`, samples a batch are a multiple of this where they are more: as many as ranks, say.
+  std::uint64_t multiple = 1;
+  /// The length of each sample of the source. Empty: the source says them, by `length(i)`.
+  std::vector<std::uint32_t> lengths = {};
+};
+
+class bucket_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "bucket";
+  /// \throws wick::error when the multiple is 0
+  explicit bucket_stage(bucket_options options);
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  /// Which sample stands where is the epoch plan's to say: it hangs on batch()'s size, too.
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {};
+  }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  std::uint64_t tokens() const noexcept { return tokens_; }
+  std::uint64_t multiple() const noexcept { return multiple_; }
+  const std::vector<std::uint32_t>& lengths() const noexcept { return *lengths_; }
+
+ private:
+  std::uint64_t tokens_, multiple_;
+  std::shared_ptr<const std::vector<std::uint32_t>> lengths_;
+  std::uint64_t fingerprint_;
+};
+
+}  // namespace detail
+
+/// Batches of samples of like length, so that little is padded: as the last order stage but shard(), with
+/// batch(n, {.ragged = pad_with(0)}) behind it. A bucket has the lengths
+/// that differ by an eighth at most, filled up to whole batches. Behind shuffle() each epoch draws the
+/// batches of a bucket anew, and shuffles all batches, else they come from the longest to the shortest. An
+/// epoch has the same number of batches each time. 20 bytes a sample.
+///
+/// Lengths are those of the source's samples: a member `length(i)` says them, or `.lengths`. What changes the
+/// samples of an epoch (weighted(), shuffle() before take(), mix()) can't be bucketed.
+/// \throws wick::error, here or in the loader, when there are no lengths, or a sample is longer than the
+///   budget
+detail::bucket_stage bucket(detail::bucket_options options = {});
+
+}  // namespace wick
+
+// ==== wick/order/detail/grouping.hpp
+/// \file
+/// Samples of known lengths in groups: batches of like length, or rows in which several lie one behind the
+/// other.
+
+namespace wick::detail {
+
+/// What an epoch's samples are, from the longest to the shortest.
+struct lengthy {
+  std::uint32_t index;   ///< in the source
+  std::uint32_t length;  ///< that it takes
+  std::uint32_t from;    ///< where in the sample that begins
+  std::uint32_t whole;   ///< how long the sample is
+};
+
+class grouped_epoch;
+
+/// Which lengths stand together. That is the same in all epochs, so the number of groups and of batches is,
+/// too; an epoch exchanges samples of one class (of one length, or of one bucket) by a permutation, and
+/// shuffles the groups. So nothing is sorted or fitted after the loader was made.
+class grouping {
+ public:
+  /// Sorts by length, equal ones as they are.
+  static void sort(std::vector<lengthy>& samples);
+
+  /// Batches of at most `most` samples and, unless it is 0, of at most `tokens`, padding included; their
+  /// sizes are multiples of `multiple` but for the last of all. A class are the lengths that differ by an
+  /// eighth at most, filled up to whole batches; the last has the few that are shorter, too.
+  static grouping buckets(std::vector<lengthy> sorted, std::uint64_t most, std::uint64_t tokens,
+                          std::uint64_t multiple);
+  /// Rows of `length`, none overfull: each sample, the longest first, goes into the row where it leaves the
+  /// least room. Best-fit decreasing: Johnson, "Near-optimal bin packing algorithms", 1973. By tables of the
+  /// room that is left, so it takes some ten ns a sample.
+  static grouping rows(std::vector<lengthy> sorted, std::uint32_t length);
+
+  /// Samples of an epoch.
+  std::uint64_t size() const noexcept { return group_begin_.empty() ? 0 : group_begin_.back(); }
+  std::uint64_t groups() const noexcept { return group_begin_.empty() ? 0 : group_begin_.size() - 1; }
+  /// Without the last group where it is short: an epoch has so many samples less, others each time.
+  void drop_short();
+  /// The most samples that `count` groups have together.
+  std::uint64_t largest(std::uint64_t count) const;
+  /// The samples of the smallest batch but the last.
+  std::uint64_t smallest_full() const noexcept { return smallest_full_; }
+
+  /// \param shuffled else groups stand in one order in all epochs, the longest first
+  std::shared_ptr<const grouped_epoch> epoch(bool shuffled, std::uint64_t seed, std::uint64_t number,
+                                             std::uint32_t stage) const;
+
+ private:
+  friend class grouped_epoch;
+  using numbers = std::vector<std::uint32_t>;
+
+  std::vector<lengthy> samples_;
+  numbers class_begin_;  // in samples_, and their end
+  numbers group_begin_;  // in places, and their end
+  numbers at_place_;     // which of samples_ a place has, by the classes; empty: each has its own
+  std::uint64_t smallest_full_ = 0, last_full_ = 0;
+};
+
+/// One epoch of a grouping, which must outlive it: its positions are those of the groups in their order. It
+/// takes 4 bytes a group, and the permutations of the larger classes 224 each.
+class grouped_epoch {
+ public:
+  grouped_epoch(const grouping& of, bool shuffled, std::uint64_t seed, std::uint64_t number,
+                std::uint32_t stage);
+  /// The position of a group's first sample; of group groups() the end.
+  std::uint64_t begin(std::uint64_t group) const noexcept { return begins_[group]; }
+  /// Which group a position is in.
+  std::uint64_t group_of(std::uint64_t position) const noexcept;
+  /// Indexes of the source for `count` positions from `first` on.
+  void indexes(std::uint64_t first, std::uint64_t count, std::uint64_t* out) const noexcept;
+  /// The sample at a position of a group.
+  const lengthy& sample(std::uint64_t group, std::uint64_t position) const noexcept;
+  /// As many as could stand at a position, itself among them, and the index of one of these.
+  std::uint64_t alike(std::uint64_t position) const noexcept;
+  std::uint64_t alike(std::uint64_t position, std::uint64_t which) const noexcept;
+
+ private:
+  std::uint64_t place(std::uint64_t group, std::uint64_t position) const noexcept;
+  std::uint64_t class_of(std::uint64_t sample) const noexcept;
+
+  const grouping& of_;
+  const bool shuffled_;
+  const std::uint64_t seed_, number_;
+  const std::uint32_t stage_;
+  permutation order_;              // of groups
+  std::vector<permutation> kept_;  // of the first classes: the longest samples
+  grouping::numbers begins_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// A part of what is numbered: positions, or rows.
+struct position_range {
+  std::uint64_t first = 0, count = 0;
+};
+/// What a rank has of so many.
+constexpr position_range share_of(std::uint64_t count, const shard_stage& shard) noexcept {
+  const std::uint64_t from = count * shard.rank / shard.world;
+  return {from, count * (shard.rank + 1) / shard.world - from};
+}
+
+/// Stage of order I of Types; what is no stage is none of them.
+template <class Types, std::size_t I>
+using order_stage_at = std::remove_cvref_t<typename Types::template stage_at<I>>;
+
+template <class Types>
+consteval std::size_t find_bucket() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    std::size_t at = Types::order_end;
+    ((std::is_same_v<order_stage_at<Types, I>, bucket_stage> ? void(at = I) : void()), ...);
+    return at;
+  }(std::make_index_sequence<Types::order_end>{});
+}
+
+/// Whether batches are of rows in which samples lie one behind the other.
+template <class Types>
+consteval bool finds_pack() {
+  if constexpr (Types::batched)
+    return requires { std::remove_cvref_t<typename Types::template stage_at<Types::batching>>::packs; };
+  else
+    return false;
+}
+
+template <class Types>
+inline constexpr bool has_bucket = find_bucket<Types>() < Types::order_end;
+template <class Types>
+inline constexpr bool has_groups = has_bucket<Types> || finds_pack<Types>();
+
+/// Order stages that give the same samples in each epoch; of a shuffle behind them all it is known what it
+/// does.
+template <class S>
+inline constexpr bool keeps_samples_of_epoch = false;
+template <>
+inline constexpr bool keeps_samples_of_epoch<take_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<skip_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<subset_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<repeat_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<shuffle_once_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<shard_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<bucket_stage> = true;
+
+template <class Types>
+consteval bool shuffles() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return (std::is_same_v<order_stage_at<Types, I>, shuffle_stage> || ...);
+  }(std::make_index_sequence<Types::order_end>{});
+}
+
+/// Whether shuffle(), bucket() and shard() come last, and nothing before them changes from epoch to epoch.
+template <class Types>
+consteval bool can_group() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    bool good = true, behind = false;
+    [[maybe_unused]] const auto look = [&](bool keeps, bool is_shuffle, bool is_bucket, bool is_shard) {
+      if (is_shuffle || is_bucket)
+        behind = true;
+      else if (!is_shard && behind)
+        good = false;
+      if (!keeps && !is_shuffle) good = false;
+    };
+    (look(keeps_samples_of_epoch<order_stage_at<Types, I>>,
+          std::is_same_v<order_stage_at<Types, I>, shuffle_stage>,
+          std::is_same_v<order_stage_at<Types, I>, bucket_stage>,
+          std::is_same_v<order_stage_at<Types, I>, shard_stage>),
+     ...);
+    return good;
+  }(std::make_index_sequence<Types::order_end>{});
+}
+
+/// The index of a position behind the first N order stages, shuffle() left out.
+template <std::size_t N, class Path>
+std::uint64_t unshuffled_index(const Path& path, const std::uint64_t* sizes, std::uint64_t p) {
+  if constexpr (N == 0) {
+    return p;
+  } else {
+    using one = order_stage_at<typename Path::types, N - 1>;
+    if constexpr (!std::is_same_v<one, shuffle_stage>) {
+      p = path.template stage<N - 1>().prepare(sizes[N - 1], 0, 0, std::uint32_t{N - 1})(p);
+    }
+    return unshuffled_index<N - 1>(path, sizes, p);
+  }
+}
+
+/// What `positions` positions are long. \throws wick::error
+template <class Path>
+std::vector<lengthy> lengths_of(const Path& path, const char* stage, const std::uint64_t* sizes,
+                                std::uint64_t positions, const std::vector<std::uint32_t>& given) {
+  const auto& source = path.source();
+  const std::string said = std::string(stage) + ": ";
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (positions > most || source.size() > most) {
+    throw error(said + "an epoch has " + std::to_string(positions) +
+                " samples, and lengths are planned for at most " + std::to_string(most) +
+                "; leave repeat() out, or take a part");
+  }
+  if (!given.empty() && given.size() != source.size()) {
+    throw error(said + std::to_string(given.size()) + " lengths for a source of " +
+                std::to_string(source.size()) + " samples; each needs one");
+  }
+  std::vector<lengthy> out(static_cast<std::size_t>(positions));
+  for (std::uint64_t p = 0; p < positions; ++p) {
+    const std::uint64_t index = unshuffled_index<Path::types::order_end>(path, sizes, p);
+    std::uint64_t length = 0;
+    if (!given.empty()) {
+      length = given[static_cast<std::size_t>(index)];
+    } else if constexpr (says_length<std::remove_cvref_t<decltype(source)>>) {
+      length = static_cast<std::uint64_t>(source.length(index));
+    } else {
+      throw error(said +
+                  "this source does not say how long its samples are, by `length(i)`; give them: {.lengths = "
+                  "measure_lengths(source | stages)}");
+    }
+    if (length > most)
+      throw error(key_of(source, index) + ": " + said + std::to_string(length) + " is no length");
+    const auto l = static_cast<std::uint32_t>(length);
+    out[static_cast<std::size_t>(p)] = {static_cast<std::uint32_t>(index), l, 0, l};
+  }
+  return out;
+}
+
+/// The samples as the batching stage wants them in its rows. \throws wick::error
+template <class Path, class Stage>
+std::vector<lengthy> cut_to_rows(const Path& path, const Stage& pack, std::vector<lengthy> samples) {
+  const std::uint32_t row = pack.row_length();
+  std::vector<lengthy> pieces;
+  for (lengthy& l : samples) {
+    if (l.length <= row) continue;
+    if (pack.truncates()) {
+      l.length = row;
+    } else if (!pack.splits()) {
+      throw error(key_of(path.source(), l.index) + ": pack: it is " + std::to_string(l.length) +
+                  " long, and a row " + std::to_string(row) +
+                  "; make rows longer, or say {.too_long = wick::too_long::split} or truncate");
+    } else {
+      for (std::uint32_t from = row; from < l.whole; from += std::min(row, l.whole - from)) {
+        pieces.push_back({l.index, std::min(row, l.whole - from), from, l.whole});
+      }
+      l.length = row;
+    }
+  }
+  samples.insert(samples.end(), pieces.begin(), pieces.end());
+  return samples;
+}
+
+/// \throws wick::error
+template <class Path>
+grouping make_grouping(const Path& path, const std::uint64_t* sizes, std::uint64_t positions,
+                       std::uint64_t most) {
+  using types = typename Path::types;
+  if constexpr (finds_pack<types>()) {
+    const auto& pack = path.template stage<types::batching>();
+    std::vector<lengthy> samples =
+        cut_to_rows(path, pack, lengths_of(path, "pack", sizes, positions, pack.lengths()));
+    grouping::sort(samples);
+    return grouping::rows(std::move(samples), pack.row_length());
+  } else {
+    const bucket_stage& bucket = path.template stage<find_bucket<types>()>();
+    std::vector<lengthy> samples = lengths_of(path, "bucket", sizes, positions, bucket.lengths());
+    grouping::sort(samples);
+    if (bucket.tokens() != 0 && !samples.empty() && samples.front().length > bucket.tokens()) {
+      throw error(key_of(path.source(), samples.front().index) + ": bucket: it is " +
+                  std::to_string(samples.front().length) + " long, and a batch takes " +
+                  std::to_string(bucket.tokens()) + "; make .tokens more, or cut such samples");
+    }
+    return grouping::buckets(std::move(samples), most, bucket.tokens(), bucket.multiple());
+  }
+}
+
+/// In place of a group_plan where nothing is grouped.
+template <class Order>
+struct computed_plan {
+  using order_type = Order;
+};
+
+/// What of the groups a batch has, and what this rank has of that.
+template <class Path>
+class group_plan {
+  using types = typename Path::types;
+  static constexpr bool packs = finds_pack<types>();
+  static_assert(!has_bucket<types> || types::batched,
+                "wick: bucket() groups samples for batches, and there are none; write batch(n, {.ragged = "
+                "wick::pad_with(0)}) or group(n) behind the stages");
+  static_assert(
+      can_group<types>(),
+      "wick: bucket() and pack() sort the samples of all epochs by length once, so what stands before "
+      "them must give the same samples in each epoch, and shuffle() comes behind that: write source "
+      "| take(n) | shuffle() | bucket(); weighted(), block_shuffle(), mix() and orders of your own "
+      "can't be grouped");
+  static_assert(!(has_bucket<types> && packs),
+                "wick: pack() groups samples by their lengths itself; leave bucket() out");
+
+ public:
+  using order_type = std::shared_ptr<const grouped_epoch>;
+
+  /// \throws wick::error
+  void make(const Path& path, const std::uint64_t* sizes, std::uint64_t positions, std::uint64_t batch_size,
+            const shard_stage& shard, bool drop_last, bool pad_last) {
+    if (pad_last) {
+      throw error(
+          "loader: pad_last with bucket() or pack(): nothing has the lengths that would fill up the last "
+          "batch; "
+          "use drop_last, or take the short one");
+    }
+    shard_ = shard;
+    groups_ = make_grouping(path, sizes, positions, batch_size);
+    // Of bucket() only the last group may be short. It is not the last of an epoch that is shuffled.
+    if (!packs && drop_last) groups_.drop_short();
+    step_ = packs ? batch_size : 1;
+    const std::uint64_t groups = groups_.groups();
+    batches_ = packs && drop_last ? groups / step_ : (groups + step_ - 1) / step_;
+    if (packs) {
+      rows_ = static_cast<std::size_t>((std::min(batch_size, groups) + shard.world - 1) / shard.world);
+      slots_ = static_cast<std::size_t>(groups_.largest(rows_));
+    } else {
+      slots_ = static_cast<std::size_t>((groups_.largest(1) + shard.world - 1) / shard.world);
+      if (groups != 0 && groups_.smallest_full() < shard.world) {
+        throw error("bucket: the longest samples make batches of " + std::to_string(groups_.smallest_full()) +
+                    ", which can't be shared by " + std::to_string(shard.world) +
+                    " ranks; make .tokens more");
+      }
+    }
+  }
+
+  std::uint64_t positions() const noexcept { return groups_.size(); }
+  std::uint64_t batches() const noexcept { return batches_; }
+  std::size_t slots() const noexcept { return slots_; }
+  /// About: all batches taken for equally large.
+  std::uint64_t passed(std::uint64_t batches) const noexcept {
+    return static_cast<std::uint64_t>(static_cast<double>(positions()) * static_cast<double>(batches) /
+                                      static_cast<double>(batches_));
+  }
+  position_range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    if constexpr (packs) {
+      const position_range rows = rows_of(batch);
+      const std::uint64_t from = order->begin(rows.first);
+      return {from, order->begin(rows.first + rows.count) - from};
+    } else {
+      const std::uint64_t from = order->begin(batch);
+      const position_range mine = share_of(order->begin(batch + 1) - from, shard_);
+      return {from + mine.first, mine.count};
+    }
+  }
+  template <class Columns>
+  void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
+    const position_range rows = rows_of(batch);
+    to.arrange(static_cast<std::size_t>(rows.count), rows_);
+    for (std::uint64_t row = 0; row < rows.count; ++row) {
+      const std::uint64_t group = rows.first + row;
+      std::uint32_t offset = 0;
+      for (std::uint64_t p = order->begin(group); p < order->begin(group + 1); ++p) {
+        const lengthy& one = order->sample(group, p);
+        to.place(static_cast<std::uint32_t>(row), offset, one.length, one.from, one.whole);
+        offset += one.length;
+      }
+    }
+  }
+  /// Made anew when another epoch begins, about 10 ns a group; the batches of an epoch share it.
+  order_type order(std::uint64_t seed, std::uint64_t epoch) const {
+    if (newest_ == nullptr || newest_seed_ != seed || newest_epoch_ != epoch) {
+      constexpr std::size_t stage = packs ? types::batching : find_bucket<types>();
+      newest_ = groups_.epoch(shuffles<types>(), seed, epoch, static_cast<std::uint32_t>(stage));
+      newest_seed_ = seed;
+      newest_epoch_ = epoch;
+    }
+    return newest_;
+  }
+
+ private:
+  position_range rows_of(std::uint64_t batch) const noexcept {
+    const std::uint64_t begin = batch * step_;
+    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), shard_);
+    return {begin + mine.first, mine.count};
+  }
+
+  shard_stage shard_;
+  grouping groups_;
+  std::uint64_t step_ = 1, batches_ = 0;  // groups a batch
+  std::size_t rows_ = 0, slots_ = 0;
+  mutable order_type newest_;
+  mutable std::uint64_t newest_seed_ = 0, newest_epoch_ = 0;
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// All by computation: from the size of the source, the order stages, the global batch and this rank's share
-/// of it.
+/// of it. Where bucket() or pack() groups samples by their lengths, that was done when the loader was made.
 template <class Path>
 class epoch_plan {
   using types = typename Path::types;
+  using groups_type =
+      std::conditional_t<has_groups<types>, group_plan<Path>, computed_plan<typename types::order>>;
 
  public:
-  using order_type = typename types::order;
-  struct range {
-    std::uint64_t first = 0, count = 0;
-  };
+  /// Whether batches are of groups: of samples of like length, or of rows.
+  static constexpr bool grouped = has_groups<types>;
+  static constexpr bool packs = finds_pack<types>();
+  /// What a batch has to know of its epoch.
+  using order_type = typename groups_type::order_type;
+  using range = position_range;
 
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
   explicit epoch_plan(const Path& path) : path_(path), shard_(path.shard()) {
@@ -9452,8 +10387,16 @@ class epoch_plan {
     } else {
       batch_size_ = unbatched_group * shard_.world;
     }
-    batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
-    if (pad_last) positions_ = batches_ * batch_size_;
+    if constexpr (grouped) {
+      if (positions_ != 0) {
+        groups_.make(path_, sizes_, positions_, batch_size_, shard_, drop_last, pad_last);
+        batches_ = groups_.batches();
+        if (batches_ != 0) ordered_ = positions_ = groups_.positions();
+      }
+    } else {
+      batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
+      if (pad_last) positions_ = batches_ * batch_size_;
+    }
     check();
   }
 
@@ -9462,48 +10405,84 @@ class epoch_plan {
   std::uint64_t batches() const noexcept { return batches_; }
   /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
   std::uint64_t ordered() const noexcept { return ordered_; }
-  /// Samples of a batch over all ranks; without batch() those that are planned at a time.
+  /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that a rank has of a batch: its share of one that is full, or of all there are where
   /// they don't fill one.
   std::size_t slots() const noexcept {
-    return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
+    if constexpr (grouped)
+      return groups_.slots();
+    else
+      return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
   }
   /// This rank's positions of a batch.
-  range slice(std::uint64_t batch) const noexcept {
-    const std::uint64_t begin = batch * batch_size_;
-    const std::uint64_t length = std::min(batch_size_, positions_ - begin);
-    const std::uint64_t from = length * shard_.rank / shard_.world,
-                        to = length * (shard_.rank + 1) / shard_.world;
-    return {begin + from, to - from};
+  range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    if constexpr (grouped) {
+      return groups_.slice(batch, order);
+    } else {
+      const std::uint64_t begin = batch * batch_size_;
+      const range mine = share_of(std::min(batch_size_, positions_ - begin), shard_);
+      return {begin + mine.first, mine.count};
+    }
+  }
+  /// Tells the columns of packed rows how many there are, and where in them each slot lies.
+  template <class Columns>
+  void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
+    groups_.arrange(batch, order, to);
   }
 
   /// How many positions of this rank (about: its equal share) the first `batches` have.
   std::uint64_t passed(std::uint64_t batches) const noexcept {
-    return std::min(batches * batch_size_, positions_) / shard_.world;
+    if constexpr (grouped)
+      return groups_.passed(batches) / shard_.world;
+    else
+      return std::min(batches * batch_size_, positions_) / shard_.world;
   }
 
-  /// The order stages' functions for one epoch.
+  /// The order stages' functions for one epoch. For the thread that opens batches.
   order_type order(std::uint64_t seed, std::uint64_t epoch) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return order_type{
-          path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
-    }(std::make_index_sequence<types::order_end>{});
+    if constexpr (grouped) {
+      return groups_.order(seed, epoch);
+    } else {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return order_type{
+            path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
+      }(std::make_index_sequence<types::order_end>{});
+    }
   }
   /// Where in the source a position is; the stage nearest to the source has the last word.
   std::uint64_t index(const order_type& order, std::uint64_t position) const noexcept {
-    if (position >= ordered_) position %= ordered_;  // what pads the last batch
-    return index_behind(order, position);
+    std::uint64_t out = 0;
+    if constexpr (grouped) {
+      order->indexes(position, 1, &out);
+    } else {
+      if (position >= ordered_) position %= ordered_;  // what pads the last batch
+      out = index_behind(order, position);
+    }
+    return out;
+  }
+  /// A sample of the epoch, drawn from `stream`, that may stand where another failed: of those that were
+  /// planned to be as long, where lengths count.
+  template <class Stream>
+  std::uint64_t substitute(const order_type& order, std::uint64_t position, Stream& stream) const {
+    if constexpr (grouped)
+      return order->alike(position, stream.below(order->alike(position)));
+    else
+      return index(order, stream.below(ordered_));
   }
 
   /// The same for `count` positions from `first` on.
   void indexes(const order_type& order, std::uint64_t first, std::uint64_t count,
                std::uint64_t* out) const noexcept {
-    for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
-    if (first + count > ordered_) {
-      for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+    if constexpr (grouped) {
+      order->indexes(first, count, out);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+      if (first + count > ordered_) {
+        for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+      }
+      map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
     }
-    map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
   }
 
  private:
@@ -9548,6 +10527,7 @@ class epoch_plan {
   std::uint64_t sizes_[types::order_end + 1] = {};  // before each order stage
   std::uint64_t ordered_ = 0;                       // positions that the order stages give
   std::uint64_t positions_ = 0, batch_size_ = 0, batches_ = 0;
+  [[no_unique_address]] groups_type groups_;
 };
 
 }  // namespace wick::detail
@@ -9567,7 +10547,8 @@ class sample_runs<pipeline<Source, S...>> {
  public:
   using path_type = stage_path<pipeline<Source, S...>>;
   using types = typename path_type::types;
-  using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
+  using job_type =
+      batch_job<typename epoch_plan<path_type>::order_type, typename types::columns, typename types::value>;
 
   sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : path(std::move(what), on),
@@ -9587,7 +10568,7 @@ class sample_runs<pipeline<Source, S...>> {
   sample_runs& operator=(const sample_runs&) = delete;
 
   context context_at(place where, const job_type& of) noexcept {
-    return context(where, &on, &budget, stop->token(), of.pass, &names_);
+    return context(where, &on, &budget, stop->token(), of.pass);
   }
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
@@ -9699,9 +10680,6 @@ class sample_runs<pipeline<Source, S...>> {
 
  private:
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
-  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
-                              return key_of(*static_cast<const Source*>(source), i);
-                            }};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 
   /// \throws wick::error
@@ -9723,6 +10701,12 @@ class sample_runs<pipeline<Source, S...>> {
     if (!policy.options().compact) return;
     if (!policy.ever(error_action::skip))
       throw error("on_error: compact is for skip; fail and replace leave no gaps");
+    if constexpr (epoch_plan<path_type>::grouped) {
+      throw error(
+          "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
+          "leave "
+          "it out, or use replace, which draws one of the same length");
+    }
     if (path.shard().world > 1) {
       throw error("on_error: compact with " + std::to_string(path.shard().world) +
                   " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
@@ -10081,6 +11065,7 @@ class finishing {
   void begin_columns(job_type& j) {
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
+      if constexpr (epoch_plan<path_type>::packs) runs_.plan.arrange(j.number, j.order, j.columns);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
@@ -10193,10 +11178,7 @@ class finishing {
   }
 
   context batch_context(const job_type& j) noexcept {
-    static constexpr sample_names batches{
-        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
-    return context({runs_.seed, j.epoch, j.first, j.number}, &runs_.on, &runs_.budget, runs_.stop->token(),
-                   j.pass, &batches);
+    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number}, j);
   }
 
   /// What was delivered is counted, and the gaps are gone.
@@ -10216,6 +11198,7 @@ class finishing {
     }
     j.print.fetch_add(print, std::memory_order_relaxed);
     if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
+    if constexpr (requires { j.columns.seal(j.rows()); }) j.columns.seal(j.rows());
   }
 
   Runs& runs_;
@@ -10666,13 +11649,13 @@ class feed<pipeline<Source, S...>> {
   }
 
   void open(job_type& j, std::uint64_t sequence) {
-    const auto mine = runs_.plan.slice(next_in_.number);
     j.sequence = sequence;
     j.number = next_in_.number;
-    j.first = mine.first;
-    j.count = mine.count;
     if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch)
       j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
+    const auto mine = runs_.plan.slice(next_in_.number, j.order);
+    j.first = mine.first;
+    j.count = mine.count;
     j.epoch = next_in_.epoch;
     if (j.number == 0) ++pass_;
     j.pass = pass_;
@@ -11370,6 +12353,78 @@ report loader<pipeline<Source, S...>>::report() {
 
 }  // namespace wick
 
+// ==== wick/loader/measure_lengths.hpp
+/// \file
+/// How long the samples of a pipeline are, found out by making each once.
+
+namespace wick {
+
+namespace detail {
+
+/// The length of the first std::vector in a sample; nothing where there is none.
+template <class T>
+constexpr bool has_length() {
+  if constexpr (ragged<T>) {
+    return true;
+  } else if constexpr (composite<T>) {
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (has_length<F>() || ...);
+    }(std::type_identity<typename field_types<T>::type>{});
+  } else {
+    return false;
+  }
+}
+template <class T>
+std::size_t length_in(const T& value) {
+  if constexpr (ragged<T>) {
+    return value.size();
+  } else {
+    return with_fields(value, [](const auto&... field) {
+      std::size_t out = 0;
+      bool found = false;
+      const auto look = [&](const auto& f) {
+        using type = std::remove_cvref_t<decltype(f)>;
+        if constexpr (has_length<type>()) {
+          if (!std::exchange(found, true)) out = length_in(f);
+        }
+      };
+      (look(field), ...);
+      return out;
+    });
+  }
+}
+
+}  // namespace detail
+
+/// The length of each sample, for bucket() and pack(): `measure_lengths(source | read() | tokenize)` makes
+/// every sample once, on all workers, and gives the sizes of its first std::vector field, in the source's
+/// order. Keep them in a file, 4 bytes each. Stages that draw lengths at random can't be measured.
+/// \throws wick::sample_error for a sample that can't be made
+template <class Source, class... S>
+std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_options options = {}) {
+  using types = detail::pipeline_types<Source, S...>;
+  static_assert(types::order_end == 0 && !types::batched,
+                "wick: measure_lengths() wants all samples in the source's order; leave order stages and "
+                "batch() out: source | read() | tokenize");
+  static_assert(detail::has_length<typename types::delivered>(),
+                "wick: measure_lengths() measures std::vector fields, and what comes has none; put the stage "
+                "that makes them (a tokenizer) at the end");
+  options.on_error = {};
+  loader<pipeline<Source, S...>> from(std::move(what), std::move(options));
+  std::vector<std::uint32_t> out;
+  out.reserve(from.size());
+  while (auto one = from.next()) {
+    const std::size_t length = detail::length_in(*one);
+    if (length > std::numeric_limits<std::uint32_t>::max()) {
+      throw error("measure_lengths: sample " + std::to_string(out.size()) + " is longer than 2^32 - 1");
+    }
+    out.push_back(static_cast<std::uint32_t>(length));
+  }
+  return out;
+}
+
+}  // namespace wick
+
 // ==== wick/order/block_shuffle.hpp
 /// \file
 /// A shuffle for data that is fast only when it is read in runs: blocks in random order, samples mixed within
@@ -11501,6 +12556,12 @@ class concat_source {
   }
   std::string key(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) { return key_of(s, j); });
+  }
+  /// Where all sources say how long their samples are.
+  std::uint64_t length(std::uint64_t i) const
+    requires(says_length<First> && (says_length<Rest> && ...))
+  {
+    return visit(i, [](const auto& s, std::uint64_t j) { return static_cast<std::uint64_t>(s.length(j)); });
   }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
     visit(i, [most](const auto& s, std::uint64_t j) { prefetch_sample(s, j, most); });
@@ -12977,210 +14038,6 @@ class read_stage {
 /// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
 /// larger than `max_bytes`
 detail::read_stage read(detail::read_options options = {}) noexcept;
-
-}  // namespace wick
-
-// ==== wick/read/windows.hpp
-/// \file
-/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
-
-namespace wick {
-
-namespace detail {
-
-/// A series: rows of one shape in time, where they lie.
-struct series {
-  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
-  const std::byte* data = nullptr;
-  std::uint64_t rows = 0;
-  dtype type = dtype::float32;
-  shape row, strides;     ///< of one row; strides in elements
-  std::int64_t step = 0;  ///< elements from one row to the next
-
-  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
-  static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
-                       const shape& row);
-};
-
-/// What is a series, or several: specialized for what windows_of::target() takes.
-template <class T>
-struct series_access;
-template <class T>
-  requires std::is_arithmetic_v<T>
-struct series_access<std::vector<T>> {
-  static std::vector<series> of(std::vector<T> values) {
-    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-    return {series::packed(kept, kept->data(), kept->size(), dtype_of<T>(), {})};
-  }
-};
-
-/// Runs of `length` rows of some series, all of one shape and type.
-class series_runs {
- public:
-  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
-  series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
-  std::size_t count() const noexcept { return kept_->parts.size(); }
-  std::uint64_t rows(std::size_t series) const noexcept { return kept_->parts[series].rows; }
-  std::uint64_t length() const noexcept { return kept_->length; }
-
-  /// The run from `row` on.
-  memory_view at(std::size_t series, std::uint64_t row) const noexcept {
-    const part& p = parts_[series];
-    return {p.data + row * p.step, *p.format};
-  }
-  void prefetch(std::size_t series, std::uint64_t row, std::size_t most) const noexcept {
-    const part& p = parts_[series];
-    prefetch_bytes(p.data + row * p.step, p.format->span(), most);
-  }
-  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
-  /// numbers, however they lie.
-  std::uint64_t fingerprint() const;
-
- private:
-  struct part {
-    const std::byte* data;
-    std::size_t step;  // bytes
-    const row_format* format;
-    std::uint64_t rows;
-  };
-  struct kept {
-    std::vector<series> all;
-    std::vector<part> parts;
-    std::vector<std::shared_ptr<const row_format>> formats;
-    std::uint64_t length;
-  };
-  std::shared_ptr<const kept> kept_;
-  const part* parts_;  // without a way through kept_
-};
-
-/// Which window is the i-th: those of the first series, then those of the second, …
-class window_order {
- public:
-  struct place {
-    std::size_t series;
-    std::uint64_t row;
-  };
-
-  /// Windows of `need` rows, one each `stride`. \throws wick::error when there is none
-  window_order(const series_runs& over, std::uint64_t need, std::int64_t stride);
-  std::uint64_t size() const noexcept { return size_; }
-  std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
-  place at(std::uint64_t i) const noexcept {
-    const std::uint64_t* first = starts_;
-    for (std::size_t n = series_; n > 1;) {
-      const std::size_t half = n / 2;
-      first = first[half] <= i ? first + half : first;
-      n -= half;
-    }
-    return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
-  }
-  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
-  std::string key(std::uint64_t i, std::uint64_t length) const;
-
- private:
-  std::shared_ptr<const std::vector<std::uint64_t>> kept_;
-  const std::uint64_t* starts_;  // the first window of each series
-  std::size_t series_;
-  std::uint64_t stride_, size_;
-};
-
-struct target_options {
-  static constexpr std::uint64_t behind = ~std::uint64_t{0};
-  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
-  std::uint64_t offset = behind;
-};
-
-/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
-/// windows(…).target(…).
-class targeted_windows {
- public:
-  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
-    const window_order::place p = order_.at(i);
-    return {data_.at(p.series, p.row), target_.at(p.series, p.row + offset_)};
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    const window_order::place p = order_.at(i);
-    data_.prefetch(p.series, p.row, most);
-    target_.prefetch(p.series, p.row + offset_, most);
-  }
-  std::string key(std::uint64_t i) const { return order_.key(i, data_.length()); }
-  std::uint64_t fingerprint() const;
-
- private:
-  /// Rows that a window takes with its target, from its first on.
-  static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
-  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
-  static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
-
-  series_runs data_, target_;
-  std::uint64_t offset_;
-  window_order order_;
-};
-
-/// Source of memory_view: windows over series. Made by windows().
-class window_source {
- public:
-  /// \throws wick::error
-  window_source(std::vector<series> all, std::int64_t length, std::int64_t stride);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  memory_view at(std::uint64_t i) const noexcept {
-    const window_order::place p = order_.at(i);
-    return runs_.at(p.series, p.row);
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    const window_order::place p = order_.at(i);
-    runs_.prefetch(p.series, p.row, most);
-  }
-  std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
-  std::uint64_t fingerprint() const;
-
-  /// With `length` rows of the same series as the target, those behind the window unless the options say
-  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
-  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
-  targeted_windows target(std::int64_t length, target_options options = {}) const;
-  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
-  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
-  /// \throws wick::error when their lengths differ
-  template <class Series>
-  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
-    return target_of(series_access<Series>::of(of), length, options);
-  }
-
- private:
-  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
-
-  std::vector<series> all_;
-  series_runs runs_;
-  window_order order_;
-};
-
-}  // namespace detail
-
-/// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
-/// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
-/// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
-/// stride below 1, a series shorter than a window, or values that are no whole rows
-template <class T>
-  requires std::is_arithmetic_v<T>
-detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
-                              std::int64_t stride = 1) {
-  auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-  return {
-      {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
-}
-
-/// The same over memory of the caller's, who keeps it alive and unchanged.
-template <class T, std::size_t N>
-  requires std::is_arithmetic_v<T>
-detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
-                              std::int64_t stride = 1) {
-  return {{detail::series::packed(nullptr, values.data(), values.size(),
-                                  detail::dtype_of<std::remove_const_t<T>>(), row)},
-          length,
-          stride};
-}
 
 }  // namespace wick
 
@@ -14838,10 +15695,6 @@ inline shape shape_of(const at::Tensor& t) {
   return s;
 }
 
-/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensors: the first".
-/// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
-at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
-
 /// A stage may give tensors: each is copied into its slot of the batch.
 template <>
 struct field_access<at::Tensor> {
@@ -14912,14 +15765,24 @@ inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
   return {size, options};
 }
 
-/// The same as a struct of yours: with `struct steps { torch::Tensor observation, reward; };`,
-/// `batch<steps>(64)` gives `batch.observation` and `batch.reward`. The sample's fields are put into those of
-/// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
-/// (std::vector<std::string> for strings), is checked when it is compiled; what they are called can't be.
-template <class Named>
-detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size,
-                                                        detail::batch_options options = {}) {
+/// The same where std::vector fields become padded<Tensor>: batch(8, {.ragged = pad_with(0)}), `values`
+/// [N, L, …] and `lengths` int64 [N]. Each rank fills up to the longest of its own share. \throws wick::error
+/// when size is 0
+inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
+                                                               detail::ragged_batch_options options) {
   return {size, options};
+}
+
+/// Batches of `rows` rows of `length` places, in which samples of std::vector fields lie one behind the
+/// other, as packed<…, Tensor>: for attention that keeps them apart, by a mask of `segments` or by
+/// `cu_seqlens`. Rows are fitted once, by the lengths of all samples (a member `length(i)` of the source, or
+/// `.lengths`): the longest first, each into the row where it leaves the least room. Behind shuffle() each
+/// epoch exchanges samples of one length and shuffles the rows. With shard(), `rows` counts those of all
+/// ranks together. 24 bytes a sample. A sample that is not as long as planned is an error; one that is left
+/// out (on_error(skip)) is padding in its place. \throws wick::error, here or in the loader
+inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::size_t length,
+                                                      detail::pack_options options = {}) {
+  return {rows, length, std::move(options)};
 }
 
 }  // namespace wick
@@ -15218,43 +16081,6 @@ class transfer_stage {
 /// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
 /// Where Torch has no such device they stay on the CPU, and the report says so.
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
-
-}  // namespace wick
-
-// ==== wick/torch/windows.hpp
-/// \file
-/// Overlapping windows over tensors as a source: read/windows.hpp of rows that Torch has in memory.
-
-namespace wick {
-
-namespace detail {
-
-template <>
-struct series_access<std::vector<at::Tensor>> {
-  static std::vector<series> of(const std::vector<at::Tensor>& all);
-};
-template <>
-struct series_access<at::Tensor> {
-  static std::vector<series> of(const at::Tensor& one);
-};
-
-}  // namespace detail
-
-/// Windows over a series [T, …] on the CPU: sample i is series[i * stride : i * stride + length], a batch of
-/// them [N, length, …]. Nothing is copied before batch() writes a window into its slot, whatever the strides:
-/// overlapping windows take no more memory than the series. With what is to be forecast,
-/// `windows(series, 64).target(16)`: see detail::window_source::target(). \throws wick::error for a length or
-/// stride below 1, a series shorter than a window, or one that is not on the CPU
-inline detail::window_source windows(const at::Tensor& series, std::int64_t length, std::int64_t stride = 1) {
-  return {detail::series_access<at::Tensor>::of(series), length, stride};
-}
-
-/// The windows of several series, [T1, …], [T2, …], …, one series after another: none reaches from one into
-/// the next, and one that is shorter than a window has none.
-inline detail::window_source windows(const std::vector<at::Tensor>& series, std::int64_t length,
-                                     std::int64_t stride = 1) {
-  return {detail::series_access<std::vector<at::Tensor>>::of(series), length, stride};
-}
 
 }  // namespace wick
 
@@ -18401,7 +19227,6 @@ struct axis_request {
   int window_first = 0, window_size = 0;
   bool mirrored = false;
   interpolation filter = interpolation::bilinear;
-  bool small = false;  ///< width and height of the whole result are at most 128 px together
 };
 
 /// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
@@ -18435,7 +19260,6 @@ class axis {
   static int fixed(double w) noexcept {
     return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
   }
-  static int nearest(const axis_request& wanted, int out, int length) noexcept;
   void fill(int i, const axis_request& wanted, int left, int length);
   void copy(const axis_request& wanted);
 
@@ -18483,16 +19307,6 @@ inline void axis::copy(const axis_request& wanted) {
   copies_ = true;
 }
 
-/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels would
-/// give the other. It has two ways, by the size of the result; the larger one's product is a fused one.
-inline int axis::nearest(const axis_request& wanted, int out, int length) noexcept {
-  const double scale = static_cast<float>(wanted.high - wanted.low) / static_cast<float>(wanted.size);
-  const double exact = (out + 0.5) * scale;  // of two floats: exact in double
-  float at = wanted.small ? static_cast<float>(exact) : static_cast<float>(exact - 0.5);
-  if (!wanted.small) at += 0.5f;
-  return std::min(static_cast<int>(at), length - 1);
-}
-
 /// `length` source pixels from `left` on are the interval's.
 inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
   const double low = wanted.low - left;
@@ -18502,9 +19316,7 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   std::int32_t& count = count_[static_cast<std::size_t>(i)];
   std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
   if (wanted.filter == interpolation::nearest) {
-    first = left + (low == 0
-                        ? nearest(wanted, out, length)
-                        : std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1));
+    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
     count = 1;
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;
@@ -18606,11 +19418,10 @@ class resample_lease {
 /// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
 /// pixel 0 at source column `left` and row `top`.
 inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
-  const bool small = p.width + p.height <= 128;
   scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
-                         p.window.x, p.window.width, p.mirror_x, p.filter, small});
+                         p.window.x, p.window.width, p.mirror_x, p.filter});
   scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height,
-                      p.window.y, p.window.height, p.mirror_y, p.filter, small});
+                      p.window.y, p.window.height, p.mirror_y, p.filter});
 }
 
 /// The column axis as the kernels want it. A row starts with its lowest pixel.
@@ -19928,6 +20739,34 @@ detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t win
 
 }  // namespace wick
 
+// ==== wick/order/implementation/bucket.hpp
+/// \file
+/// The bodies of what order/bucket.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+bucket_stage::bucket_stage(bucket_options options)
+    : tokens_(options.tokens),
+      multiple_(options.multiple),
+      lengths_(std::make_shared<const std::vector<std::uint32_t>>(std::move(options.lengths))),
+      fingerprint_(fingerprint_hash()
+                       .add(tokens_)
+                       .add(multiple_)
+                       .add(lengths_->data(), lengths_->size() * sizeof(std::uint32_t))
+                       .value()) {
+  if (multiple_ == 0) throw error("bucket: batches can't have a multiple of 0 samples; leave .multiple out");
+}
+
+}  // namespace detail
+
+detail::bucket_stage bucket(detail::bucket_options options) {
+  return detail::bucket_stage(std::move(options));
+}
+
+}  // namespace wick
+
 // ==== wick/order/implementation/grid_rounds.hpp
 /// \file
 /// The rounds of a permutation by AVX2 and AVX-512, where the processor has them. Included in exactly one
@@ -20024,6 +20863,224 @@ void grid_rounds::many(std::uint64_t* places) const noexcept {
   if (__builtin_cpu_supports("avx2")) return many_avx2(places);
 #endif
   many_portable(places);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/order/implementation/grouping.hpp
+/// \file
+/// The bodies of what order/detail/grouping.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void grouping::sort(std::vector<lengthy>& samples) {
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const lengthy& a, const lengthy& b) { return a.length > b.length; });
+}
+
+/// Of a set of numbers up to a bound, the least that is not below another: words of bits, and a bit for each
+/// word that is not empty.
+class number_set {
+ public:
+  explicit number_set(std::uint32_t bound) : words_(bound / 64 + 1), marks_(words_.size() / 64 + 1) {}
+  void insert(std::uint32_t n) noexcept {
+    words_[n / 64] |= bit(n);
+    marks_[n / 4096] |= bit(n / 64);
+  }
+  void erase(std::uint32_t n) noexcept {
+    words_[n / 64] &= ~bit(n);
+    if (words_[n / 64] == 0) marks_[n / 4096] &= ~bit(n / 64);
+  }
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  std::uint32_t from(std::uint32_t n) const noexcept {
+    if (const std::uint64_t rest = words_[n / 64] & (~std::uint64_t{0} << n % 64); rest != 0) {
+      return n / 64 * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
+    }
+    const std::uint32_t next = n / 64 + 1;
+    for (std::uint32_t m = next / 64; m < marks_.size(); ++m) {
+      const std::uint64_t here = m == next / 64 ? marks_[m] & (~std::uint64_t{0} << next % 64) : marks_[m];
+      if (here == 0) continue;
+      const std::uint32_t word = m * 64 + static_cast<std::uint32_t>(std::countr_zero(here));
+      return word * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[word]));
+    }
+    return none;
+  }
+
+ private:
+  static std::uint64_t bit(std::uint32_t n) noexcept { return std::uint64_t{1} << n % 64; }
+  std::vector<std::uint64_t> words_, marks_;
+};
+
+grouping grouping::rows(std::vector<lengthy> sorted, std::uint32_t length) {
+  grouping out;
+  constexpr std::uint32_t none = number_set::none;
+  const std::size_t n = sorted.size();
+  numbers row_of(n), room, next;  // next: the other rows with as much room
+  numbers first(std::size_t{length} + 1, none);
+  number_set there(length);
+  numbers count;
+  for (std::size_t s = 0; s < n; ++s) {
+    const std::uint32_t want = sorted[s].length;
+    const std::uint32_t fits = there.from(want);
+    std::uint32_t row = 0;
+    if (fits == none) {
+      row = static_cast<std::uint32_t>(room.size());
+      room.push_back(length);
+      next.push_back(none);
+      count.push_back(0);
+    } else {
+      row = first[fits];
+      first[fits] = next[row];
+      if (first[fits] == none) there.erase(fits);
+    }
+    row_of[s] = row;
+    ++count[row];
+    const std::uint32_t left = room[row] -= want;
+    if (left == 0) continue;
+    if (first[left] == none) there.insert(left);
+    next[row] = std::exchange(first[left], row);
+  }
+  out.group_begin_.assign(room.size() + 1, 0);
+  for (std::size_t r = 0; r < room.size(); ++r) out.group_begin_[r + 1] = out.group_begin_[r] + count[r];
+  out.at_place_.resize(n);
+  numbers at(out.group_begin_.begin(), out.group_begin_.end());
+  for (std::size_t s = 0; s < n; ++s) out.at_place_[at[row_of[s]]++] = static_cast<std::uint32_t>(s);
+  for (std::size_t s = 0; s < n; ++s) {
+    if (s == 0 || sorted[s].length != sorted[s - 1].length) {
+      out.class_begin_.push_back(static_cast<std::uint32_t>(s));
+    }
+  }
+  out.class_begin_.push_back(static_cast<std::uint32_t>(n));
+  out.samples_ = std::move(sorted);
+  out.smallest_full_ = 1;
+  return out;
+}
+
+grouping grouping::buckets(std::vector<lengthy> sorted, std::uint64_t most, std::uint64_t tokens,
+                           std::uint64_t multiple) {
+  grouping out;
+  const std::uint64_t n = sorted.size();
+  const auto fit = [&](std::uint64_t s) {
+    const std::uint64_t longest = std::max<std::uint64_t>(sorted[s].length, 1);
+    const std::uint64_t size = tokens == 0 ? most : std::min(most, tokens / longest);
+    return size < multiple ? size : size / multiple * multiple;
+  };
+  out.smallest_full_ = fit(0);
+  for (std::uint64_t s = 0; s < n;) {
+    out.class_begin_.push_back(static_cast<std::uint32_t>(s));
+    const std::uint64_t size = fit(s), longest = sorted[s].length;
+    std::uint64_t alike = s;
+    while (alike < n && std::uint64_t{sorted[alike].length} * 8 >= longest * 7) ++alike;
+    if (n - alike < 4 * size) alike = n;  // few and short: the one that is dropped is drawn from more
+    out.last_full_ = size;
+    const std::uint64_t last = std::min(n, s + (alike - s + size - 1) / size * size);
+    for (; s < last; s += size) out.group_begin_.push_back(static_cast<std::uint32_t>(s));
+    s = last;
+  }
+  out.class_begin_.push_back(static_cast<std::uint32_t>(n));
+  out.group_begin_.push_back(static_cast<std::uint32_t>(n));
+  out.samples_ = std::move(sorted);
+  return out;
+}
+
+void grouping::drop_short() {
+  const std::size_t g = groups();
+  if (g != 0 && group_begin_[g] - group_begin_[g - 1] < last_full_) group_begin_.pop_back();
+}
+
+std::uint64_t grouping::largest(std::uint64_t count) const {
+  numbers sizes(groups());
+  for (std::size_t g = 0; g < sizes.size(); ++g) sizes[g] = group_begin_[g + 1] - group_begin_[g];
+  count = std::min<std::uint64_t>(count, sizes.size());
+  std::partial_sort(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(count), sizes.end(),
+                    [](std::uint32_t a, std::uint32_t b) { return a > b; });
+  std::uint64_t sum = 0;
+  for (std::size_t g = 0; g < count; ++g) sum += sizes[g];
+  return sum;
+}
+
+std::shared_ptr<const grouped_epoch> grouping::epoch(bool shuffled, std::uint64_t seed, std::uint64_t number,
+                                                     std::uint32_t stage) const {
+  return std::make_shared<const grouped_epoch>(*this, shuffled, seed, number, stage);
+}
+
+permutation exchange_of(std::uint64_t which, std::uint64_t size, std::uint64_t seed, std::uint64_t epoch,
+                        std::uint32_t stage) noexcept {
+  return permutation(size, fingerprint_hash().add(seed).add(which + 1).value(), epoch, stage);
+}
+constexpr std::uint64_t most_kept = 4096;
+
+grouped_epoch::grouped_epoch(const grouping& of, bool shuffled, std::uint64_t seed, std::uint64_t number,
+                             std::uint32_t stage)
+    : of_(of), shuffled_(shuffled), seed_(seed), number_(number), stage_(stage) {
+  const std::uint64_t groups = of.groups();
+  begins_.resize(groups + 1);
+  if (!shuffled) {
+    std::copy(of.group_begin_.begin(), of.group_begin_.end(), begins_.begin());
+    return;
+  }
+  order_ = permutation(groups, seed, number, stage);
+  const std::uint64_t classes = std::min<std::uint64_t>(of.class_begin_.size() - 1, most_kept);
+  kept_.reserve(classes);
+  for (std::uint64_t c = 0; c < classes; ++c) {
+    kept_.push_back(exchange_of(c, of.class_begin_[c + 1] - of.class_begin_[c], seed, number, stage));
+  }
+  constexpr std::uint64_t stride = 64;
+  std::uint64_t which[stride];
+  std::uint32_t position = 0;
+  for (std::uint64_t g = 0; g < groups; g += stride) {
+    const std::uint64_t n = std::min(stride, groups - g);
+    for (std::uint64_t i = 0; i < n; ++i) which[i] = g + i;
+    order_.map(which, n);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      begins_[g + i] = position;
+      position += of.group_begin_[which[i] + 1] - of.group_begin_[which[i]];
+    }
+  }
+  begins_[groups] = position;
+}
+
+std::uint64_t grouped_epoch::group_of(std::uint64_t position) const noexcept {
+  const auto next = std::upper_bound(begins_.begin(), begins_.end(), position);
+  return static_cast<std::uint64_t>(next - begins_.begin()) - 1;
+}
+
+std::uint64_t grouped_epoch::place(std::uint64_t group, std::uint64_t position) const noexcept {
+  const std::uint64_t where = shuffled_ ? order_(group) : group;
+  const std::uint64_t at = of_.group_begin_[where] + (position - begins_[group]);
+  return of_.at_place_.empty() ? at : of_.at_place_[at];
+}
+
+std::uint64_t grouped_epoch::class_of(std::uint64_t sample) const noexcept {
+  const auto next = std::upper_bound(of_.class_begin_.begin(), of_.class_begin_.end(), sample);
+  return static_cast<std::uint64_t>(next - of_.class_begin_.begin()) - 1;
+}
+
+const lengthy& grouped_epoch::sample(std::uint64_t group, std::uint64_t position) const noexcept {
+  const std::uint64_t s = place(group, position);
+  if (!shuffled_) return of_.samples_[s];
+  const std::uint64_t c = class_of(s), begin = of_.class_begin_[c];
+  const std::uint64_t size = of_.class_begin_[c + 1] - begin;
+  if (size == 1) return of_.samples_[s];
+  const std::uint64_t other =
+      c < kept_.size() ? kept_[c](s - begin) : exchange_of(c, size, seed_, number_, stage_)(s - begin);
+  return of_.samples_[begin + other];
+}
+
+void grouped_epoch::indexes(std::uint64_t first, std::uint64_t count, std::uint64_t* out) const noexcept {
+  std::uint64_t group = group_of(first);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    while (first + i >= begins_[group + 1]) ++group;
+    out[i] = sample(group, first + i).index;
+  }
+}
+
+std::uint64_t grouped_epoch::alike(std::uint64_t position) const noexcept {
+  const std::uint64_t c = class_of(place(group_of(position), position));
+  return of_.class_begin_[c + 1] - of_.class_begin_[c];
+}
+std::uint64_t grouped_epoch::alike(std::uint64_t position, std::uint64_t which) const noexcept {
+  return of_.samples_[of_.class_begin_[class_of(place(group_of(position), position))] + which].index;
 }
 
 }  // namespace wick::detail
@@ -22288,184 +23345,6 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
 
 }  // namespace wick::detail
 
-// ==== wick/read/implementation/windows.hpp
-/// \file
-/// The bodies of what read/windows.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-series series::packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
-                      const shape& row) {
-  shape strides;
-  std::int64_t elements = row.count(), step = elements;
-  if (elements < 1 || count % static_cast<std::size_t>(elements) != 0) {
-    throw error("windows: " + std::to_string(count) + " values are no whole rows of shape " + to_string(row) +
-                "; check both");
-  }
-  for (const std::int64_t e : row) strides.push_back(step /= e);
-  return {std::move(owner),
-          static_cast<const std::byte*>(data),
-          count / static_cast<std::size_t>(elements),
-          type,
-          row,
-          strides,
-          elements};
-}
-
-series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
-  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
-  if (length < 1) {
-    throw error(std::string(what) + "a length of " + std::to_string(length) +
-                " rows was asked for; it is at least 1");
-  }
-  auto k = std::make_shared<kept>(kept{all, {}, {}, static_cast<std::uint64_t>(length)});
-  const series& first = all.front();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const series& s = all[i];
-    if (s.type != first.type || !(s.row == first.row)) {
-      const auto rows_of = [](const series& of) {
-        return to_string(of.row) + " of " + std::string(to_string(of.type));
-      };
-      throw error(std::string(what) + "series " + std::to_string(i) + " has rows " + rows_of(s) +
-                  ", and the first " + rows_of(first) + "; bring all to one shape and type");
-    }
-    if (i == 0 || s.step != all[i - 1].step || !(s.strides == all[i - 1].strides)) {
-      shape extents{length}, strides{s.step};
-      for (const std::int64_t e : s.row) extents.push_back(e);
-      for (const std::int64_t e : s.strides) strides.push_back(e);
-      k->formats.push_back(std::make_shared<const row_format>(extents, s.type, strides));
-    }
-    k->parts.push_back(
-        {s.data, static_cast<std::size_t>(s.step) * size_of(s.type), k->formats.back().get(), s.rows});
-  }
-  parts_ = k->parts.data();
-  kept_ = std::move(k);
-}
-
-std::uint64_t series_runs::fingerprint() const {
-  const series& first = kept_->all.front();
-  fingerprint_hash h;
-  h.add(static_cast<std::uint64_t>(first.type));
-  for (const std::int64_t e : first.row) h.add(static_cast<std::uint64_t>(e));
-  std::uint64_t total = 0;
-  for (const series& s : kept_->all) {
-    h.add(s.rows);
-    total += s.rows;
-  }
-  std::vector<std::byte> row(static_cast<std::size_t>(first.row.count()) * size_of(first.type));
-  const std::uint64_t looked_at = std::min(total, (std::uint64_t{1} << 20) / row.size() + 1);
-  std::uint64_t next = 0, before = 0;
-  for (const series& s : kept_->all) {
-    const row_format format(s.row, s.type, s.strides);
-    for (; next < looked_at; ++next) {
-      const std::uint64_t at = next * total / looked_at - before;
-      if (at >= s.rows) break;
-      memory_view(s.data + at * static_cast<std::size_t>(s.step) * size_of(s.type), format)
-          .write_to({row.data(), false});
-      h.add(row.data(), row.size());
-    }
-    before += s.rows;
-  }
-  return h.value();
-}
-
-window_order::window_order(const series_runs& over, std::uint64_t need, std::int64_t stride)
-    : series_(over.count()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
-  if (stride < 1) {
-    throw error("windows: a stride of " + std::to_string(stride) +
-                " rows was asked for; it is at least 1, which gives all windows");
-  }
-  auto starts = std::make_shared<std::vector<std::uint64_t>>();
-  starts->reserve(series_);
-  std::uint64_t longest = 0;
-  for (std::size_t s = 0; s < series_; ++s) {
-    starts->push_back(size_);
-    const std::uint64_t rows = over.rows(s);
-    longest = std::max(longest, rows);
-    if (rows >= need) size_ += (rows - need) / stride_ + 1;
-  }
-  if (size_ == 0) {
-    throw error("windows: " +
-                (series_ == 1 ? "the series has " + std::to_string(longest) + " rows"
-                              : "the longest of " + std::to_string(series_) + " series has " +
-                                    std::to_string(longest) + " rows") +
-                ", and a window takes " + std::to_string(need) +
-                (need == over.length() ? "" : " with its target") + "; ask for shorter ones");
-  }
-  starts_ = starts->data();
-  kept_ = std::move(starts);
-}
-
-std::string window_order::key(std::uint64_t i, std::uint64_t length) const {
-  const place p = at(i);
-  return (series_ == 1 ? "" : "series " + std::to_string(p.series) + ", ") + "rows " + std::to_string(p.row) +
-         " to " + std::to_string(p.row + length - 1);
-}
-
-std::uint64_t targeted_windows::rows_needed(const series_runs& data, const series_runs& target,
-                                            std::uint64_t offset) {
-  if (offset > ~std::uint64_t{0} - target.length()) {
-    throw error("windows: the target begins " + std::to_string(offset) +
-                " rows behind the window's first; no series is as long");
-  }
-  return std::max(data.length(), offset + target.length());
-}
-
-const series_runs& targeted_windows::of_equal_rows(const series_runs& data, const series_runs& target) {
-  if (data.count() != target.count()) {
-    throw error("windows: " + std::to_string(target.count()) + " series of targets for " +
-                std::to_string(data.count()) + " series; there must be one for each");
-  }
-  for (std::size_t s = 0; s < data.count(); ++s) {
-    if (data.rows(s) != target.rows(s)) {
-      throw error("windows: " + (data.count() == 1 ? "the series" : "series " + std::to_string(s)) + " has " +
-                  std::to_string(data.rows(s)) + " rows, and its targets " + std::to_string(target.rows(s)) +
-                  "; there must be one for each row");
-    }
-  }
-  return data;
-}
-
-targeted_windows::targeted_windows(series_runs data, series_runs target, std::int64_t stride,
-                                   target_options options)
-    : data_(std::move(data)),
-      target_(std::move(target)),
-      offset_(options.offset == target_options::behind ? data_.length() : options.offset),
-      order_(of_equal_rows(data_, target_), rows_needed(data_, target_, offset_), stride) {}
-
-std::uint64_t targeted_windows::fingerprint() const {
-  return fingerprint_hash()
-      .add(data_.fingerprint())
-      .add(target_.fingerprint())
-      .add(data_.length())
-      .add(target_.length())
-      .add(offset_)
-      .add(static_cast<std::uint64_t>(order_.stride()))
-      .value();
-}
-
-window_source::window_source(std::vector<series> all, std::int64_t length, std::int64_t stride)
-    : all_(std::move(all)), runs_("windows: ", all_, length), order_(runs_, runs_.length(), stride) {}
-
-std::uint64_t window_source::fingerprint() const {
-  return fingerprint_hash()
-      .add(runs_.fingerprint())
-      .add(runs_.length())
-      .add(static_cast<std::uint64_t>(order_.stride()))
-      .value();
-}
-
-targeted_windows window_source::target(std::int64_t length, target_options options) const {
-  return target_of(all_, length, options);
-}
-
-targeted_windows window_source::target_of(std::vector<series> of, std::int64_t length,
-                                          target_options options) const {
-  return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
-}
-
-}  // namespace wick::detail
-
 // ==== wick/resample/implementation/resample_kernels.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
@@ -23909,18 +24788,6 @@ void timer_queue::work(shared& s) noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/sample/implementation/context.hpp
-/// \file
-/// The bodies of what sample/context.hpp declares. Included in exactly one file of a program.
-
-namespace wick {
-
-std::string context::key() const {
-  return names_ != nullptr ? names_->key(names_->source, index()) : "sample " + std::to_string(index());
-}
-
-}  // namespace wick
-
 // ==== wick/sample/implementation/error.hpp
 /// \file
 /// The bodies of what sample/error.hpp declares. Included in exactly one file of a program.
@@ -25078,8 +25945,6 @@ std::shared_ptr<slab_memory> make_pinned_memory() { return std::make_shared<pinn
 /// \file
 /// The bodies of what torch/tensor.hpp declares. Included in exactly one file of a program.
 
-#include <c10/core/Layout.h>
-
 namespace wick::detail {
 
 dtype dtype_of(at::ScalarType t) {
@@ -25108,18 +25973,6 @@ dtype dtype_of(at::ScalarType t) {
   }
 }
 
-at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
-  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
-  if (!t.device().is_cpu()) {
-    throw error(name + " is on " + t.device().str() +
-                "; the source reads from the CPU, transfer() takes batches to the device");
-  }
-  if (t.layout() != at::kStrided) {
-    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
-  }
-  return t.resolve_neg();
-}
-
 void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
   if (!t.device().is_cpu()) {
     throw error("a tensor on " + t.device().str() +
@@ -25143,11 +25996,22 @@ void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
 /// \file
 /// The bodies of what torch/tensors.hpp declares. Included in exactly one file of a program.
 
+#include <c10/core/Layout.h>
+
 namespace wick::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
-  tensor_ = rows_on_cpu(t, std::string("tensors: ") + what);
-  const dtype type = dtype_of(tensor_.scalar_type());
+  const std::string name = std::string("tensors: ") + what;
+  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
+  if (!t.device().is_cpu()) {
+    throw error(name + " is on " + t.device().str() +
+                "; the source reads from the CPU, transfer() takes batches to the device");
+  }
+  if (t.layout() != at::kStrided) {
+    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
+  }
+  const dtype type = dtype_of(t.scalar_type());
+  tensor_ = t.resolve_neg();
   count_ = static_cast<std::uint64_t>(tensor_.size(0));
   shape row, strides;
   for (std::int64_t d = 1; d < tensor_.dim(); ++d) {
@@ -25380,42 +26244,6 @@ void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
     c.from.clear();
   }
   std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
-}
-
-}  // namespace wick::detail
-
-// ==== wick/torch/implementation/windows.hpp
-/// \file
-/// The bodies of what torch/windows.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-inline series series_of_tensor(const at::Tensor& t, const std::string& name) {
-  auto kept = std::make_shared<const at::Tensor>(rows_on_cpu(t, name));
-  series s;
-  s.type = dtype_of(kept->scalar_type());
-  s.data = static_cast<const std::byte*>(kept->data_ptr());
-  s.rows = static_cast<std::uint64_t>(kept->size(0));
-  s.step = kept->stride(0);
-  for (std::int64_t d = 1; d < kept->dim(); ++d) {
-    s.row.push_back(kept->size(d));
-    s.strides.push_back(kept->stride(d));
-  }
-  s.owner = std::move(kept);
-  return s;
-}
-
-std::vector<series> series_access<at::Tensor>::of(const at::Tensor& one) {
-  return {series_of_tensor(one, "windows: the series")};
-}
-
-std::vector<series> series_access<std::vector<at::Tensor>>::of(const std::vector<at::Tensor>& all) {
-  std::vector<series> out;
-  out.reserve(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    out.push_back(series_of_tensor(all[i], "windows: series " + std::to_string(i)));
-  }
-  return out;
 }
 
 }  // namespace wick::detail

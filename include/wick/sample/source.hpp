@@ -17,9 +17,9 @@ namespace wick {
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
-/// soon, which calls prefetch_bytes with `most`; `std::string note() const`, a line for the report;
-/// `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other data is
-/// refused).
+/// soon, which calls prefetch_bytes with `most`; `length(i) const`, how long the sample is where it comes to
+/// bucket() or pack(); `std::string note() const`, a line for the report; `std::uint64_t fingerprint()
+/// const`, which differs when the data does (a resume onto other data is refused).
 ///
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
@@ -80,6 +80,9 @@ concept prefetching_source =
 /// It gives a view of data that goes on changing.
 template <class S>
 concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
+/// Whether it knows how long its samples are.
+template <class S>
+concept says_length = requires(const S& s, std::uint64_t i) { static_cast<std::uint64_t>(s.length(i)); };
 
 /// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 
 #include <wick/batch/batch.hpp>
+#include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>
 #include <wick/torch/tensor.hpp>
 
@@ -58,6 +60,17 @@ template <class Named>
 detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
                                                                detail::ragged_batch_options options) {
   return {size, options};
+}
+/// Batches of `rows` rows of `length` places, in which samples of std::vector fields lie one behind the
+/// other, as packed<…, Tensor>: for attention that keeps them apart, by a mask of `segments` or by
+/// `cu_seqlens`. Rows are fitted once, by the lengths of all samples (a member `length(i)` of the source, or
+/// `.lengths`): the longest first, each into the row where it leaves the least room. Behind shuffle() each
+/// epoch exchanges samples of one length and shuffles the rows. With shard(), `rows` counts those of all
+/// ranks together. 24 bytes a sample. A sample that is not as long as planned is an error; one that is left
+/// out (on_error(skip)) is padding in its place. \throws wick::error, here or in the loader
+inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::size_t length,
+                                                      detail::pack_options options = {}) {
+  return {rows, length, std::move(options)};
 }
 
 }  // namespace wick

@@ -221,11 +221,11 @@ class feed<pipeline<Source, S...>> {
   }
 
   void open(job_type& j, std::uint64_t sequence) {
-    const auto mine = runs_.plan.slice(next_in_.number);
     if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
       j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.sequence = sequence;
     j.number = next_in_.number;
+    const auto mine = runs_.plan.slice(next_in_.number, j.order);
     j.first = mine.first;
     j.count = mine.count;
     j.epoch = next_in_.epoch;

@@ -16,6 +16,7 @@
 #include <wick/loader/detail/compaction.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
 #include <wick/loader/detail/settling.hpp>
+#include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/task.hpp>
@@ -103,6 +104,7 @@ class finishing {
   void begin_columns(job_type& j) {
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
+      if constexpr (epoch_plan<path_type>::packs) runs_.plan.arrange(j.number, j.order, j.columns);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }

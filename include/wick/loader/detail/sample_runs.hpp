@@ -47,7 +47,8 @@ class sample_runs<pipeline<Source, S...>> {
  public:
   using path_type = stage_path<pipeline<Source, S...>>;
   using types = typename path_type::types;
-  using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
+  using job_type =
+      batch_job<typename epoch_plan<path_type>::order_type, typename types::columns, typename types::value>;
 
   sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : path(std::move(what), on),
@@ -213,6 +214,12 @@ class sample_runs<pipeline<Source, S...>> {
     if (!policy.options().compact) return;
     if (!policy.ever(error_action::skip) && !types::filters)
       throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
+    if constexpr (epoch_plan<path_type>::grouped) {
+      throw error(
+          "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
+          "leave "
+          "it out, or use replace, which draws one of the same length");
+    }
     if (path.shard().world > 1) {
       throw error("on_error: compact with " + std::to_string(path.shard().world) +
                   " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "

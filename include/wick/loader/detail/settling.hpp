@@ -190,7 +190,7 @@ class settling {
                    std::vector<std::uint64_t>& tried, failure& f) {
     while (f.drawn < runs.policy.options().substitutes) {
       ++f.drawn;
-      const std::uint64_t index = runs.plan.index(j.order, from.below(runs.plan.ordered()));
+      const std::uint64_t index = runs.plan.substitute(j.order, f.position, from);
       if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
       f.substitute = index;
       return true;
