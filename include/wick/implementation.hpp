@@ -34,7 +34,6 @@
 #include <wick/image/implementation/parts.hpp>
 #include <wick/image/implementation/resize.hpp>
 #include <wick/loader/implementation/report_book.hpp>
-#include <wick/loader/implementation/single_user.hpp>
 #include <wick/observe/implementation/report.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>
@@ -74,6 +73,7 @@
 #include <wick/run/implementation/budget.hpp>
 #include <wick/run/implementation/executor.hpp>
 #include <wick/run/implementation/io_pool.hpp>
+#include <wick/run/implementation/single_user.hpp>
 #include <wick/run/implementation/tenants.hpp>
 #include <wick/run/implementation/timer_queue.hpp>
 #include <wick/sample/implementation/context.hpp>

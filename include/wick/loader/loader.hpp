@@ -21,12 +21,12 @@
 #include <wick/loader/detail/epoch_range.hpp>
 #include <wick/loader/detail/feed.hpp>
 #include <wick/loader/detail/sample_delivery.hpp>
-#include <wick/loader/detail/single_user.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/resume/state.hpp>
+#include <wick/run/detail/single_user.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/system/detail/owned.hpp>
@@ -57,9 +57,8 @@ class loader<pipeline<Source, S...>> {
   using value_type = typename feed_type::delivered;
 
   /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when
-  /// workers are
-  ///   given beside an executor, or when a
-  ///   ledger or quarantine file can't be opened or is of another data set
+  /// workers are given beside an executor, or when a ledger or quarantine file can't be opened or is of
+  /// another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
@@ -127,8 +126,7 @@ class loader<pipeline<Source, S...>> {
   /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
-  /// has
-  ///   changed then
+  /// has changed then
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
     detail::loader_state s = detail::loader_state::from_bytes(bytes);

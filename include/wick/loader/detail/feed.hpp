@@ -18,10 +18,10 @@
 #include <wick/loader/detail/pump_crew.hpp>
 #include <wick/loader/detail/report_book.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
-#include <wick/loader/detail/tokens.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/run/budget.hpp>
+#include <wick/run/detail/tokens.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/stop_token.hpp>
