@@ -26,6 +26,7 @@
 #include <wick/image/implementation/normalize.hpp>
 #include <wick/image/implementation/pad.hpp>
 #include <wick/image/implementation/parts.hpp>
+#include <wick/image/implementation/polygons.hpp>
 #include <wick/image/implementation/resize.hpp>
 #include <wick/loader/implementation/report_book.hpp>
 #include <wick/loader/implementation/single_user.hpp>
