@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 158
+MOST_NAMES = 159
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -60,7 +60,7 @@ ROOMS = {
         "Pictures",
         "Stages on pictures, with the definitions and the defaults of torchvision. Sizes are given as height, width. Crops, resizes "
         "and flips only note what is to be done; it is done in one pass, when the place of the picture in its batch is known. "
-        "A stage of your own that takes a [`wick::image`](pixels.md#image) gets the pixels as they are by then. Masks, boxes and keypoints "
+        "A stage of your own that takes a [`wick::image`](pixels.md#image) gets the pixels as they are by then. Masks, boxes, keypoints and polygons "
         "in the same sample go along with the geometry; colors are for pictures alone.",
         ["parts", "from_python_dataloader"],
     ),

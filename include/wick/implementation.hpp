@@ -32,6 +32,7 @@
 #include <wick/image/implementation/normalize.hpp>
 #include <wick/image/implementation/pad.hpp>
 #include <wick/image/implementation/parts.hpp>
+#include <wick/image/implementation/polygons.hpp>
 #include <wick/image/implementation/resize.hpp>
 #include <wick/loader/implementation/report_book.hpp>
 #include <wick/observe/implementation/report.hpp>

@@ -130,6 +130,12 @@ TEST_CASE("tuples, samples of tuples, structs and user's pixels are samples of p
   CHECK(n.target.xy[0][0] == 19);
 }
 
+TEST_CASE("a mask without a picture has a geometry, too") {
+  const image picture = photo(20, 10);
+  const mask m = run(mask(first_of(picture)), 0, wick::horizontal_flip());
+  CHECK(m.pixels() == first_of(run(lazy_image(picture), 0, wick::horizontal_flip()).pixels()));
+}
+
 TEST_CASE("colors are for pictures, and for all of a sample the same") {
   const image picture = photo(20, 10);
   const auto jitter = wick::color_jitter(0.5, 0.5, 0.5, 0.2);

@@ -10,4 +10,5 @@
 #include <wick/image/mask.hpp>
 #include <wick/image/normalize.hpp>
 #include <wick/image/pad.hpp>
+#include <wick/image/polygons.hpp>
 #include <wick/image/resize.hpp>

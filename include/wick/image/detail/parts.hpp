@@ -78,10 +78,11 @@ void for_each_part(T& item, F& f) {
   }
 }
 
-/// An item that a stage takes as a whole, since its parts belong together. A sample<> whose target has none
-/// is taken by its data.
+/// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
+/// sample<> whose target has none is taken by its data.
 template <class Kind, class T>
-inline constexpr bool is_of_parts = composite<T> && holds<Kind, T>();
+inline constexpr bool is_of_parts =
+    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
 template <class Kind, class D, class T>
 inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
 
