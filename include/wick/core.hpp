@@ -20,6 +20,7 @@
 #include <wick/order/bucket.hpp>
 #include <wick/order/concat.hpp>
 #include <wick/order/mix.hpp>
+#include <wick/order/subset.hpp>
 #include <wick/order/weighted.hpp>
 #include <wick/order/weights.hpp>
 #include <wick/order/zip.hpp>

@@ -2844,10 +2844,8 @@ struct on_data {};
 
 namespace detail {
 
-/// The item or its data, whichever it takes: what a callable becomes, and a stage that knows samples of
-/// parts.
-struct on_sample_or_data {};
-struct on_batching {};  ///< makes batches of samples
+struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
+struct on_batching {};        ///< makes batches of samples
 
 }  // namespace detail
 
@@ -2899,6 +2897,9 @@ struct slab_memory {};
 struct around {};
 /// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
 struct deliver {};
+/// `void refresh()` or `void refresh(const Source&)`, of an order stage: takes anew what it keeps of data
+/// that changes. Called when the loader is made and by loader.refresh(), while no worker looks at the stage.
+struct refresh {};
 }  // namespace hook
 
 namespace detail {
@@ -2979,12 +2980,20 @@ struct beside_deliver : S, member_deliver {};
 template <class S>
 concept names_deliver = !std::is_final_v<S> && !requires { &beside_deliver<S>::deliver; };
 
+struct member_refresh {
+  int refresh;
+};
+template <class S>
+struct beside_refresh : S, member_refresh {};
+template <class S>
+concept names_refresh = !std::is_final_v<S> && !requires { &beside_refresh<S>::refresh; };
+
 /// Whether the hooks of a stage are listed, and are what they should be; says so where not.
 template <class S>
 consteval bool check_hooks() {
   constexpr bool known = []<class... H>(hooks<H...>) {
     return (is_listed<H, hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
-                               hook::slab_memory, hook::around, hook::deliver>> &&
+                               hook::slab_memory, hook::around, hook::deliver, hook::refresh>> &&
             ...);
   }(typename hooks_of<S>::type{});
   static_assert(known,
@@ -3059,9 +3068,18 @@ consteval bool check_hooks() {
   static_assert(deliver_listed,
                 "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
                 "wick::hooks<wick::hook::deliver>;`, or give the member another name");
+  constexpr bool refresh_there = !has_hook<S, hook::refresh> || names_refresh<S>;
+  static_assert(refresh_there,
+                "wick: stage_hooks of this stage lists hook::refresh, and it has no member refresh; write "
+                "it, or take the hook off the list");
+  constexpr bool refresh_listed = has_hook<S, hook::refresh> || !names_refresh<S>;
+  static_assert(refresh_listed,
+                "wick: this stage has a member refresh and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::refresh>;`, or give the member another name");
   return known && label_there && label_listed && fingerprint_there && fingerprint_listed && note_there &&
          note_listed && attach_there && attach_listed && check_there && check_listed && slab_memory_there &&
-         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed;
+         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed &&
+         refresh_there && refresh_listed;
 }
 
 }  // namespace detail
@@ -3126,19 +3144,10 @@ struct materialized<T> {
   using type = typename T::materialized_type;
   static type make(T&& t) { return std::move(t).materialize(); }
 };
-template <class D, class T>
+template <lazy D, class T>
 struct materialized<sample<D, T>> {
-  using type = sample<typename materialized<D>::type, typename materialized<T>::type>;
-  static type make(sample<D, T>&& s) {
-    return {materialized<D>::make(std::move(s.data)), materialized<T>::make(std::move(s.target))};
-  }
-};
-template <class... T>
-struct materialized<std::tuple<T...>> {
-  using type = std::tuple<typename materialized<T>::type...>;
-  static type make(std::tuple<T...>&& parts) {
-    return std::apply([](T&... part) { return type{materialized<T>::make(std::move(part))...}; }, parts);
-  }
+  using type = sample<typename D::materialized_type, T>;
+  static type make(sample<D, T>&& s) { return {std::move(s.data).materialize(), std::move(s.target)}; }
 };
 template <class T>
 using materialized_t = typename materialized<T>::type;
@@ -3483,10 +3492,16 @@ namespace wick {
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
 /// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was
-/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew.
-/// Their number stays that with which the loader was made, or epoch() throws; data that grows gets a new
-/// loader. size() is called by the thread that takes the batches, at epoch() and when it makes room for the
-/// next epoch's first batch.
+/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew,
+/// and become more or fewer. Their number stays that with which the loader was made, or that of its last
+/// refresh(), or epoch() throws. After the first refresh() nobody looks beyond an epoch's end either: what
+/// was begun ahead would be dropped. size() is called by the thread that takes the batches, at epoch() and
+/// refresh() and when it makes room for the next epoch's first batch.
+///
+/// A source that goes on changing while workers read gives them a view of itself: with a member `refresh()`,
+/// which is called on the loader's copy when the loader is made and by loader.refresh(), and from which on
+/// size() and at() tell what was there at that moment. What refresh() returns (a lock) is kept until the
+/// order stages have taken theirs (weights). replay_buffer::samples() is one.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -3529,6 +3544,10 @@ namespace detail {
 template <class S>
 concept prefetching_source =
     source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
+
+/// It gives a view of data that goes on changing.
+template <class S>
+concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
 
 /// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>
@@ -5480,8 +5499,7 @@ class batch_stage {
           "read() before it, and for pictures read() | decode()");
       static_assert(is_decoded,
                     "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
-                    "write decode() before it for pictures, decode_mask() for masks, else a stage that "
-                    "makes numbers of them");
+                    "write decode() before it for pictures, else a stage that makes numbers of them");
       static_assert(has_a_shape,
                     "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
@@ -5508,23 +5526,12 @@ inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
 
 namespace detail {
 
-/// Decodes what is in the fields of a struct, whose types stay.
-template <class T>
-void carry_out_fields(T& value) {
-  if constexpr (requires { value.carry_out(); })
-    value.carry_out();
-  else if constexpr (composite<T>)
-    with_fields(value, [](auto&... fields) { (carry_out_fields(fields), ...); });
-}
-
 /// A column of objects that are made before they are put: no undecoded picture leaves a batch.
 template <class Item>
 class group_column : public object_column<materialized_t<Item>> {
  public:
   void put(std::size_t i, Item&& value) {
-    auto made = materialized<Item>::make(std::move(value));
-    carry_out_fields(made);
-    object_column<materialized_t<Item>>::put(i, std::move(made));
+    object_column<materialized_t<Item>>::put(i, materialized<Item>::make(std::move(value)));
   }
 };
 
@@ -5571,19 +5578,32 @@ inline detail::group_stage group(std::size_t size, detail::batch_options options
 /// \file
 /// All stages that work on pictures.
 
-// ==== wick/image/boxes.hpp
+// ==== wick/image/color.hpp
 /// \file
-/// The boxes of a picture, with their labels: cut and moved as the picture is.
+/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
+/// pixels, in the batch's slot.
 
-// ==== wick/image/detail/parts.hpp
+// ==== wick/image/detail/arguments.hpp
 /// \file
-/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
-/// decides once, and each part that it concerns follows.
+/// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
 
-// ==== wick/image/detail/steps.hpp
+namespace wick::detail {
+
+void require_size(std::string_view stage, int height, int width);
+
+void require_probability(std::string_view stage, double p);
+
+}  // namespace wick::detail
+
+// ==== wick/image/lazy_image.hpp
 /// \file
-/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
-/// border.
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
+/// slot in the batch is known. What decode() makes and the picture stages pass on.
+
+// ==== wick/codec/codec.hpp
+/// \file
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
+/// bytes.
 
 // ==== wick/pixels/geometry.hpp
 /// \file
@@ -5601,21 +5621,15 @@ struct rect {
 
 }  // namespace detail
 
-/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
-/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
+/// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that
+/// nothing aliases (Pillow's resize, torchvision's antialias=True).
 enum class interpolation : std::uint8_t {
-  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
-  bilinear,        ///< triangle
-  bicubic,         ///< Keys' cubic with a = -0.5
-  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
+  nearest,   ///< the pixel under the center
+  bilinear,  ///< triangle
+  bicubic,   ///< Keys' cubic with a = -0.5
 };
 
 namespace detail {
-
-/// Each pixel comes out as one that goes in.
-constexpr bool is_nearest(interpolation filter) noexcept {
-  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
-}
 
 /// "500 x 375", as messages name a size: width first.
 std::string size_text(std::int64_t width, std::int64_t height);
@@ -5656,115 +5670,6 @@ inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
 }  // namespace detail
 
 }  // namespace wick
-
-namespace wick {
-
-namespace detail {
-
-/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
-struct edges {
-  int left = 0, top = 0, right = 0, bottom = 0;
-
-  constexpr edges() noexcept = default;
-  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
-  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
-  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
-  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
-};
-
-/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
-struct fill_color {
-  std::array<std::uint8_t, 4> levels{};
-
-  constexpr fill_color() noexcept = default;
-  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
-      : levels{level(r), level(g), level(b), level(a)} {}
-
- private:
-  static constexpr std::uint8_t level(int v) noexcept {
-    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
-  }
-};
-
-}  // namespace detail
-
-/// What stands in the border that pad() makes.
-enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill color
-  edge,       ///< the outermost pixel again and again
-  reflect,    ///< mirrored about the outermost pixel, which is not repeated
-  symmetric,  ///< mirrored about the edge
-};
-
-namespace detail {
-
-/// The size of all parts of a sample that have pixels.
-struct frame {
-  int width = 0, height = 0;
-  friend bool operator==(const frame&, const frame&) = default;
-};
-
-/// A border, and what stands in it.
-struct border {
-  edges by;
-  fill_color fill;
-  padding_mode mode = padding_mode::constant;
-  int mask_fill = 0;
-};
-
-/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
-struct geometry_step {
-  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, drop_boxes };
-
-  kind what = kind::crop;
-  rect part;                                       ///< crop: what is kept
-  frame size;                                      ///< resize: to what
-  interpolation filter = interpolation::bilinear;  ///< resize
-  border around;                                   ///< pad
-  float min_size = 0, min_visible = 0;             ///< drop_boxes
-
-  static geometry_step crop(const rect& part) noexcept;
-  static geometry_step resize(int width, int height, interpolation filter) noexcept;
-  static geometry_step mirror_x() noexcept;
-  static geometry_step mirror_y() noexcept;
-  static geometry_step pad(const border& around) noexcept;
-
-  /// The size of what had `before`.
-  frame after(frame before) const noexcept;
-};
-
-/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
-void require_plain_border(padding_mode mode, const char* what);
-
-/// Up to two steps, one after the other.
-class geometry_steps {
- public:
-  geometry_steps() noexcept = default;
-  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
-  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
-  const geometry_step* begin() const noexcept { return each_.data(); }
-  const geometry_step* end() const noexcept { return each_.data() + count_; }
-
- private:
-  std::array<geometry_step, 2> each_{};
-  std::size_t count_ = 0;
-};
-
-}  // namespace detail
-
-}  // namespace wick
-
-// ==== wick/image/lazy_image.hpp
-/// \file
-/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
-/// slot in the batch is known. What decode() makes and the picture stages pass on.
-
-// ==== wick/codec/codec.hpp
-/// \file
-/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
-/// bytes.
 
 // ==== wick/pixels/image.hpp
 /// \file
@@ -6269,8 +6174,6 @@ class lazy_image {
              const detail::pixel_numbers& as = {}) noexcept;
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
   lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
-  /// The same in other numbers.
-  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
 
   /// As it will come out.
   int width() const noexcept { return plan_.output_width(); }
@@ -6286,12 +6189,6 @@ class lazy_image {
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
   void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
   void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
-
-  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
-  /// more than the picture has
-  void pad(const detail::border& around);
-  /// One of these.
-  void follow(const detail::geometry_step& step, detail::frame = {});
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op);
@@ -6310,8 +6207,6 @@ class lazy_image {
   image materialize() &&;
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
-  /// Does now what was asked for. \throws wick::error for damaged data
-  void carry_out();
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -6342,6 +6237,7 @@ class lazy_image {
   detail::wide_rows render_wide() const;
   /// All of it but the normalization.
   image render() const;
+  void carry_out();
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
@@ -6361,241 +6257,18 @@ class lazy_image {
 
 }  // namespace wick
 
-namespace wick::detail {
-
-// ---- what has a place ----
-
-/// A part with a place in the picture: it follows what is done to that. A type of the user's may, too.
-template <class T>
-concept placed = requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); };
-/// It has pixels, whose size is the sample's.
-template <class T>
-concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
-                        part.width();
-                        part.height();
-                      });
-template <class T>
-concept colored = std::is_same_v<T, image> || std::is_same_v<T, lazy_image>;
-
-struct any_placed {
-  template <class T>
-  static constexpr bool is = placed<T> || std::is_same_v<T, image>;
-};
-struct any_with_pixels {
-  template <class T>
-  static constexpr bool is = with_pixels<T>;
-};
-struct any_colored {
-  template <class T>
-  static constexpr bool is = colored<T>;
-};
-
-/// Whether T, or a field of it at any depth, is what Kind says.
-template <class Kind, class T>
-consteval bool holds() {
-  if constexpr (Kind::template is<T>)
-    return true;
-  else if constexpr (!any_placed::is<T> && composite<T>)
-    return []<class... F>(std::type_identity<std::tuple<F...>>) {
-      return (holds<Kind, F>() || ...);
-    }(std::type_identity<typename field_types<T>::type>{});
-  else
-    return false;
-}
-
-/// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
-template <class Kind, class T, class F>
-void for_each_part(T& item, F& f) {
-  if constexpr (std::is_same_v<T, image>) {
-    if constexpr (Kind::template is<T>) {
-      lazy_image picture(std::move(item));
-      f(picture);
-      item = std::move(picture).pixels();
-    }
-  } else if constexpr (Kind::template is<T>) {
-    f(item);
-  } else if constexpr (holds<Kind, T>()) {
-    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
-  }
-}
-
-/// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
-/// sample<> whose target has none is taken by its data.
-template <class Kind, class T>
-inline constexpr bool is_of_parts =
-    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
-template <class Kind, class D, class T>
-inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
-
-// ---- geometry ----
-
-/// \throws wick::error when parts with pixels have two sizes
-void require_one_size(frame first, frame other);
-
-template <class Item>
-frame frame_of(Item& item) {
-  frame size;
-  bool any = false;
-  const auto look = [&](const auto& part) {
-    const frame here{part.width(), part.height()};
-    if (any) require_one_size(size, here);
-    size = here;
-    any = true;
-  };
-  const auto visit = [&look]<class T>(const auto& self, T& part) -> void {
-    if constexpr (with_pixels<T>)
-      look(part);
-    else if constexpr (holds<any_with_pixels, T>())
-      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
-  };
-  visit(visit, item);
-  return size;
-}
-
-/// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
-/// random once a sample.
-template <class Stage>
-class geometry_stage {
- public:
-  using stage_kind = on_sample_or_data;
-
-  lazy_image operator()(lazy_image picture, context& c) const {
-    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
-      picture.follow(step);
-    return picture;
-  }
-  template <class Item>
-    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
-  Item operator()(Item item, context& c) const {
-    frame size = frame_of(item);
-    for (const geometry_step& step : self().decide(size, c)) {
-      const auto follow = [&](auto& part) { part.follow(step, size); };
-      for_each_part<any_placed>(item, follow);
-      size = step.after(size);
-    }
-    return item;
-  }
-
- private:
-  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
-};
-
-// ---- color ----
-
-/// A stage of color. `Stage` has `draw(context&) const`, what is random, and `apply(lazy_image&, drawn)
-/// const`.
-template <class Stage>
-class color_stage {
- public:
-  using stage_kind = on_sample_or_data;
-
-  lazy_image operator()(lazy_image picture, context& c) const {
-    self().apply(picture, self().draw(c));
-    return picture;
-  }
-  template <class Item>
-    requires is_of_parts<any_colored, Item>
-  Item operator()(Item item, context& c) const {
-    const auto drawn = self().draw(c);
-    const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
-    for_each_part<any_colored>(item, apply);
-    return item;
-  }
-
- private:
-  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
-};
-
-}  // namespace wick::detail
-
-namespace wick {
-
-/// Boxes and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
-/// pads. A crop cuts them, and those of which nothing is left are gone, with what belongs to them;
-/// sanitize_boxes() takes away those of which too little is left.
-/// torchvision.tv_tensors.BoundingBoxes of the format XYXY.
-struct boxes {
-  /// Left, top, right, bottom, in px of the picture: one as large as that is {0, 0, width, height}.
-  std::vector<std::array<float, 4>> xyxy;
-  std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
-  std::vector<std::int64_t>
-      ids{};  ///< a number of yours for each, such as where else to find it; as many, or none
-  std::vector<float>
-      visible{};  ///< share of each that crops have left, in (0, 1]; none before the first crop
-
-  std::size_t size() const noexcept { return xyxy.size(); }
-  bool empty() const noexcept { return xyxy.empty(); }
-  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
-  /// there are not as many labels, ids or shares as boxes, a side is no number or less than 0, or for a
-  /// border that is mirrored, in which things are that have no box
-  void follow(const detail::geometry_step& step, detail::frame in);
-
-  friend bool operator==(const boxes&, const boxes&) = default;
-};
-
-namespace detail {
-
-struct sanitize_boxes_options {
-  double min_size = 1;     ///< least width and height, in px of the picture as it is here
-  double min_visible = 0;  ///< least share of a box's area that the crops before this have left
-};
-
-class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
- public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "sanitize_boxes";
-
-  explicit sanitize_boxes_stage(const sanitize_boxes_options& options);
-  geometry_steps decide(frame, context&) const noexcept;
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  sanitize_boxes_options options_;
-};
-
-}  // namespace detail
-
-/// Takes boxes away that are too small, or of which crops have left too little, with what belongs to them.
-/// What reaches past the picture is cut first. torchvision.transforms.v2.SanitizeBoundingBoxes, which takes
-/// those away. \throws wick::error for a size below 0, or a share that is none
-detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options = {});
-
-}  // namespace wick
-
-// ==== wick/image/color.hpp
-/// \file
-/// Color stages: color_jitter, grayscale, random_grayscale. They note operations that run on the finished
-/// pixels, in the batch's slot.
-
-// ==== wick/image/detail/arguments.hpp
-/// \file
-/// Checks of what stages are constructed with, so that a wrong argument is an error before the first sample.
-
-namespace wick::detail {
-
-void require_size(std::string_view stage, int height, int width);
-
-void require_probability(std::string_view stage, double p);
-
-}  // namespace wick::detail
-
 namespace wick {
 
 namespace detail {
 
-class color_jitter_stage : public color_stage<color_jitter_stage> {
+class color_jitter_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "color_jitter";
 
   color_jitter_stage(double brightness, double contrast, double saturation, double hue);
-  /// The operations, in their order.
-  struct drawn {
-    std::array<pixel_op, 4> ops;
-    std::size_t count = 0;
-  };
-  drawn draw(context& ctx) const;
-  void apply(lazy_image& picture, const drawn& what) const;
+  lazy_image operator()(lazy_image picture, context& ctx) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(amount_); }
 
  private:
@@ -6612,14 +6285,14 @@ detail::color_jitter_stage color_jitter(double brightness = 0, double contrast =
 
 namespace detail {
 
-class grayscale_stage : public color_stage<grayscale_stage> {
+class grayscale_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "grayscale";
 
   explicit grayscale_stage(int channels);
-  int draw(context&) const noexcept { return channels_; }
-  void apply(lazy_image& picture, int channels) const { picture.make_gray(channels); }
+  lazy_image operator()(lazy_image picture, context&) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
 
  private:
@@ -6633,14 +6306,14 @@ inline detail::grayscale_stage grayscale(int channels = 1) { return detail::gray
 
 namespace detail {
 
-class random_grayscale_stage : public color_stage<random_grayscale_stage> {
+class random_grayscale_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_grayscale";
 
   explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  bool draw(context& ctx) const noexcept { return ctx.random().bernoulli(p_); }
-  void apply(lazy_image& picture, bool gray) const;
+  lazy_image operator()(lazy_image picture, context& ctx) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
@@ -6668,11 +6341,48 @@ namespace wick {
 
 namespace detail {
 
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
+};
+
+}  // namespace detail
+
+/// What stands in the border that pad() makes.
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill color
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+namespace detail {
+
 struct pad_options {
   fill_color fill{};  ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
-  int mask_fill =
-      0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
 };
 
 void require_edges(std::string_view stage, const edges& e);
@@ -6682,16 +6392,15 @@ std::vector<int> padded_axis(int size, int before, int after, padding_mode mode)
 
 /// `picture` with a border. \throws wick::error when it is mirrored by more than it has
 image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
-/// The same of numbers of 16 bits.
-wide_rows pad_wide(const wide_rows& numbers, const border& around);
 
-class pad_stage : public geometry_stage<pad_stage> {
+class pad_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
 
   pad_stage(const edges& by, const pad_options& options);
-  geometry_steps decide(frame, context&) const noexcept;
+  lazy_image operator()(lazy_image picture, context&) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -6714,13 +6423,15 @@ namespace wick {
 
 namespace detail {
 
-class center_crop_stage : public geometry_stage<center_crop_stage> {
+class center_crop_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "center_crop";
 
   center_crop_stage(int height, int width);
-  geometry_steps decide(frame size, context&) const noexcept;
+  /// \throws wick::error when the picture is smaller than the crop
+  lazy_image operator()(lazy_image picture, context&) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
@@ -6731,8 +6442,7 @@ class center_crop_stage : public geometry_stage<center_crop_stage> {
 
 }  // namespace detail
 
-/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error
-/// of the sample.
+/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error.
 inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
 inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
@@ -6745,16 +6455,17 @@ struct random_crop_options {
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
   fill_color fill{};           ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
-  int mask_fill = 0;  ///< what stands in a mask's border where the mode is constant
 };
 
-class random_crop_stage : public geometry_stage<random_crop_stage> {
+class random_crop_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_crop";
 
   random_crop_stage(int height, int width, const random_crop_options& options);
-  geometry_steps decide(frame size, context& ctx) const noexcept;
+  /// \throws wick::error when the picture (padded) is smaller than the crop
+  lazy_image operator()(lazy_image picture, context& ctx) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -6780,13 +6491,14 @@ struct random_resized_crop_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
-class random_resized_crop_stage : public geometry_stage<random_resized_crop_stage> {
+class random_resized_crop_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_resized_crop";
 
   random_resized_crop_stage(int height, int width, const random_resized_crop_options& options);
-  geometry_steps decide(frame size, context& ctx) const noexcept;
+  lazy_image operator()(lazy_image picture, context& ctx) const;
 
   /// The rectangle for a picture of this size: torchvision's RandomResizedCrop.get_params.
   rect choose(int width, int height, random_stream& random) const noexcept;
@@ -6850,67 +6562,6 @@ class decoders_seen {
 
 }  // namespace wick::detail
 
-// ==== wick/image/detail/encoded.hpp
-/// \file
-/// Which part of a sample decode() and decode_mask() take: the first that is still bytes.
-
-namespace wick::detail {
-
-template <class T>
-inline constexpr bool holds_bytes = std::is_same_v<T, bytes>;
-template <class D, class T>
-inline constexpr bool holds_bytes<sample<D, T>> = holds_bytes<D> || holds_bytes<T>;
-template <class... T>
-inline constexpr bool holds_bytes<std::tuple<T...>> = (holds_bytes<T> || ...);
-
-/// Taken as a whole; where a sample's data has bytes, the stage is given that.
-template <class T>
-inline constexpr bool holds_more_bytes = false;
-template <class D, class T>
-inline constexpr bool holds_more_bytes<sample<D, T>> = !holds_bytes<D> && holds_bytes<T>;
-template <class... T>
-inline constexpr bool holds_more_bytes<std::tuple<T...>> = holds_bytes<std::tuple<T...>>;
-
-template <class... T>
-consteval std::size_t first_with_bytes(std::type_identity<std::tuple<T...>>) {
-  const std::array<bool, sizeof...(T)> has{holds_bytes<T>...};
-  std::size_t i = 0;
-  while (!has[i]) ++i;
-  return i;
-}
-
-template <bool Wanted, class T, class F>
-auto with_first_bytes_if(T&& part, F& f);
-
-/// The item with what f makes of its first bytes in their place.
-template <class Item, class F>
-auto with_first_bytes(Item&& item, F&& f) {
-  if constexpr (std::is_same_v<Item, bytes>) {
-    return f(std::move(item));
-  } else if constexpr (is_sample<Item>) {
-    constexpr bool in_data = holds_bytes<typename Item::data_type>;
-    auto data = with_first_bytes_if<in_data>(std::move(item.data), f);
-    auto target = with_first_bytes_if<!in_data>(std::move(item.target), f);
-    return sample<decltype(data), decltype(target)>{std::move(data), std::move(target)};
-  } else {
-    constexpr std::size_t first = first_with_bytes(std::type_identity<Item>{});
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::tuple<decltype(with_first_bytes_if<I == first>(std::move(std::get<I>(item)), f))...>{
-          with_first_bytes_if<I == first>(std::move(std::get<I>(item)), f)...};
-    }(std::make_index_sequence<std::tuple_size_v<Item>>{});
-  }
-}
-
-template <bool Wanted, class T, class F>
-auto with_first_bytes_if(T&& part, F& f) {
-  if constexpr (Wanted)
-    return with_first_bytes(std::move(part), f);
-  else
-    return T(std::move(part));
-}
-
-}  // namespace wick::detail
-
 namespace wick {
 
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
@@ -6947,21 +6598,15 @@ struct decode_options {
 
 class decode_stage {
  public:
-  using stage_kind = on_sample_or_data;
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode";
 
   /// \throws wick::error when max_pixels is less than 1
-  /// \param called  the stage that messages name
-  explicit decode_stage(const decode_options& options, const char* called = "decode");
+  explicit decode_stage(const decode_options& options);
 
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
   lazy_image operator()(bytes encoded, context&) const;
-  template <class Item>
-    requires holds_more_bytes<Item>
-  auto operator()(Item item, context& c) const {
-    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
-  }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
@@ -6976,7 +6621,6 @@ class decode_stage {
   pixel_numbers numbers(const picture_info& info) const;
   int channels(const picture_info& info) const noexcept;
   decode_options options_;
-  const char* called_;
   mutable detail::decoders_seen seen_;
 };
 
@@ -6989,7 +6633,6 @@ struct once_decoded<bytes> {
 
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
-/// It takes the first part of a sample that is bytes: its data, where there are several parts the first.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
 detail::decode_stage decode(const detail::decode_options& options = {});
@@ -7005,27 +6648,36 @@ namespace wick {
 
 namespace detail {
 
-struct horizontal_flip_stage : geometry_stage<horizontal_flip_stage> {
+struct horizontal_flip_stage {
+  using stage_kind = on_data;
   static constexpr std::string_view name = "horizontal_flip";
 
-  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_x(); }
+  lazy_image operator()(lazy_image picture, context&) const noexcept {
+    picture.mirror_x();
+    return picture;
+  }
 };
 
-struct vertical_flip_stage : geometry_stage<vertical_flip_stage> {
+struct vertical_flip_stage {
+  using stage_kind = on_data;
   static constexpr std::string_view name = "vertical_flip";
 
-  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_y(); }
+  lazy_image operator()(lazy_image picture, context&) const noexcept {
+    picture.mirror_y();
+    return picture;
+  }
 };
 
-class random_horizontal_flip_stage : public geometry_stage<random_horizontal_flip_stage> {
+class random_horizontal_flip_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_horizontal_flip";
 
   explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  geometry_steps decide(frame, context& ctx) const noexcept {
-    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_x();
-    return {};
+  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) picture.mirror_x();
+    return picture;
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
@@ -7033,15 +6685,16 @@ class random_horizontal_flip_stage : public geometry_stage<random_horizontal_fli
   double p_;
 };
 
-class random_vertical_flip_stage : public geometry_stage<random_vertical_flip_stage> {
+class random_vertical_flip_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_vertical_flip";
 
   explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  geometry_steps decide(frame, context& ctx) const noexcept {
-    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_y();
-    return {};
+  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) picture.mirror_y();
+    return picture;
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
@@ -7066,116 +6719,6 @@ inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
 
 }  // namespace wick
 
-// ==== wick/image/keypoints.hpp
-/// \file
-/// Points in a picture (joints, corners): moved as the picture is, and marked when they are outside.
-
-namespace wick {
-
-/// Points, of which none is ever dropped: the k-th stays the k-th. In a sample they go along with the
-/// picture's crops, resizes, flips and pads. What a flip makes of left and right hands is not known here.
-/// torchvision.tv_tensors.KeyPoints.
-struct keypoints {
-  std::vector<std::array<float, 2>> xy;  ///< x, y: the first pixel is 0, the last of a row width - 1
-  /// Of each, 0 when it is not to be seen; other numbers are yours (COCO's 1 and 2). A point that is outside
-  /// after a step gets 0, and keeps it. None before the first step: all are seen.
-  std::vector<std::uint8_t> visible{};
-
-  std::size_t size() const noexcept { return xy.size(); }
-  bool empty() const noexcept { return xy.empty(); }
-  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
-  /// there are not as many marks as points, or for a border that is mirrored
-  void follow(const detail::geometry_step& step, detail::frame in);
-
-  friend bool operator==(const keypoints&, const keypoints&) = default;
-};
-
-}  // namespace wick
-
-// ==== wick/image/mask.hpp
-/// \file
-/// A mask: a number for each pixel of a picture (its class, a depth), which is never blended; and
-/// decode_mask(), which makes one of bytes.
-
-namespace wick {
-
-/// Numbers of classes, or depths, one a pixel. In a sample it goes along with the picture's crops, resizes,
-/// flips and pads; colors leave it alone. It is decoded when its slot in the batch is known, and batches as
-/// [H, W], of uint8 or int32: `.to(torch::kLong)` on the device makes of it what cross_entropy takes.
-class mask {
- public:
-  mask() noexcept = default;
-  /// Numbers that exist already. \throws wick::error unless there is one channel
-  mask(image numbers);  // NOLINT: implicit on purpose
-  /// For decode_mask().
-  explicit mask(lazy_image numbers) noexcept : numbers_(std::move(numbers)) {}
-
-  /// As it will come out.
-  int width() const noexcept { return numbers_.width(); }
-  int height() const noexcept { return numbers_.height(); }
-  bool empty() const noexcept { return numbers_.empty(); }
-
-  /// Does what a stage of geometry did to the picture. Pixels are taken as they are: the one that torch's
-  /// `nearest` takes (under the upper left corner), that under the center where the resize of the picture is
-  /// `nearest`, too.
-  void follow(const detail::geometry_step& step, detail::frame = {});
-
-  /// The numbers, in one channel. \throws wick::error for damaged data, or for numbers of 16 bits, which have
-  /// no place in an image
-  image pixels() const;
-  /// A pipeline that ends without batch(), and group(), give it decoded.
-  using materialized_type = mask;
-  mask materialize() &&;
-  void carry_out();
-
-  /// [H, W].
-  wick::shape extents() const { return {height(), width()}; }
-  dtype type() const noexcept { return numbers_.type(); }
-  /// Decodes what is needed, straight into the slot. \throws wick::error for damaged data
-  void write_to(slot to) const;
-
- private:
-  lazy_image numbers_;
-};
-
-namespace detail {
-
-struct mask_options {
-  /// uint8, or int32: then a PNG of 16 bits is taken as well, as it is.
-  dtype type = dtype::uint8;
-  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken
-};
-
-class decode_mask_stage {
- public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::fingerprint, hook::note>;
-  static constexpr std::string_view name = "decode_mask";
-
-  explicit decode_mask_stage(const mask_options& options);
-  mask operator()(bytes encoded, context& c) const;
-  template <class Item>
-    requires holds_more_bytes<Item>
-  auto operator()(Item item, context& c) const {
-    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
-  }
-  std::uint64_t fingerprint() const noexcept { return numbers_.fingerprint(); }
-  std::string note() const { return numbers_.note(); }
-
- private:
-  decode_stage numbers_;
-};
-
-}  // namespace detail
-
-/// Bytes → mask: the numbers that a PNG or GIF with a palette stores, or the levels of a gray PNG, as they
-/// are, of 16 bits with `.type = wick::dtype::int32` (depth in mm). It takes the first part of the sample
-/// that is still bytes: behind decode() that of the mask. \throws wick::error when the bytes are no such
-/// picture
-detail::decode_mask_stage decode_mask(const detail::mask_options& options = {});
-
-}  // namespace wick
-
 // ==== wick/image/normalize.hpp
 /// \file
 /// The normalize stage on single pictures: bytes become float32 with mean 0 and deviation 1, written straight
@@ -7197,15 +6740,15 @@ struct channel_values {
   channel_values(std::initializer_list<double> each);
 };
 
-class normalize_stage : public color_stage<normalize_stage> {
+class normalize_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "normalize";
 
   normalize_stage(const channel_values& mean, const channel_values& deviation);
 
-  const normalization& draw(context&) const noexcept { return by_; }
-  void apply(lazy_image& picture, const normalization& by) const { picture.normalize(by); }
+  lazy_image operator()(lazy_image picture, context&) const;
 
   /// The first count() are meant; with a count of 1 they hold for every channel.
   const std::array<float, 4>& mean() const noexcept { return by_.mean; }
@@ -7225,35 +6768,6 @@ detail::normalize_stage normalize(const detail::channel_values& mean, const deta
 
 }  // namespace wick
 
-// ==== wick/image/polygons.hpp
-/// \file
-/// Outlines in a picture, with their labels: moved as the picture is, and cut at its border.
-
-namespace wick {
-
-/// Outlines and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
-/// pads. A crop cuts them (Sutherland and Hodgman, "Reentrant polygon clipping", 1974: the parts of one that
-/// falls apart stay joined along the border), and those of which nothing is left are gone, with what belongs
-/// to them. torchvision has none; the coordinates are those of wick::boxes.
-struct polygons {
-  /// The corners of each outline, x and y in px of the picture; the last is joined with the first.
-  std::vector<std::vector<std::array<float, 2>>> outlines;
-  std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
-  std::vector<std::int64_t>
-      ids{};  ///< a number of yours for each, such as whose part it is; as many, or none
-
-  std::size_t size() const noexcept { return outlines.size(); }
-  bool empty() const noexcept { return outlines.empty(); }
-  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
-  /// there are not as many labels or ids as outlines, a coordinate is no number, or for a border that is
-  /// mirrored
-  void follow(const detail::geometry_step& step, detail::frame in);
-
-  friend bool operator==(const polygons&, const polygons&) = default;
-};
-
-}  // namespace wick
-
 // ==== wick/image/resize.hpp
 /// \file
 /// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the
@@ -7268,14 +6782,15 @@ struct resize_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
-class resize_stage : public geometry_stage<resize_stage> {
+class resize_stage {
  public:
+  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "resize";
 
   resize_stage(int height, int width, const resize_options& options);
   resize_stage(int shorter_edge, const resize_options& options);
-  geometry_steps decide(frame size, context&) const noexcept;
+  lazy_image operator()(lazy_image picture, context&) const;
 
   /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
   /// number, as torchvision's int() does.
@@ -7300,8 +6815,6 @@ detail::resize_stage resize(int shorter_edge, const detail::resize_options& opti
 /// \file
 /// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in
 /// order.
-
-#include <iterator>
 
 // ==== wick/failure/detail/error_account.hpp
 /// \file
@@ -7472,6 +6985,7 @@ struct failure {
   error_action action = error_action::fail;
   std::uint32_t tries = 1;
   std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
+  bool dropped = false;               ///< by filter(): that is no failure, and is not told
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
 };
 
@@ -7839,6 +7353,7 @@ struct report {
   double wait_mean = 0;          ///< share of the training loop's time spent waiting for data, 0 … 1
   double wait_median = 0;        ///< the same of the median iteration
   std::uint64_t iterations = 0;  ///< of the training loop
+  std::uint64_t filtered = 0;    ///< samples that filter() has left out
   std::uint64_t failures = 0;    ///< samples that could not be delivered
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
@@ -7885,6 +7400,7 @@ namespace wick::detail {
 struct stage_identity {
   std::string name;
   std::uint64_t parameters = 0;
+  bool changes = false;  ///< with the data, at each refresh(): not written
 };
 
 /// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
@@ -7902,7 +7418,8 @@ struct pipeline_identity {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 3;  // 1: positions of another shuffle; 2: no limits
+  static constexpr std::uint32_t version =
+      4;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -7912,7 +7429,9 @@ struct loader_state {
   std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
-  std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
+  std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
+  std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
+  std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
 
   /// From behind the last batch of an epoch.
   void begin_next_epoch() noexcept;
@@ -7967,11 +7486,12 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
 std::string hex(std::uint64_t n);
 
 /// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
-/// already.
-std::string difference(const pipeline_identity& saved, const pipeline_identity& mine);
+/// already. At the beginning of an epoch of data that loader.refresh() takes anew, size, contents and weights
+/// may be others.
+std::string difference(const loader_state& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 13 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+static_assert(8 + 4 + 4 + 15 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
 
 }  // namespace wick::detail
 
@@ -8033,7 +7553,9 @@ template <bool Batched, class Job, class Source, class Plan>
 void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source,
               const quarantine& bad, const Plan& plan, std::vector<told_failure>& to) {
   const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
-  for (const failure& f : job.failures) add(f);
+  for (const failure& f : job.failures) {
+    if (!f.dropped) add(f);
+  }
   if (!job.unlisted) return;
   if constexpr (Batched) {
     add(*job.unlisted);
@@ -8108,12 +7630,20 @@ class print_book {
 
   /// An epoch begins, or goes on behind what another loader has delivered.
   void begin(std::uint64_t epoch);
-  void add(const epoch_fingerprint& some) noexcept { epochs_.back().second += some; }
+  void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
+  /// The epochs so far were of this data set; those to come are of another.
+  void seal(std::uint64_t data, std::uint64_t batch) noexcept;
   /// `data` tells the data set, `batch` is the size of the global batch.
   epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
 
  private:
-  std::vector<std::pair<std::uint64_t, epoch_fingerprint>> epochs_;
+  struct entry {
+    std::uint64_t epoch;
+    epoch_fingerprint sum;
+    std::uint64_t factor = 0;  // 0: not sealed
+  };
+  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
+  std::vector<entry> epochs_;
 };
 
 }  // namespace wick::detail
@@ -8127,6 +7657,44 @@ class print_book {
 /// What the consumer does with a batch that it has taken: its failures are told, what was delivered is
 /// counted, and its place in the ring is given back. The two ways of handing over are in batch_delivery.hpp
 /// and sample_delivery.hpp.
+
+// ==== wick/failure/detail/drop_book.hpp
+/// \file
+/// The book on what filter() leaves out, kept by the consumer in the order of delivery.
+
+namespace wick::detail {
+
+/// Whether filter() has left this sample out in the end.
+inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
+
+/// What filter() has left out.
+class drop_book {
+ public:
+  std::uint64_t of_training = 0;
+  std::uint64_t reported = 0;  // of these
+
+  /// Of an epoch that is not begun at its beginning nobody can say that all of it was left out.
+  void begin(bool at_the_beginning) noexcept {
+    epoch_ = 0;
+    nothing_kept_ = at_the_beginning;
+  }
+  void add(std::uint64_t dropped, std::uint64_t kept) noexcept {
+    of_training += dropped;
+    epoch_ += dropped;
+    nothing_kept_ = nothing_kept_ && kept == 0;
+  }
+  /// At the end of an epoch. \throws wick::error, once, when nothing was left of it
+  void require_some(std::uint64_t epoch) {
+    if (nothing_kept_ && epoch_ != 0) refuse(epoch, std::exchange(epoch_, 0));
+  }
+
+ private:
+  [[noreturn]] static void refuse(std::uint64_t epoch, std::uint64_t dropped);
+  std::uint64_t epoch_ = 0;
+  bool nothing_kept_ = false;
+};
+
+}  // namespace wick::detail
 
 // ==== wick/loader/detail/report_book.hpp
 /// \file
@@ -8335,6 +7903,7 @@ struct delivery_books {
   error_account account;
   print_book prints;
   report_book report;
+  drop_book drops = {};
 };
 
 /// A batch's place in the ring: free afterwards, whatever is thrown.
@@ -8391,10 +7960,12 @@ class batch_delivery {
     moved_ = taken->moved;
     const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
     const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
+    const auto dropped = std::count_if(taken->failures.begin(), taken->failures.end(), is_left_out);
     std::optional<value_type> batch = std::exchange(taken->value, std::nullopt);
     taken.release();
     const auto& plan = feed.plan();
     books.account.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
+    books.drops.add(static_cast<std::uint64_t>(dropped), batch ? print.samples : told_.size());
     if (!batch) {
       for (const told_failure& f : told_) {
         if (f.entry.action == error_action::fail) throw to_exception(f);
@@ -8412,6 +7983,56 @@ class batch_delivery {
  private:
   std::uint64_t moved_ = 0;
   std::vector<told_failure> told_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/epoch_range.hpp
+/// \file
+/// What epoch() gives: a range for one pass over an epoch.
+
+#include <iterator>
+
+namespace wick::detail {
+
+/// Its iterators take batches as they advance.
+template <class Loader>
+class epoch_range {
+ public:
+  class iterator {
+   public:
+    using value_type = typename Loader::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class epoch_range;
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    explicit iterator(Loader* of) : of_(of) {}
+    Loader* of_ = nullptr;
+  };
+
+  iterator begin() {
+    of_->advance();
+    return iterator(of_);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  /// The same without iterators.
+  std::optional<typename Loader::value_type> next() { return of_->next(); }
+
+ private:
+  friend Loader;
+  explicit epoch_range(Loader& of) : of_(&of) {}
+  Loader* of_;
 };
 
 }  // namespace wick::detail
@@ -8533,6 +8154,11 @@ struct alignas(64) batch_job {
     std::uint32_t n = 0;
     for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
     return n;
+  }
+  /// What nobody is going to take.
+  void drop() noexcept {
+    value.reset();
+    columns.drop();
   }
   /// Of the batch that was here before.
   void forget() noexcept {
@@ -8823,6 +8449,19 @@ detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::en
 
 }  // namespace wick
 
+// ==== wick/sample/detail/dropped.hpp
+/// \file
+/// How filter() says that a sample is left out.
+
+namespace wick::detail {
+
+/// What is thrown in place of a sample that filter() leaves out: always this one, so that it is told from a
+/// failure by a comparison.
+const std::exception_ptr& dropped() noexcept;
+[[noreturn]] void drop();
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own,
@@ -8838,11 +8477,15 @@ class settling {
   /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
   /// else it is a gap, or its batch is lost. \throws std::bad_alloc
   static task<bool> settle(Runs* self, job_type* j, context* c, failure f) {
-    if (self->only_fails) {
+    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
+    if (f.dropped) {
+      f.action = error_action::skip;
+      j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
+    }
+    if (self->only_fails || f.dropped) {
       j->note(std::move(f));
       co_return false;
     }
-    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
     random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
     std::vector<std::uint64_t> tried;  // indexes that are no good here
     for (;;) {
@@ -8851,12 +8494,14 @@ class settling {
         const bool good = co_await retrying;
         if (good)
           f.action = error_action::retry;
+        else if (f.dropped)  // a substitute that is left out is no good: another one
+          f.action = f.drawn != 0 ? error_action::replace : error_action::skip;
         else if (!j->cancelled.load(std::memory_order_relaxed))
           f.action = *rule_for(*self, f).action;
       }
       tried.push_back(f.index);
       if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
-        f.action = error_action::fail;
+        f.action = f.dropped ? error_action::skip : error_action::fail;
       if (f.action == error_action::skip) {
         j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
       }
@@ -8945,6 +8590,7 @@ class settling {
     }
     if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
     if (cause == nullptr) co_return true;
+    f->dropped = cause == dropped();
     f->cause = std::move(cause);
     f->stage = c->stage();
     if (!quarantined) ++f->tries;
@@ -8955,8 +8601,9 @@ class settling {
   static task<bool> try_again(Runs* self, job_type* j, context* c, failure* f) {
     if (f->tries == 0) co_return false;  // on the quarantine list
     for (;;) {
-      const error_rule rule = rule_for(*self, *f);
-      if (f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed)) co_return false;
+      const error_rule rule = f->dropped ? error_rule{} : rule_for(*self, *f);
+      if (f->dropped || f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed))
+        co_return false;
       bool stopped = false;
       try {
         if (rule.backoff.count() > 0) {
@@ -9297,6 +8944,8 @@ struct pipeline_types {
     return n;
   }();
   static constexpr bool batched = batching < size;
+  /// Whether one leaves out samples.
+  static constexpr bool filters = (requires { S::drops_samples; } || ...);
 
   template <std::size_t I>
   static consteval auto item_before() {
@@ -9450,6 +9099,29 @@ class stage_path<pipeline<Source, S...>> {
       if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
     };
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+    refresh();
+  }
+
+  /// The source, then the order stages take anew what changes. No worker is here.
+  void refresh() {
+    const auto rest = [&] {
+      const auto ask = [&](auto& s) {
+        if constexpr (requires { s.refresh(std::as_const(source_)); })
+          s.refresh(std::as_const(source_));
+        else if constexpr (has_hook<decltype(s), hook::refresh>)
+          s.refresh();
+      };
+      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
+    };
+    if constexpr (!refreshed_source<Source>) {
+      rest();
+    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
+      source_.refresh();
+      rest();
+    } else {
+      [[maybe_unused]] const auto hold = source_.refresh();
+      rest();
+    }
   }
 
   const Source& source() const noexcept { return source_; }
@@ -9475,7 +9147,7 @@ class stage_path<pipeline<Source, S...>> {
   std::vector<stage_identity> identity() const {
     std::vector<stage_identity> out;
     const auto ask = [&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0};
+      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
       if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
       out.push_back(std::move(one));
     };
@@ -9930,6 +9602,15 @@ class sample_runs<pipeline<Source, S...>> {
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
+  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
+  /// does
+  void refresh() {
+    path.refresh();
+    epoch_plan<path_type> anew(path);
+    std::destroy_at(&plan);
+    std::construct_at(&plan, std::move(anew));
+  }
+
   /// Compaction: positions from here on have been moved to where others failed, as far as that is known by
   /// now. Their own batches leave them out, so that they need not be run there.
   std::uint64_t moved_from(const job_type& j) const noexcept {
@@ -9977,6 +9658,7 @@ class sample_runs<pipeline<Source, S...>> {
     failure f;
     f.slot = slot;
     f.stage = c.stage();
+    f.dropped = cause == dropped();
     f.cause = std::move(cause);
     f.position = c.position();
     f.index = c.index();
@@ -10024,7 +9706,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  const epoch_plan<path_type> plan{path};
+  epoch_plan<path_type> plan{path};
   const std::uint64_t seed;
   executor& on;
   byte_budget budget;
@@ -10054,8 +9736,8 @@ class sample_runs<pipeline<Source, S...>> {
                   "loader_options::on_error to on_error(skip) or on_error(replace)");
     }
     if (!policy.options().compact) return;
-    if (!policy.ever(error_action::skip))
-      throw error("on_error: compact is for skip; fail and replace leave no gaps");
+    if (!policy.ever(error_action::skip) && !types::filters)
+      throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
     if (path.shard().world > 1) {
       throw error("on_error: compact with " + std::to_string(path.shard().world) +
                   " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
@@ -10800,8 +10482,20 @@ class source_size {
     const std::uint64_t found = now();
     if (found == planned_) return;
     throw error("loader: the source had " + std::to_string(planned_) +
-                " samples when this loader was made, and has " + std::to_string(found) +
-                " now; make a new loader for data of another size");
+                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+                ", and has " + std::to_string(found) +
+                " now; call refresh() to take data of another size, or make a new loader");
+  }
+  /// Where it was found to have changed. \throws wick::error
+  [[noreturn]] void refuse() const {
+    require_same();
+    throw error(
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+  }
+  /// From now on it has the size that it has now.
+  void take_anew() {
+    planned_ = now();
+    ++taken_;
   }
   bool changed() const noexcept {
     try {
@@ -10813,7 +10507,7 @@ class source_size {
 
  private:
   const Source& of_;
-  const std::uint64_t planned_;
+  std::uint64_t planned_, taken_ = 0;
 };
 
 }  // namespace wick::detail
@@ -10883,8 +10577,7 @@ class feed<pipeline<Source, S...>> {
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
-  /// If that is what comes next anyway, nothing is lost.
-  /// Not on a worker unless leaves_for() is false.
+  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
     if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
@@ -10917,8 +10610,20 @@ class feed<pipeline<Source, S...>> {
   task<void> left_async() {
     while (done_.taken() < ahead_.count()) {
       job_type* const job = co_await done_.next(on_);
-      drop(*job);
+      job->drop();
     }
+  }
+
+  /// Whether nothing is under way.
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }
+  /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
+  /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
+  void refresh() {
+    if (started_) drain(make_owned<stop_source>());
+    started_ = left_ = run_ahead_ = false;
+    planned_at_ = ahead_.count();
+    runs_.refresh();
+    size_.take_anew();
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -10997,12 +10702,12 @@ class feed<pipeline<Source, S...>> {
 
   void open(job_type& j, std::uint64_t sequence) {
     const auto mine = runs_.plan.slice(next_in_.number);
+    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
+      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.sequence = sequence;
     j.number = next_in_.number;
     j.first = mine.first;
     j.count = mine.count;
-    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch)
-      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
     if (j.number == 0) ++pass_;
     j.pass = pass_;
@@ -11025,10 +10730,7 @@ class feed<pipeline<Source, S...>> {
     if (ahead_.count() != done_.taken()) return;
     const auto lock = lock_briefly(mutex_);
     open_more();
-    if (ahead_.count() != done_.taken()) return;
-    size_.require_same();
-    throw error(
-        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+    if (ahead_.count() == done_.taken()) size_.refuse();
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
@@ -11061,7 +10763,7 @@ class feed<pipeline<Source, S...>> {
   /// afterwards is stopped by `next_stop`.
   void drain(owned<stop_source> next_stop) noexcept {
     if (cancel()) {
-      while (done_.taken() < ahead_.count()) drop(*done_.take());
+      while (done_.taken() < ahead_.count()) done_.take()->drop();
     }
     if (!next_stop || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
@@ -11083,10 +10785,6 @@ class feed<pipeline<Source, S...>> {
       finish_some(j, j.claim_rest());
     }
     return true;
-  }
-  static void drop(job_type& j) noexcept {
-    j.value.reset();
-    j.columns.drop();
   }
 
   // ---- workers ----
@@ -11152,20 +10850,20 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
-  const source_size<Source> size_{origin()};
+  source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;                 // of samples that may be under way at a time
-  const bool run_ahead_;
+  bool run_ahead_;
 
   // the consumer's
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;     // what batches are opened of
-  std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
-  std::optional<std::uint64_t> moved_ =
-      0;                       // before the batch that is opened next, where only the consumer knows
+  std::uint32_t pass_ = 0;        // what batches are opened of
+  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
+  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;
@@ -11223,6 +10921,10 @@ class sample_delivery {
     first_ = taken->first;
     group_.clear();
     look_up(feed, *taken);
+    dropped_.clear();
+    for (const failure& f : taken->failures) {
+      if (is_left_out(f)) dropped_.push_back(f.slot);
+    }
     if (taken->value) {
       group_.swap(*taken->value);
       taken->columns.reuse(std::move(*taken->value));
@@ -11241,7 +10943,11 @@ class sample_delivery {
       if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
       std::optional<value_type>& sample = group_[slot];
       books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
-      if (!sample) continue;
+      if (!sample) {
+        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
+        continue;
+      }
+      books.drops.add(0, 1);
       books.report.took(1);
       return std::exchange(sample, std::nullopt);
     }
@@ -11284,6 +10990,7 @@ class sample_delivery {
   std::vector<std::optional<value_type>> group_;
   std::vector<std::uint64_t> indexes_;  // of its samples, in the source
   std::vector<told_failure> told_;
+  std::vector<std::uint64_t> dropped_;  // slots of the group
   std::size_t next_ = 0, next_told_ = 0;
   std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
@@ -11368,8 +11075,8 @@ class loader<pipeline<Source, S...>> {
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
 
-  class epoch_range;
-
+  /// A range for one pass: its iterators take batches as they advance, its next() without them.
+  using epoch_range = detail::epoch_range<loader>;
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
@@ -11381,6 +11088,28 @@ class loader<pipeline<Source, S...>> {
     begin(e);
     return epoch_range(*this);
   }
+  /// The source's size and its weights may have changed: all is planned anew over what they are now. What was
+  /// prefetched is dropped, an epoch that is under way ends where it stands, and from now on none is begun
+  /// ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide changing_data.
+  /// \throws wick::error where a loader of what there is now couldn't be made, or a loaded state be gone on
+  /// with: the loader gives nothing until it was called again with success
+  /// \throws std::logic_error on a worker of the loader's executor while batches are under way
+  void refresh() {
+    const detail::single_user::hold mine(user_, "refresh()");
+    feed_->on().require_workers();
+    if (!feed_->idle()) feed_->on().require_outside("refresh()", "take the epoch to its end before it");
+    if (epoch_) books_.prints.seal(data(), batch_of_prints());
+    refreshed_ = false;
+    left_ = 0;
+    sought_ = true;
+    delivery_.begin(0, 0);
+    books_.drops.begin(false);
+    data_.reset();
+    feed_->refresh();
+    if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
+    ++rounds_;
+    refreshed_ = true;
+  }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
@@ -11389,6 +11118,8 @@ class loader<pipeline<Source, S...>> {
   std::vector<std::byte> state() const {
     detail::loader_state s;
     s.of = identity();
+    s.rounds = rounds_;
+    s.filtered = books_.drops.of_training;
     books_.account.write(s);
     if (resume_) {
       s.moved = resume_->moved;
@@ -11397,7 +11128,7 @@ class loader<pipeline<Source, S...>> {
       s.sample = resume_->sample;
     } else if (epoch_) {
       s.epoch = *epoch_;
-      s.batch = feed_->plan().batches() - left_;
+      s.batch = batches() - left_;
       delivery_.write(s);
       if (ends(s)) s.begin_next_epoch();
     }
@@ -11411,9 +11142,7 @@ class loader<pipeline<Source, S...>> {
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
     detail::loader_state s = detail::loader_state::from_bytes(bytes);
-    if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
-      throw error("load_state: the state is of " + what);
-    }
+    require_goes_on(s, "load_state: the state is of ");
     if (s.batch > feed_->plan().batches() ||
         (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
@@ -11426,6 +11155,8 @@ class loader<pipeline<Source, S...>> {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
+    rounds_ = resume_->rounds;
+    books_.drops.of_training = books_.drops.reported = resume_->filtered;
     books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
@@ -11483,12 +11214,14 @@ class loader<pipeline<Source, S...>> {
   const Source& source() const noexcept { return feed_->origin(); }
   /// Where it runs: loader_options::executor, or its own.
   executor& on() noexcept { return feed_->on(); }
+  /// Samples that filter() has left out in this training so far.
+  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
   /// All failures that were told so far.
   const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return books_.prints.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
+    return books_.prints.of(epoch, data(), batch_of_prints());
   }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
@@ -11506,46 +11239,9 @@ class loader<pipeline<Source, S...>> {
   /// Everything since the last report: time a stage, share of waiting, what to change.
   wick::report report();
 
-  /// A range for one pass: its iterators take batches as they advance.
-  class epoch_range {
-   public:
-    class iterator {
-     public:
-      using value_type = loader::value_type;
-      using difference_type = std::ptrdiff_t;
-      using iterator_concept = std::input_iterator_tag;
-      iterator() = default;
-      value_type& operator*() const noexcept { return *of_->current_; }
-      value_type* operator->() const noexcept { return &*of_->current_; }
-      iterator& operator++() {
-        of_->advance();
-        return *this;
-      }
-      void operator++(int) { ++*this; }
-      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-     private:
-      friend class epoch_range;
-      bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-      explicit iterator(loader* of) : of_(of) {}
-      loader* of_ = nullptr;
-    };
-
-    iterator begin() {
-      of_->advance();
-      return iterator(of_);
-    }
-    std::default_sentinel_t end() const noexcept { return {}; }
-    /// The same without iterators.
-    std::optional<value_type> next() { return of_->next(); }
-
-   private:
-    friend class loader;
-    explicit epoch_range(loader& of) : of_(&of) {}
-    loader* of_;
-  };
-
  private:
+  friend epoch_range;
+
   static detail::owned<executor> own_executor(const loader_options& options) {
     if (options.executor == nullptr) {
       return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
@@ -11559,6 +11255,7 @@ class loader<pipeline<Source, S...>> {
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
+    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
     feed_->size().require_same();
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
@@ -11566,6 +11263,7 @@ class loader<pipeline<Source, S...>> {
     delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
     if (!goes_on) books_.account.begin(e);
+    books_.drops.begin(number == 0);
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
@@ -11595,6 +11293,7 @@ class loader<pipeline<Source, S...>> {
 
   std::nullopt_t at_end() {
     books_.report.end(feed_->reported());
+    books_.drops.require_some(current_epoch());
     return std::nullopt;
   }
 
@@ -11622,6 +11321,13 @@ class loader<pipeline<Source, S...>> {
     return job;
   }
 
+  std::uint64_t batch_of_prints() const noexcept {
+    return feed_type::batched ? feed_->plan().batch_size() : 0;
+  }
+  /// \throws wick::error when the state can't be gone on with here
+  void require_goes_on(const detail::loader_state& s, const char* told) const {
+    if (const std::string what = detail::difference(s, identity()); !what.empty()) throw error(told + what);
+  }
   std::uint64_t data() const {
     if (!data_) data_ = detail::fingerprint_of(feed_->origin());
     return *data_;
@@ -11658,7 +11364,9 @@ class loader<pipeline<Source, S...>> {
   detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
-  bool sought_ = true;  // the feed is where these say
+  bool sought_ = true;        // the feed is where these say
+  bool refreshed_ = true;     // the last refresh() has gone well
+  std::uint64_t rounds_ = 0;  // how often, in this training
   detail::single_user user_;
   std::optional<value_type> current_;
   detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
@@ -11693,6 +11401,7 @@ loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   r.notes = feed_->path().notes();
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
   return r;
@@ -12146,6 +11855,92 @@ auto mix(weighted_source<Parts>... each) {
 
 }  // namespace wick
 
+// ==== wick/order/subset.hpp
+/// \file
+/// subset(predicate): the samples that the source describes so, found once, before anything is read.
+
+namespace wick {
+
+namespace detail {
+
+template <class P>
+class matching_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint, hook::refresh, hook::check>;
+  static constexpr std::string_view name = "subset";
+  explicit matching_stage(P keep) : keep_(std::move(keep)) {}
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = sizeof...(Before) == 0;
+    static_assert(first,
+                  "wick: subset(predicate) asks the source for its samples, and came behind a stage that "
+                  "orders them; write it directly behind the source");
+    return first;
+  }
+  /// By the loader that takes the stage over.
+  template <class Source>
+  void refresh(const Source& from) {
+    auto found = std::make_shared<std::vector<std::uint64_t>>();
+    const std::uint64_t n = from.size();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (keeps(from.at(i))) found->push_back(i);
+    }
+    indices_ = std::move(found);
+    of_ = n;
+  }
+  /// \throws wick::error where no loader has asked
+  std::uint64_t size(std::uint64_t n) const {
+    if (indices_ == nullptr || n != of_) {
+      throw error("subset: the predicate was asked of " + std::to_string(of_) + " samples, and there are " +
+                  std::to_string(n) + "; a subset by a predicate is for a loader, in mix() give indices");
+    }
+    return indices_->size();
+  }
+  subset_stage::listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {indices_};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    if (indices_ == nullptr) return 0;
+    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
+  }
+
+ private:
+  template <class Item>
+  bool keeps(const Item& item) {
+    if constexpr (requires { static_cast<bool>(keep_(item)); }) {
+      return static_cast<bool>(keep_(item));
+    } else {
+      constexpr bool takes_data = requires { static_cast<bool>(keep_(item.data)); };
+      static_assert(
+          takes_data,
+          "wick: subset(predicate) asks with what the source gives ('Item'), or its data, as const&, "
+          "and wants a bool");
+      return static_cast<bool>(keep_(item.data));
+    }
+  }
+
+  P keep_;
+  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
+  std::uint64_t of_ = 0;
+};
+
+}  // namespace detail
+
+/// Those samples for which `keep` returns true, as the source describes them: nothing is read.
+/// `image_folder(path) | subset([](const auto& s) { return s.target != 3; }) | shuffle() | …`. Stands
+/// directly behind the source. `keep` is asked once for each sample, in their order, when the loader is made
+/// and at each refresh(): then order, batches, ranks and resume are those of a source with these samples
+/// alone. 8 bytes a sample. filter() looks at what was read or decoded.
+template <class P>
+  requires(!std::convertible_to<P, std::vector<std::uint64_t>>)
+detail::matching_stage<std::decay_t<P>> subset(P&& keep) {
+  return detail::matching_stage<std::decay_t<P>>(std::forward<P>(keep));
+}
+
+}  // namespace wick
+
 // ==== wick/order/weighted.hpp
 /// \file
 /// weighted(weights): samples are drawn with a probability each, with replacement or without.
@@ -12264,210 +12059,178 @@ detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_op
 
 }  // namespace wick
 
-// ==== wick/order/zip.hpp
+// ==== wick/order/weights.hpp
 /// \file
-/// zip(sources…): several sources side by side, such as pictures and their masks: a sample has an item of
-/// each.
+/// weights: numbers by which a loader draws, and which the program goes on changing; weighted(weights) takes
+/// them at each refresh().
 
 namespace wick {
 
-/// Which samples of the sources of a zip() belong together.
-enum class pair_by : std::uint8_t {
-  /// Those of one name: the path below the folder that all paths of a source share, without its extension. A
-  /// source that does not say where bytes lie (`in_memory`) goes by position.
-  stem,
-  position,  ///< The first with the first, the second with the second, …
+namespace detail {
+struct weights_store;
+class sum_tree;
+}  // namespace detail
+
+/// One weight a sample, changed at any time from any thread: what a loader draws by are those that
+/// weighted(weights) has taken when the loader was made, or at its last refresh(). Copies are the same
+/// weights.
+class weights {
+ public:
+  /// \throws wick::error for a weight that is negative or not finite
+  explicit weights(std::vector<double> values = {});
+
+  std::uint64_t size() const;
+  /// \throws wick::error when there is no such weight
+  double at(std::uint64_t i) const;
+  /// \throws wick::error when there is no such weight, or it shall be negative or not finite
+  void set(std::uint64_t i, double weight);
+  /// One more, at the end. \throws wick::error as set() does
+  void push_back(double weight);
+  /// Drops those at the end, or adds some of this weight. \throws wick::error as set() does
+  void resize(std::uint64_t size, double weight);
+
+ private:
+  friend class detail::sum_tree;
+  std::shared_ptr<detail::weights_store> store_;
 };
 
 namespace detail {
 
-/// Whether an item says where bytes lie: the keys of such a source are paths.
-template <class T>
-inline constexpr bool lies_somewhere = !std::is_void_v<typename once_read<T>::type>;
-template <class D, class T>
-inline constexpr bool lies_somewhere<sample<D, T>> = lies_somewhere<D> || lies_somewhere<T>;
-template <class... T>
-inline constexpr bool lies_somewhere<std::tuple<T...>> = (lies_somewhere<T> || ...);
-
-template <class S>
-concept names_samples = requires(const S& s, std::uint64_t i) { std::string(s.key(i)); };
-
-/// The keys of a source, and the names by which its samples are paired.
-struct zip_names {
-  std::size_t source = 0;          ///< counted from 0
-  std::vector<std::string> keys;   ///< as messages show them
-  std::vector<std::string> names;  ///< as they are compared
-
-  /// Names are what pair_by::stem says.
-  void take_stems();
-};
-
-/// The index in `other` of each sample of `first`; empty where that is the same. \throws wick::error with
-/// the keys of those without a partner, and where two of one source have one name
-std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& other);
-
-/// \throws wick::error
-void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted);
-
-template <class... Items>
-struct zipped {
-  using type = std::tuple<Items...>;
-};
-template <class A, class B>
-struct zipped<A, B> {
-  using type = sample<A, B>;
-};
-
-/// Stands for the function that makes a name of a key.
-struct by_stem {};
-
-template <source... Sources>
-class zip_source {
+/// Draws an index with a probability proportional to its weight by a walk from the top: running sums of
+/// 64 weights, of 64 such blocks, and so on. What has changed is taken over in time proportional to that.
+/// Weights alone decide what is drawn, not how they came to be what they are. 8 bytes a weight.
+class sum_tree {
  public:
-  /// An item of each.
-  using item = typename zipped<item_of<Sources>...>::type;
-  static constexpr std::size_t sources = sizeof...(Sources);
+  /// Takes what has changed since the last time, always of the same weights.
+  void follow(const weights& of);
+  std::uint64_t size() const noexcept { return levels_.empty() ? 0 : levels_.front().size(); }
+  double sum() const noexcept { return levels_.empty() ? 0 : levels_.back().back(); }
+  /// sum() is above 0.
+  std::uint64_t operator()(random_stream& random) const noexcept;
+  /// Of all weights.
+  std::uint64_t fingerprint() const noexcept;
 
-  explicit zip_source(Sources... each) : sources_(std::move(each)...) {
-    size_ = std::get<0>(sources_).size();
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
-    });
-  }
-  /// Pairs those of one name, which `name` makes of a key.
-  template <class Name>
-  zip_source(Name&& name, Sources... each) : sources_(std::move(each)...) {
-    size_ = std::get<0>(sources_).size();
-    zip_names first;
-    bool any = false;
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      const auto& s = get<I>();
-      using type = std::remove_cvref_t<decltype(s)>;
-      constexpr bool stems = std::is_same_v<std::remove_cvref_t<Name>, by_stem>;
-      if constexpr (names_samples<type> && (!stems || lies_somewhere<item_of<type>>)) {
-        zip_names here;
-        here.source = I;
-        for (std::uint64_t i = 0; i < s.size(); ++i) {
-          here.keys.push_back(s.key(i));
-          if constexpr (!stems) here.names.emplace_back(name(std::string_view(here.keys.back())));
-        }
-        if constexpr (stems) here.take_stems();
-        if (!any) {
-          first = std::move(here);
-          any = true;
-        } else if (std::vector<std::uint64_t> found = pair_names(first, here); !found.empty()) {
-          places_[I] = std::make_shared<const std::vector<std::uint64_t>>(std::move(found));
-        }
-      }
-    });
-    // Behind the names, which say more.
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
-    });
-  }
-
-  /// As many as each source had. Where one has another number at this moment, that number: a loader refuses
-  /// it.
-  std::uint64_t size() const {
-    std::uint64_t n = size_;
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if (n == size_) n = get<I>().size();
-    });
-    return n;
-  }
-  item at(std::uint64_t i) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return item{std::get<I>(sources_).at(place<I>(i))...};
-    }(std::index_sequence_for<Sources...>{});
-  }
-  /// The names of all that name their samples.
-  std::string key(std::uint64_t i) const {
-    std::string text;
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      if constexpr (names_samples<std::remove_cvref_t<decltype(get<I>())>>)
-        text += (text.empty() ? "" : " + ") + std::string(get<I>().key(place<I>(i)));
-    });
-    return text.empty() ? "sample " + std::to_string(i) : text;
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      prefetch_sample(get<I>(), place<I>(i), most);
-    });
-  }
-  std::uint64_t fingerprint() const {
-    fingerprint_hash h;
-    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
-      h.add(fingerprint_of(get<I>()));
-      if (places_[I] != nullptr) h.add(places_[I]->data(), places_[I]->size() * sizeof(std::uint64_t));
-    });
-    return h.value();
-  }
-  /// The I-th source, as it was given.
-  template <std::size_t I>
-  const auto& get() const noexcept {
-    return std::get<I>(sources_);
-  }
+  static constexpr std::uint64_t block = 64;
 
  private:
-  template <std::size_t I>
-  std::uint64_t place(std::uint64_t i) const noexcept {
-    return places_[I] == nullptr ? i : (*places_[I])[i];
-  }
-  template <class F>
-  static void each_source(F&& f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (f(std::integral_constant<std::size_t, I>{}), ...);
-    }(std::index_sequence_for<Sources...>{});
-  }
+  double total_of(std::size_t level, std::uint64_t of_block) const noexcept;
 
-  std::tuple<Sources...> sources_;
-  std::uint64_t size_ = 0;
-  std::array<std::shared_ptr<const std::vector<std::uint64_t>>, sources> places_;
+  std::vector<std::vector<double>> levels_;  // the first of weights, the last of one block
+  std::uint64_t seen_ = 0;
 };
 
-template <class Name, class... Sources>
-auto zip_of(Name&& name, Sources&&... sources) {
-  constexpr bool are_sources = (source<std::remove_cvref_t<Sources>> && ...);
-  static_assert(are_sources,
-                "wick: zip() takes sources, and something else was found (see 'Sources'); order stages, "
-                "read() and all else stand behind it: zip(a, b) | shuffle() | read()");
-  constexpr bool are_several = sizeof...(Sources) > 1;
-  static_assert(are_several,
-                "wick: zip() joins two sources or more, and one was found; write the source alone");
-  if constexpr (!are_sources || !are_several)
-    return misfit_source{};
-  else if constexpr (std::is_same_v<std::remove_cvref_t<Name>, pair_by>)
-    return zip_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
-  else
-    return zip_source<std::remove_cvref_t<Sources>...>(std::forward<Name>(name),
-                                                       std::forward<Sources>(sources)...);
-}
+class changing_weights_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint, hook::refresh>;
+  static constexpr std::string_view name = "weighted";
 
-template <class F>
-concept makes_names = std::is_invocable_r_v<std::string, F&, std::string_view>;
+  changing_weights_stage(weights by, weighted_options options);
+
+  void refresh() { tree_.follow(by_); }
+  /// \throws wick::error when there are not as many weights as samples, or none could be drawn
+  std::uint64_t size(std::uint64_t n) const;
+
+  struct drawn {
+    const sum_tree* tree = nullptr;
+    std::uint64_t seed = 0, epoch = 0;
+    std::uint32_t stage = 0;
+    std::uint64_t operator()(std::uint64_t p) const noexcept {
+      random_stream random(seed, epoch, p, stage);
+      return (*tree)(random);
+    }
+  };
+  drawn prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const noexcept {
+    return {&tree_, seed, epoch, stage};
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  weights by_;
+  weighted_options options_;
+  sum_tree tree_;
+};
 
 }  // namespace detail
 
-/// Several sources side by side: `zip(files("img/*.jpg"), files("mask/*.png"))`. A sample is a `sample<A, B>`
-/// of two sources, a `std::tuple` of more. Files are paired by pair_by::stem, wherever they stand in their
-/// source; what lies in memory goes by position. \throws wick::error when something has no partner, with its
-/// key, or when the sources have different numbers of samples
-template <class... Sources>
-auto zip(Sources&&... sources) {
-  return detail::zip_of(detail::by_stem{}, std::forward<Sources>(sources)...);
+/// The same by weights that change: those that there are when the loader is made, and at each of its
+/// refresh(), are taken for all that is drawn until the next. A refresh() takes as long as there are changes:
+/// about 0.1 ms for a thousand among a million. With replacement only. \throws wick::error when told
+/// otherwise
+detail::changing_weights_stage weighted(weights by, detail::weighted_options options = {});
+
+}  // namespace wick
+
+// ==== wick/pipeline/filter.hpp
+/// \file
+/// filter(predicate): leaves out samples for what they are.
+
+namespace wick {
+
+namespace detail {
+
+template <class P>
+class filter_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "filter";
+  static constexpr bool drops_samples = true;
+
+  filter_stage(std::string label, P keep) : label_(std::move(label)), keep_(std::move(keep)) {}
+  std::string_view label() const noexcept { return label_; }
+  std::uint64_t fingerprint() const {
+    if constexpr (has_parameters<P>)
+      return keep_.fingerprint();
+    else
+      return 0;
+  }
+
+  template <class X>
+    requires accepts<P, const X&, context&>
+  void operator()(X& x, context& c) {
+    if (!says<const X&, context&>(x, c)) drop();
+  }
+  template <class X>
+    requires accepts<P, const X&>
+  void operator()(X& x) {
+    if (!says<const X&>(x)) drop();
+  }
+
+ private:
+  template <class... A>
+  bool says(A... with) {
+    constexpr bool is_answer = requires(P& p) { static_cast<bool>(p(std::declval<A>()...)); };
+    static_assert(is_answer,
+                  "wick: filter() takes a predicate, and what this callable returns is no bool; return true "
+                  "for samples that are to be kept");
+    return static_cast<bool>(keep_(with...));
+  }
+  std::string label_;
+  P keep_;
+};
+
+}  // namespace detail
+
+/// Leaves out the samples for which `keep` returns false: `filter([](const record& r) { return r.score > 4;
+/// })`. `keep` takes the item, or the data of a sample<>, as const&, and a `context&` if it wants; it is
+/// called by all workers at once. What it needs must have been done before it, so it stands behind read() or
+/// decode() when it looks at bytes or pictures. For what the source knows without reading, `subset` costs
+/// nothing in the epoch.
+///
+/// Every other sample stays where it stands: a batch is shorter by what was left out of it, and may be empty;
+/// each rank has as many batches as without filter(), and the slices of all ranks are the batches of one.
+/// With error_options::compact, for one rank, batches are filled from the end of the epoch. What was left out
+/// is no failure and meets with no policy; loader.filtered() and the report count it. An epoch of which
+/// nothing was kept ends with a wick::error. Leaving a sample out takes 1 to 2 µs.
+template <class P>
+detail::filter_stage<std::decay_t<P>> filter(P&& keep) {
+  return {"filter", std::forward<P>(keep)};
 }
-/// The same with the first with the first, whatever their names: `zip(pair_by::position, a, b)`.
-template <class... Sources>
-auto zip(pair_by by, Sources&&... sources) {
-  return by == pair_by::position ? detail::zip_of(by, sources...)
-                                 : detail::zip_of(detail::by_stem{}, sources...);
-}
-/// The same where names differ by more than folder and extension: `name` makes of each key what is compared,
-/// `zip([](std::string_view key) { return std::string(…); }, a, b)`. Sources without keys go by position.
-template <class Name, class... Sources>
-  requires detail::makes_names<Name>
-auto zip(Name&& name, Sources&&... sources) {
-  return detail::zip_of(std::forward<Name>(name), std::forward<Sources>(sources)...);
+/// The same with a name for errors and the report.
+template <class P>
+detail::filter_stage<std::decay_t<P>> filter(std::string name, P&& keep) {
+  return {std::move(name), std::forward<P>(keep)};
 }
 
 }  // namespace wick
@@ -13318,7 +13081,7 @@ namespace wick {
 namespace detail {
 
 struct read_options {
-  /// A file, or a record with all its members, of more bytes is an error of its sample.
+  /// A sample with more bytes (all members of a record together) is an error of that sample.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
@@ -13495,91 +13258,13 @@ class [[nodiscard]] read_operation {
   std::optional<typename task<to>::awaiter> awaiting_;
 };
 
-/// What read() makes of an item: bytes of each location in it.
-template <class T>
-struct once_all_read {
-  using type =
-      std::conditional_t<std::is_void_v<typename once_read<T>::type>, T, typename once_read<T>::type>;
-  static constexpr bool differs = !std::is_void_v<typename once_read<T>::type>;
-};
-template <class D, class T>
-struct once_all_read<sample<D, T>> {
-  using type = sample<typename once_all_read<D>::type, typename once_all_read<T>::type>;
-  static constexpr bool differs = once_all_read<D>::differs || once_all_read<T>::differs;
-};
-template <class... T>
-struct once_all_read<std::tuple<T...>> {
-  using type = std::tuple<typename once_all_read<T>::type...>;
-  static constexpr bool differs = (once_all_read<T>::differs || ...);
-};
-
-/// An item that is read as a whole, since several of its parts lie somewhere. A sample<> of which only the
-/// data does is read by that.
-template <class T>
-inline constexpr bool is_read_whole = false;
-template <class D, class T>
-inline constexpr bool is_read_whole<sample<D, T>> = once_all_read<T>::differs;
-template <class... T>
-inline constexpr bool is_read_whole<std::tuple<T...>> = once_all_read<std::tuple<T...>>::differs;
-
-template <class... T>
-task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
-                                                                read_options options);
-
-/// Reads one part, or all parts of it.
-template <class T>
-task<typename once_all_read<T>::type> read_part(T part, context* c, read_options options) {
-  if constexpr (!once_all_read<T>::differs) {
-    co_return std::move(part);
-  } else if constexpr (is_sample<T>) {
-    auto reading = read_tuple(std::tuple(std::move(part.data), std::move(part.target)), c, options);
-    auto got = co_await std::move(reading);
-    typename once_all_read<T>::type out{std::move(std::get<0>(got)), std::move(std::get<1>(got))};
-    co_return out;
-  } else if constexpr (is_read_whole<T>) {
-    auto reading = read_tuple(std::move(part), c, options);
-    auto got = co_await std::move(reading);
-    co_return got;
-  } else {
-    read_operation<T> reading(std::move(part), *c, options);
-    auto got = co_await reading;
-    co_return got;
-  }
-}
-
-/// One part after the other, so that a sample has one file open at a time.
-template <class... T>
-task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
-                                                                read_options options) {
-  if constexpr (sizeof...(T) == 0) {
-    co_return std::tuple<>();
-  } else {
-    auto split = [](T&... each) { return std::tuple<T&...>(each...); };
-    auto refs = std::apply(split, parts);
-    auto first_reading = read_part(std::move(std::get<0>(refs)), c, options);
-    auto first = co_await std::move(first_reading);
-    auto others = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return std::make_tuple(std::move(std::get<I + 1>(refs))...);
-    }(std::make_index_sequence<sizeof...(T) - 1>{});
-    auto rest_reading = read_tuple(std::move(others), c, options);
-    auto rest = co_await std::move(rest_reading);
-    auto out = std::tuple_cat(std::make_tuple(std::move(first)), std::move(rest));
-    co_return out;
-  }
-}
-
 class read_stage {
  public:
-  using stage_kind = on_sample_or_data;
+  using stage_kind = on_data;
   static constexpr std::string_view name = "read";
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
   read_operation<record<location>> operator()(record<location> where, context& c) const;
-  template <class Item>
-    requires is_read_whole<Item>
-  task<typename once_all_read<Item>::type> operator()(Item where, context& c) const {
-    return read_part(std::move(where), &c, options_);
-  }
 
  private:
   read_options options_;
@@ -13587,12 +13272,179 @@ class read_stage {
 
 }  // namespace detail
 
-/// Reads a location (or all members of a record, or all locations of a zipped sample) into wick::bytes. Never
-/// blocks a worker: what is not in the page cache is read by the executor's I/O threads, and what exceeds the
-/// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
-/// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file
-/// can't be opened, ends early, or is larger than `max_bytes`
+/// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the
+/// page cache is read by the executor's I/O threads, and what exceeds the loader's memory bound waits, lowest
+/// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
+/// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
+/// larger than `max_bytes`
 detail::read_stage read(detail::read_options options = {}) noexcept;
+
+}  // namespace wick
+
+// ==== wick/replay/replay_buffer.hpp
+/// \file
+/// replay_buffer: what an agent has lived through, as a source of samples that grows while it trains.
+
+namespace wick {
+
+namespace detail {
+
+/// What a replay_buffer and the views of it share. Entry `id` lies in place id % capacity; places lie in
+/// blocks, and where entries overwrite older ones a new block is begun, so that no entry ever moves or
+/// changes under a view that has its block.
+template <class T>
+struct replay_store {
+  using row = sample<T, std::int64_t>;
+  using block = std::vector<row>;  // of a capacity that it never outgrows
+  /// Some 64 KiB, and not less than 16 entries.
+  static constexpr std::uint64_t block_size =
+      std::bit_floor(std::clamp<std::uint64_t>(65536 / sizeof(row), 16, 4096));
+
+  std::mutex mutex;  // of all below, but not of the rows that a view has
+  std::uint64_t capacity = 0;
+  std::uint64_t appended = 0;
+  std::vector<std::shared_ptr<block>> blocks;
+  std::shared_ptr<block>
+      overwritten;  // by the last of blocks that entries are put into, where it has rows yet
+  weights by;
+
+  std::uint64_t size() const noexcept { return std::min(appended, capacity); }
+  std::uint64_t next_place() const noexcept { return appended % capacity; }
+  bool has(std::uint64_t id) const noexcept { return id < appended && appended - id <= capacity; }
+
+  void append(T&& entry, double weight) {
+    const std::uint64_t place = next_place(), number = place / block_size;
+    const bool begun = number < blocks.size() && blocks[static_cast<std::size_t>(number)]->empty();
+    if (place % block_size == 0 && !begun) {
+      auto fresh = std::make_shared<block>();
+      fresh->reserve(static_cast<std::size_t>(std::min(block_size, capacity - place)));
+      if (number == blocks.size()) {
+        blocks.push_back(std::move(fresh));
+        overwritten.reset();
+      } else {
+        overwritten = std::exchange(blocks[static_cast<std::size_t>(number)], std::move(fresh));
+      }
+    }
+    block& into = *blocks[static_cast<std::size_t>(number)];
+    into.push_back({std::move(entry), static_cast<std::int64_t>(appended)});
+    try {
+      if (place < by.size())
+        by.set(place, weight);
+      else
+        by.push_back(weight);
+    } catch (...) {
+      into.pop_back();
+      throw;
+    }
+    ++appended;
+    if ((place + 1) % block_size == 0 || place + 1 == capacity) overwritten.reset();
+  }
+};
+
+/// The entries of a replay_buffer as they were when this was made, or at its last refresh().
+template <class T>
+class replay_view {
+  using store = replay_store<T>;
+
+ public:
+  explicit replay_view(std::shared_ptr<store> of) : of_(std::move(of)) { static_cast<void>(refresh()); }
+
+  std::unique_lock<std::mutex> refresh() {
+    std::unique_lock lock(of_->mutex);
+    blocks_.assign(of_->blocks.begin(), of_->blocks.end());
+    overwritten_ = of_->overwritten;
+    size_ = of_->size();
+    appended_ = of_->appended;
+    const std::uint64_t next = of_->next_place();
+    // Of the block that is being overwritten the places from here on are older, and in the block before it.
+    older_from_ = overwritten_ ? next : ~std::uint64_t{0};
+    older_to_ = overwritten_ ? (next / store::block_size + 1) * store::block_size : 0;
+    return lock;
+  }
+
+  std::uint64_t size() const noexcept { return size_; }
+  const sample<T, std::int64_t>& at(std::uint64_t i) const noexcept {
+    const auto& in = i >= older_from_ && i < older_to_
+                         ? overwritten_
+                         : blocks_[static_cast<std::size_t>(i / store::block_size)];
+    return (*in).data()[i % store::block_size];
+  }
+  std::string key(std::uint64_t i) const { return "entry " + std::to_string(at(i).target); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(&at(i), sizeof(sample<T, std::int64_t>), most);
+  }
+  /// How many entries it has and had: contents are not looked at.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(size_).add(appended_).value(); }
+
+ private:
+  std::shared_ptr<store> of_;
+  std::vector<std::shared_ptr<const typename store::block>> blocks_;
+  std::shared_ptr<const typename store::block> overwritten_;
+  std::uint64_t size_ = 0, appended_ = 0, older_from_ = 0, older_to_ = 0;
+};
+
+}  // namespace detail
+
+/// The last `capacity` entries of what an agent has lived through, each with a weight: prioritized experience
+/// replay (Schaul et al., 2016). Entries are appended and weights set at any time and from any thread. A
+/// loader of samples() sees what there was when it was made, or at its last refresh(), whatever is appended
+/// meanwhile: entries never move, and one that is overwritten is kept as long as a loader may ask for it. So
+/// a buffer takes at most twice its capacity, and a block of 64 KiB or 16 entries.
+///
+/// A batch has the entries as its `data`, and as its `target` their ids, for set_weight().
+template <class T>
+class replay_buffer {
+  using store = detail::replay_store<T>;
+
+ public:
+  /// \throws wick::error when capacity is 0
+  explicit replay_buffer(std::uint64_t capacity) : store_(std::make_shared<store>()) {
+    if (capacity == 0) throw error("replay_buffer: a capacity of 0 entries; give it at least one");
+    store_->capacity = capacity;
+  }
+  replay_buffer(const replay_buffer&) = delete;
+  replay_buffer& operator=(const replay_buffer&) = delete;
+
+  /// Adds an entry, in the place of the oldest where there are `capacity`. Returns its id: ids count from 0
+  /// and go on. \throws wick::error for a weight that is negative or not finite; nothing was added then
+  std::uint64_t append(T entry, double weight = 1) {
+    const std::lock_guard lock(store_->mutex);
+    store_->append(std::move(entry), weight);
+    return store_->appended - 1;
+  }
+  /// False when that entry has been overwritten meanwhile. \throws wick::error as append() does, or when
+  /// there never was such an entry
+  bool set_weight(std::uint64_t id, double weight) {
+    const std::lock_guard lock(store_->mutex);
+    if (id >= store_->appended) {
+      throw error("replay_buffer: entry " + std::to_string(id) + " of " + std::to_string(store_->appended) +
+                  "; ids are what append() returns, and a batch's targets");
+    }
+    if (!store_->has(id)) return false;
+    store_->by.set(id % store_->capacity, weight);
+    return true;
+  }
+  /// Entries that are there now.
+  std::uint64_t size() const {
+    const std::lock_guard lock(store_->mutex);
+    return store_->size();
+  }
+  /// Entries that were ever appended.
+  std::uint64_t appended() const {
+    const std::lock_guard lock(store_->mutex);
+    return store_->appended;
+  }
+  std::uint64_t capacity() const noexcept { return store_->capacity; }
+
+  /// The entries as a source: `memory.samples() | weighted(memory.weights(), {.samples = 64 * 100}) |
+  /// batch(64)`.
+  detail::replay_view<T> samples() const { return detail::replay_view<T>(store_); }
+  /// Those of samples(), for weighted(); set by append() and set_weight() alone.
+  wick::weights weights() const { return store_->by; }
+
+ private:
+  std::shared_ptr<store> store_;
+};
 
 }  // namespace wick
 
@@ -17738,6 +17590,20 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 
 }  // namespace wick::detail
 
+// ==== wick/failure/implementation/drop_book.hpp
+/// \file
+/// The bodies of what failure/detail/drop_book.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void drop_book::refuse(std::uint64_t epoch, std::uint64_t dropped) {
+  throw error("filter: all " + std::to_string(dropped) + " samples of epoch " + std::to_string(epoch) +
+              " (of this rank) were left out, so there was no batch with any; look at what the predicate is "
+              "given, and whether it returns true for what is to be kept");
+}
+
+}  // namespace wick::detail
+
 // ==== wick/failure/implementation/error_account.hpp
 /// \file
 /// The bodies of what failure/detail/error_account.hpp declares. Included in exactly one file of a program.
@@ -17884,18 +17750,28 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
 }
 
 void print_book::begin(std::uint64_t epoch) {
-  std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
+  std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
-  epochs_.emplace_back(epoch, epoch_fingerprint{});
+  epochs_.push_back({epoch, {}});
+}
+
+void print_book::seal(std::uint64_t data, std::uint64_t batch) noexcept {
+  for (entry& e : epochs_) {
+    if (e.factor == 0) e.factor = factor_of(e.epoch, data, batch);
+  }
+}
+
+// Odd, so that different sums stay different.
+std::uint64_t print_book::factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept {
+  return fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;
 }
 
 epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
                                  std::uint64_t batch) const noexcept {
-  for (const auto& [number, sum] : epochs_) {
-    if (number != epoch) continue;
-    epoch_fingerprint out = sum;
-    out.value *=
-        fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
+  for (const entry& e : epochs_) {
+    if (e.epoch != epoch) continue;
+    epoch_fingerprint out = e.sum;
+    out.value *= e.factor != 0 ? e.factor : factor_of(epoch, data, batch);  // so that sums stay sums
     return out;
   }
   return {};
@@ -18307,149 +18183,6 @@ void require_probability(std::string_view stage, double p) {
 
 }  // namespace wick::detail
 
-// ==== wick/image/implementation/boxes.hpp
-/// \file
-/// The bodies of what image/boxes.hpp declares. Included in exactly one file of a program.
-
-#include <cmath>
-
-namespace wick {
-
-namespace detail::boxing {
-
-inline void require_as_many(const char* what, std::size_t found, std::size_t boxes) {
-  if (found == 0 || found == boxes) return;
-  throw error("boxes: " + std::to_string(found) + " " + what + " of " + std::to_string(boxes) +
-              " boxes; give as many, or none");
-}
-
-inline void check(const boxes& of) {
-  require_as_many("labels", of.labels.size(), of.size());
-  require_as_many("ids", of.ids.size(), of.size());
-  require_as_many("visible shares", of.visible.size(), of.size());
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    const auto& [left, top, right, bottom] = of.xyxy[i];
-    if (left <= right && top <= bottom && std::isfinite(left) && std::isfinite(right) && std::isfinite(top) &&
-        std::isfinite(bottom)) {
-      continue;
-    }
-    throw error("boxes: box " + std::to_string(i) + " is {" + std::to_string(left) + ", " +
-                std::to_string(top) + ", " + std::to_string(right) + ", " + std::to_string(bottom) +
-                "}; give left, top, right, bottom, and no width and height");
-  }
-}
-
-inline float area(const std::array<float, 4>& box) noexcept { return (box[2] - box[0]) * (box[3] - box[1]); }
-
-/// Those that stay, with what belongs to them.
-template <class Keep>
-void keep(boxes& of, Keep stays) {
-  std::size_t n = 0;
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    if (!stays(i)) continue;
-    of.xyxy[n] = of.xyxy[i];
-    if (!of.labels.empty()) of.labels[n] = of.labels[i];
-    if (!of.ids.empty()) of.ids[n] = of.ids[i];
-    if (!of.visible.empty()) of.visible[n] = of.visible[i];
-    ++n;
-  }
-  of.xyxy.resize(n);
-  if (!of.labels.empty()) of.labels.resize(n);
-  if (!of.ids.empty()) of.ids.resize(n);
-  if (!of.visible.empty()) of.visible.resize(n);
-}
-
-/// What reaches past the picture is cut off.
-inline void cut(boxes& of, frame size) {
-  if (of.visible.empty()) of.visible.assign(of.size(), 1.0f);
-  const auto width = static_cast<float>(size.width), height = static_cast<float>(size.height);
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    std::array<float, 4>& box = of.xyxy[i];
-    const float before = area(box);
-    box = {std::clamp(box[0], 0.0f, width), std::clamp(box[1], 0.0f, height), std::clamp(box[2], 0.0f, width),
-           std::clamp(box[3], 0.0f, height)};
-    of.visible[i] = before > 0 ? of.visible[i] * (area(box) / before) : 0.0f;
-  }
-  keep(of, [&](std::size_t i) { return of.visible[i] > 0; });
-}
-
-inline void shift(boxes& of, int x, int y) noexcept {
-  const auto dx = static_cast<float>(x), dy = static_cast<float>(y);
-  for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
-}
-
-}  // namespace detail::boxing
-
-void boxes::follow(const detail::geometry_step& step, detail::frame in) {
-  namespace boxing = detail::boxing;
-  using kind = detail::geometry_step::kind;
-  boxing::check(*this);
-  switch (step.what) {
-    case kind::crop:
-      boxing::shift(*this, -step.part.x, -step.part.y);
-      return boxing::cut(*this, step.after(in));
-    case kind::resize: {
-      // Single precision, as torchvision counts.
-      const auto x = static_cast<float>(static_cast<double>(step.size.width) / in.width),
-                 y = static_cast<float>(static_cast<double>(step.size.height) / in.height);
-      for (auto& box : xyxy) box = {box[0] * x, box[1] * y, box[2] * x, box[3] * y};
-      return;
-    }
-    case kind::mirror_x: {
-      const auto width = static_cast<float>(in.width);
-      for (auto& box : xyxy) box = {width - box[2], box[1], width - box[0], box[3]};
-      return;
-    }
-    case kind::mirror_y: {
-      const auto height = static_cast<float>(in.height);
-      for (auto& box : xyxy) box = {box[0], height - box[3], box[2], height - box[1]};
-      return;
-    }
-    case kind::pad:
-      detail::require_plain_border(step.around.mode, "boxes");
-      boxing::shift(*this, step.around.by.left, step.around.by.top);
-      return boxing::cut(*this, step.after(in));
-    case kind::drop_boxes:
-      boxing::cut(*this, in);
-      return boxing::keep(*this, [&](std::size_t i) {
-        return xyxy[i][2] - xyxy[i][0] >= step.min_size && xyxy[i][3] - xyxy[i][1] >= step.min_size &&
-               visible[i] >= step.min_visible;
-      });
-  }
-}
-
-namespace detail {
-
-sanitize_boxes_stage::sanitize_boxes_stage(const sanitize_boxes_options& options) : options_(options) {
-  if (!(options.min_size >= 0 && std::isfinite(options.min_size))) {
-    throw error("sanitize_boxes: min_size " + std::to_string(options.min_size) + "; give px, 0 or more");
-  }
-  if (!(options.min_visible >= 0 && options.min_visible <= 1)) {
-    throw error("sanitize_boxes: min_visible " + std::to_string(options.min_visible) +
-                "; give a share of the box, from 0 to 1");
-  }
-}
-
-geometry_steps sanitize_boxes_stage::decide(frame, context&) const noexcept {
-  geometry_step drop;
-  drop.what = geometry_step::kind::drop_boxes;
-  drop.min_size = static_cast<float>(options_.min_size);
-  drop.min_visible = static_cast<float>(options_.min_visible);
-  return drop;
-}
-
-std::uint64_t sanitize_boxes_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(options_.min_size, options_.min_visible);
-}
-
-}  // namespace detail
-
-detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options) {
-  return detail::sanitize_boxes_stage(options);
-}
-
-}  // namespace wick
-
 // ==== wick/image/implementation/color.hpp
 /// \file
 /// The bodies of what image/color.hpp declares. Included in exactly one file of a program.
@@ -18472,7 +18205,7 @@ color_jitter_stage::color_jitter_stage(double brightness, double contrast, doubl
   }
 }
 
-color_jitter_stage::drawn color_jitter_stage::draw(context& ctx) const {
+lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) const {
   random_stream& random = ctx.random();
   std::array<std::size_t, 4> order{0, 1, 2, 3};
   for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
@@ -18484,15 +18217,10 @@ color_jitter_stage::drawn color_jitter_stage::draw(context& ctx) const {
   }
   constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
                                       pixel_op::kind::saturation, pixel_op::kind::hue};
-  drawn out;
   for (const std::size_t i : order) {
-    if (amount_[i] != 0) out.ops[out.count++] = {kinds[i], value[i]};
+    if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
   }
-  return out;
-}
-
-void color_jitter_stage::apply(lazy_image& picture, const drawn& what) const {
-  for (std::size_t i = 0; i < what.count; ++i) picture.apply(what.ops[i]);
+  return picture;
 }
 
 grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
@@ -18501,8 +18229,14 @@ grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
   }
 }
 
-void random_grayscale_stage::apply(lazy_image& picture, bool gray) const {
-  if (gray) picture.apply({pixel_op::kind::gray});
+lazy_image grayscale_stage::operator()(lazy_image picture, context&) const {
+  picture.make_gray(channels_);
+  return picture;
+}
+
+lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) const {
+  if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
+  return picture;
 }
 
 }  // namespace wick::detail
@@ -18529,8 +18263,9 @@ center_crop_stage::center_crop_stage(int height, int width) : height_(height), w
   detail::require_size(name, height, width);
 }
 
-geometry_steps center_crop_stage::decide(frame size, context&) const noexcept {
-  return geometry_step::crop({half(size.width - width_), half(size.height - height_), width_, height_});
+lazy_image center_crop_stage::operator()(lazy_image picture, context&) const {
+  picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
+  return picture;
 }
 
 random_crop_stage::random_crop_stage(int height, int width, const random_crop_options& options)
@@ -18539,29 +18274,29 @@ random_crop_stage::random_crop_stage(int height, int width, const random_crop_op
   detail::require_edges(name, options.padding);
 }
 
-geometry_steps random_crop_stage::decide(frame size, context& ctx) const noexcept {
+lazy_image random_crop_stage::operator()(lazy_image picture, context& ctx) const {
   const edges& p = options_.padding;
-  border around{p, options_.fill, options_.padding_mode, options_.mask_fill};
+  edges around = p;
   if (options_.pad_if_needed) {
-    const int across = width_ - (size.width + p.left + p.right);
-    const int down = height_ - (size.height + p.top + p.bottom);
-    if (across > 0) around.by.left += across, around.by.right += across;
-    if (down > 0) around.by.top += down, around.by.bottom += down;
+    const int across = width_ - (picture.width() + p.left + p.right);
+    const int down = height_ - (picture.height() + p.top + p.bottom);
+    if (across > 0) around.left += across, around.right += across;
+    if (down > 0) around.top += down, around.bottom += down;
   }
-  const geometry_step padding = geometry_step::pad(around);
-  const frame padded = padding.after(size);
+  if (!around.empty())
+    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+    picture.replace_pixels(
+        pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
   rect part{0, 0, width_, height_};
-  if (padded.height > height_) part.y = below(ctx, padded.height - height_ + 1);
-  if (padded.width > width_) part.x = below(ctx, padded.width - width_ + 1);
-  if (around.by.empty()) return geometry_step::crop(part);
-  return {padding, geometry_step::crop(part)};
+  if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
+  if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
+  picture.crop(part);
+  return picture;
 }
 
 std::uint64_t random_crop_stage::fingerprint() const noexcept {
-  const auto& [padding, pad_if_needed, fill, mode, mask_fill] = options_;
-  const std::uint64_t all =
-      fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
-  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
+  const auto& [padding, pad_if_needed, fill, mode] = options_;
+  return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
 }
 
 int random_crop_stage::below(context& ctx, int bound) noexcept {
@@ -18584,9 +18319,10 @@ random_resized_crop_stage::random_resized_crop_stage(int height, int width,
   }
 }
 
-geometry_steps random_resized_crop_stage::decide(frame size, context& ctx) const noexcept {
-  return {geometry_step::crop(choose(size.width, size.height, ctx.random())),
-          geometry_step::resize(width_, height_, options_.interpolation)};
+lazy_image random_resized_crop_stage::operator()(lazy_image picture, context& ctx) const {
+  picture.crop(choose(picture.width(), picture.height(), ctx.random()));
+  picture.resize(width_, height_, options_.interpolation);
+  return picture;
 }
 
 rect random_resized_crop_stage::choose(int width, int height, random_stream& random) const noexcept {
@@ -18699,21 +18435,18 @@ inline image transposed(const image& from) {
 
 namespace wick::detail {
 
-decode_stage::decode_stage(const decode_options& options, const char* called)
-    : options_(options), called_(called) {
-  const std::string stage = std::string(called) + ": ";
+decode_stage::decode_stage(const decode_options& options) : options_(options) {
   if (options.max_pixels < 1) {
-    throw error(stage + "max_pixels = " + std::to_string(options.max_pixels) +
+    throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
                 " refuses every picture; give at least 1");
   }
   if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
-    throw error(stage + ".type = " + std::string(to_string(options.type)) +
-                (options.mode == color::index ? "; give uint8 or int32" : "; give uint8, int32 or float32"));
+    throw error("decode: .type = " + std::string(to_string(options.type)) + "; give uint8, int32 or float32");
   }
   if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
-    throw error(stage +
-                "color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
-                "uint8, or int32 for more than 256");
+    throw error(
+        "decode: color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
+        "uint8, or int32 for more than 256");
   }
   if (options.reduce_16_bits && options.type != dtype::uint8) {
     throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(to_string(options.type)) +
@@ -18783,11 +18516,10 @@ pixel_numbers decode_stage::numbers(const picture_info& info) const {
   }
   const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
   if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
-    throw error(what + " of 16 bits a channel, of which " + called_ + "() would lose 8; write wick::" +
-                called_ + "({.type = wick::dtype::int32}) for its values as they are" +
-                (indexes ? ""
-                         : ", wick::dtype::float32 for values in [0, 1], or wick::decode({.reduce_16_bits = "
-                           "true}) for the upper 8 bits"));
+    throw error(what +
+                " of 16 bits a channel, of which decode() would lose 8; write wick::decode({.type = "
+                "wick::dtype::int32}) for its values as they are, wick::dtype::float32 for values in [0, 1]" +
+                (indexes ? "" : ", or wick::decode({.reduce_16_bits = true}) for the upper 8 bits"));
   }
   return {options_.type, wide && options_.type != dtype::uint8, indexes};
 }
@@ -18811,54 +18543,6 @@ int decode_stage::channels(const picture_info& info) const noexcept {
 namespace wick {
 
 detail::decode_stage decode(const detail::decode_options& options) { return detail::decode_stage(options); }
-
-}  // namespace wick
-
-// ==== wick/image/implementation/keypoints.hpp
-/// \file
-/// The bodies of what image/keypoints.hpp declares. Included in exactly one file of a program.
-
-namespace wick {
-
-void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
-  using kind = detail::geometry_step::kind;
-  if (visible.empty()) visible.assign(size(), 1);
-  if (visible.size() != size()) {
-    throw error("keypoints: " + std::to_string(visible.size()) + " marks of " + std::to_string(size()) +
-                " points; give as many, or none");
-  }
-  // x * across + right, y * down + below: in single precision, as torchvision counts.
-  float across = 1, right = 0, down = 1, below = 0;
-  switch (step.what) {
-    case kind::crop:
-      right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
-      break;
-    case kind::resize:
-      across = static_cast<float>(static_cast<double>(step.size.width) / in.width);
-      down = static_cast<float>(static_cast<double>(step.size.height) / in.height);
-      break;
-    case kind::mirror_x:
-      across = -1, right = static_cast<float>(in.width - 1);
-      break;
-    case kind::mirror_y:
-      down = -1, below = static_cast<float>(in.height - 1);
-      break;
-    case kind::pad:
-      detail::require_plain_border(step.around.mode, "keypoints");
-      right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
-      break;
-    case kind::drop_boxes:
-      break;
-  }
-  const detail::frame out = step.after(in);
-  const auto width = static_cast<float>(out.width), height = static_cast<float>(out.height);
-  for (std::size_t i = 0; i < size(); ++i) {
-    auto& [x, y] = xy[i];
-    x = x * across + right;
-    y = y * down + below;
-    if (!(x >= 0 && x < width && y >= 0 && y < height)) visible[i] = 0;
-  }
-}
 
 }  // namespace wick
 
@@ -19003,7 +18687,7 @@ inline void axis::build(const axis_request& wanted) {
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
   const auto n = static_cast<std::size_t>(wanted.window_size);
-  taps_ = is_nearest(wanted.filter) ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
   first_.resize(n);
   count_.resize(n);
   weights_.resize(n * taps_);
@@ -19042,12 +18726,8 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   std::int32_t& first = first_[static_cast<std::size_t>(i)];
   std::int32_t& count = count_[static_cast<std::size_t>(i)];
   std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
-  if (is_nearest(wanted.filter)) {
-    // Torch counts corners in single precision.
-    const double at = wanted.filter == interpolation::nearest ? low + (out + 0.5) * scale
-                      : low == 0 ? static_cast<double>(static_cast<float>(out) * static_cast<float>(scale))
-                                 : low + out * scale;
-    first = left + std::clamp(static_cast<int>(std::floor(at)), 0, length - 1);
+  if (wanted.filter == interpolation::nearest) {
+    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
     count = 1;
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;
@@ -19485,18 +19165,14 @@ lazy_image::lazy_image(image pixels) noexcept
       out_channels_(channels_),
       plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
 
-lazy_image::lazy_image(image pixels, const detail::pixel_numbers& as) noexcept
-    : lazy_image(std::move(pixels)) {
-  as_ = as;
-}
-
 void lazy_image::crop(const detail::rect& part) {
   if (!pointwise_) carry_out();
   detail::compose_crop(plan_, part);
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
-  if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
+  if (as_.indexes && filter != interpolation::nearest &&
+      (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
         ".interpolation = wick::interpolation::nearest");
@@ -19505,36 +19181,6 @@ void lazy_image::resize(int width, int height, interpolation filter) {
   if (detail::compose_resize(plan_, width, height, filter)) return;
   carry_out();
   detail::compose_resize(plan_, width, height, filter);
-}
-
-void lazy_image::pad(const detail::border& around) {
-  if (around.by.empty()) return;
-  if (as_.wide && as_.indexes) {
-    carry_out();
-    wide_ = detail::pad_wide(wide_, around);
-    plan_ = detail::plan::whole(wide_.width, wide_.height);
-    return;
-  }
-  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-  replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
-}
-
-void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
-  using kind = detail::geometry_step::kind;
-  switch (step.what) {
-    case kind::crop:
-      return crop(step.part);
-    case kind::resize:
-      return resize(step.size.width, step.size.height, step.filter);
-    case kind::mirror_x:
-      return mirror_x();
-    case kind::mirror_y:
-      return mirror_y();
-    case kind::pad:
-      return pad(step.around);
-    case kind::drop_boxes:
-      return;
-  }
 }
 
 void lazy_image::apply(const detail::pixel_op& op) {
@@ -19612,9 +19258,8 @@ void lazy_image::write_to(slot to) const {
 }
 
 bool lazy_image::untouched() const noexcept {
-  const detail::plan all = as_.wide ? detail::plan::whole(wide_.width, wide_.height)
-                                    : detail::plan::whole(decoded_.width(), decoded_.height());
-  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
+  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
+         plan_ == detail::plan::whole(decoded_.width(), decoded_.height());
 }
 
 void lazy_image::refuse_wide(const char* what) const {
@@ -19766,7 +19411,6 @@ image lazy_image::render() const {
 }
 
 void lazy_image::carry_out() {
-  if (untouched()) return;
   if (as_.wide) {
     wide_ = render_wide();
     encoded_ = {};
@@ -19779,82 +19423,6 @@ void lazy_image::carry_out() {
   pointwise_ = true;
   channels_ = out_channels_;
   plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
-}
-
-}  // namespace wick
-
-// ==== wick/image/implementation/mask.hpp
-/// \file
-/// The bodies of what image/mask.hpp declares. Included in exactly one file of a program.
-
-namespace wick {
-
-namespace detail::masks {
-
-inline image one_channel(image numbers) {
-  if (numbers.channels() != 1) {
-    throw error("mask: a picture of " + std::to_string(numbers.channels()) +
-                " channels; give one channel of numbers");
-  }
-  return numbers;
-}
-
-/// What only decoding shows is decode_mask()'s.
-template <class F>
-decltype(auto) decoding(F&& f) {
-  try {
-    return f();
-  } catch (const detail::late_error& e) {
-    throw detail::late_error("decode_mask", e.what());
-  }
-}
-
-}  // namespace detail::masks
-
-mask::mask(image numbers)
-    : numbers_(detail::masks::one_channel(std::move(numbers)),
-               detail::pixel_numbers{dtype::uint8, false, true}) {}
-
-void mask::follow(const detail::geometry_step& step, detail::frame) {
-  detail::masks::decoding([&] {
-    detail::geometry_step own = step;
-    if (own.filter != interpolation::nearest) own.filter = interpolation::nearest_corner;
-    own.around.fill = {step.around.mask_fill};
-    numbers_.follow(own);
-  });
-}
-
-image mask::pixels() const {
-  return detail::masks::decoding([&] { return numbers_.pixels(); });
-}
-
-mask mask::materialize() && {
-  carry_out();
-  return std::move(*this);
-}
-
-void mask::carry_out() {
-  detail::masks::decoding([&] { numbers_.carry_out(); });
-}
-
-void mask::write_to(slot to) const {
-  detail::masks::decoding([&] { numbers_.write_to(to); });
-}
-
-namespace detail {
-
-decode_mask_stage::decode_mask_stage(const mask_options& options)
-    : numbers_({.mode = color::index, .type = options.type, .max_pixels = options.max_pixels},
-               "decode_mask") {}
-
-mask decode_mask_stage::operator()(bytes encoded, context& c) const {
-  return mask(numbers_(std::move(encoded), c));
-}
-
-}  // namespace detail
-
-detail::decode_mask_stage decode_mask(const detail::mask_options& options) {
-  return detail::decode_mask_stage(options);
 }
 
 }  // namespace wick
@@ -19891,6 +19459,11 @@ normalize_stage::normalize_stage(const channel_values& mean, const channel_value
                   "; give finite means, and deviations above 0, for pixels in [0, 1]");
     }
   }
+}
+
+lazy_image normalize_stage::operator()(lazy_image picture, context&) const {
+  picture.normalize(by_);
+  return picture;
 }
 
 std::uint64_t normalize_stage::fingerprint() const noexcept {
@@ -19982,30 +19555,19 @@ image pad_picture(const image& picture, const edges& by, const fill_color& fill,
   return out;
 }
 
-wide_rows pad_wide(const wide_rows& numbers, const border& around) {
-  const std::vector<int> columns = padded_axis(numbers.width, around.by.left, around.by.right, around.mode);
-  const std::vector<int> rows = padded_axis(numbers.height, around.by.top, around.by.bottom, around.mode);
-  wide_rows out(static_cast<int>(columns.size()), static_cast<int>(rows.size()), 1, 0);
-  std::uint16_t* to = out.levels.data();
-  for (const int y : rows) {
-    for (const int x : columns)
-      *to++ = x < 0 || y < 0 ? static_cast<std::uint16_t>(around.mask_fill) : numbers.row(y)[x];
-  }
-  return out;
-}
-
 pad_stage::pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
   detail::require_edges(name, by);
 }
 
-geometry_steps pad_stage::decide(frame, context&) const noexcept {
-  if (by_.empty()) return {};
-  return geometry_step::pad({by_, options_.fill, options_.padding_mode, options_.mask_fill});
+lazy_image pad_stage::operator()(lazy_image picture, context&) const {
+  if (by_.empty()) return picture;
+  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
+  return picture;
 }
 
 std::uint64_t pad_stage::fingerprint() const noexcept {
-  const std::uint64_t all = fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
-  return options_.mask_fill == 0 ? all : fingerprint_hash::of(all, options_.mask_fill);
+  return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
 }
 
 }  // namespace wick::detail
@@ -20016,182 +19578,6 @@ detail::pad_stage pad(const detail::edges& by, const detail::pad_options& option
 
 detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options) {
   return {{left, top, right, bottom}, options};
-}
-
-}  // namespace wick
-
-// ==== wick/image/implementation/parts.hpp
-/// \file
-/// The bodies of what image/detail/steps.hpp and image/detail/parts.hpp declare. Included in exactly one file
-/// of a program.
-
-namespace wick::detail {
-
-geometry_step geometry_step::crop(const rect& part) noexcept {
-  geometry_step s;
-  s.part = part;
-  return s;
-}
-geometry_step geometry_step::resize(int width, int height, interpolation filter) noexcept {
-  geometry_step s;
-  s.what = kind::resize;
-  s.size = {width, height};
-  s.filter = filter;
-  return s;
-}
-geometry_step geometry_step::mirror_x() noexcept {
-  geometry_step s;
-  s.what = kind::mirror_x;
-  return s;
-}
-geometry_step geometry_step::mirror_y() noexcept {
-  geometry_step s;
-  s.what = kind::mirror_y;
-  return s;
-}
-geometry_step geometry_step::pad(const border& around) noexcept {
-  geometry_step s;
-  s.what = kind::pad;
-  s.around = around;
-  return s;
-}
-
-frame geometry_step::after(frame before) const noexcept {
-  switch (what) {
-    case kind::crop:
-      return {part.width, part.height};
-    case kind::resize:
-      return size;
-    case kind::pad:
-      return {before.width + around.by.left + around.by.right,
-              before.height + around.by.top + around.by.bottom};
-    default:
-      return before;
-  }
-}
-
-void require_plain_border(padding_mode mode, const char* what) {
-  if (mode == padding_mode::constant) return;
-  throw error(std::string("a border that repeats the picture would show things without ") + what +
-              "; pad with padding_mode::constant");
-}
-
-void require_one_size(frame first, frame other) {
-  if (first == other) return;
-  throw error("the parts of the sample have two sizes, " + size_text(first.width, first.height) + " px and " +
-              size_text(other.width, other.height) +
-              " px, and their geometry is one; make them alike on disk, or resize one of them in a stage of "
-              "your own");
-}
-
-}  // namespace wick::detail
-
-// ==== wick/image/implementation/polygons.hpp
-/// \file
-/// The bodies of what image/polygons.hpp declares. Included in exactly one file of a program.
-
-#include <cmath>
-
-namespace wick {
-
-namespace detail::outlining {
-
-using outline = std::vector<std::array<float, 2>>;
-
-inline void check(const polygons& of) {
-  for (const auto& [what, found] :
-       {std::pair{" labels", of.labels.size()}, std::pair{" ids", of.ids.size()}}) {
-    if (found == 0 || found == of.size()) continue;
-    throw error("polygons: " + std::to_string(found) + what + " of " + std::to_string(of.size()) +
-                " outlines; give as many, or none");
-  }
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    for (const auto& [x, y] : of.outlines[i]) {
-      if (!std::isfinite(x) || !std::isfinite(y))
-        throw error("polygons: outline " + std::to_string(i) + " has a corner that is no number; give px");
-    }
-  }
-}
-
-/// What lies on the side of the line where `axis` is at least (most: at most) `bound`.
-inline outline half(const outline& of, std::size_t axis, float bound, bool most) {
-  outline out;
-  const auto inside = [&](const std::array<float, 2>& p) {
-    return most ? p[axis] <= bound : p[axis] >= bound;
-  };
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    const auto &a = of[i], &b = of[(i + 1) % of.size()];
-    if (inside(a)) out.push_back(a);
-    if (inside(a) == inside(b)) continue;
-    const float share = (bound - a[axis]) / (b[axis] - a[axis]);
-    std::array<float, 2> crossing{a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share};
-    crossing[axis] = bound;
-    out.push_back(crossing);
-  }
-  return out;
-}
-
-/// Twice the area, with a sign.
-inline double area(const outline& of) noexcept {
-  double sum = 0;
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    const auto &a = of[i], &b = of[(i + 1) % of.size()];
-    sum += static_cast<double>(a[0]) * b[1] - static_cast<double>(b[0]) * a[1];
-  }
-  return sum;
-}
-
-inline void cut(polygons& of, frame size) {
-  std::size_t n = 0;
-  for (std::size_t i = 0; i < of.size(); ++i) {
-    outline left = half(std::move(of.outlines[i]), 0, 0, false);
-    left = half(left, 0, static_cast<float>(size.width), true);
-    left = half(left, 1, 0, false);
-    left = half(left, 1, static_cast<float>(size.height), true);
-    if (left.size() < 3 || area(left) == 0) continue;
-    of.outlines[n] = std::move(left);
-    if (!of.labels.empty()) of.labels[n] = of.labels[i];
-    if (!of.ids.empty()) of.ids[n] = of.ids[i];
-    ++n;
-  }
-  of.outlines.resize(n);
-  if (!of.labels.empty()) of.labels.resize(n);
-  if (!of.ids.empty()) of.ids.resize(n);
-}
-
-}  // namespace detail::outlining
-
-void polygons::follow(const detail::geometry_step& step, detail::frame in) {
-  using kind = detail::geometry_step::kind;
-  detail::outlining::check(*this);
-  const detail::frame out = step.after(in);
-  // x * across + right, y * down + below
-  float across = 1, right = 0, down = 1, below = 0;
-  switch (step.what) {
-    case kind::crop:
-      right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
-      break;
-    case kind::resize:
-      across = static_cast<float>(static_cast<double>(out.width) / in.width);
-      down = static_cast<float>(static_cast<double>(out.height) / in.height);
-      break;
-    case kind::mirror_x:
-      across = -1, right = static_cast<float>(in.width);
-      break;
-    case kind::mirror_y:
-      down = -1, below = static_cast<float>(in.height);
-      break;
-    case kind::pad:
-      detail::require_plain_border(step.around.mode, "polygons");
-      right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
-      break;
-    case kind::drop_boxes:
-      return;
-  }
-  for (auto& outline : outlines) {
-    for (auto& [x, y] : outline) x = x * across + right, y = y * down + below;
-  }
-  if (step.what == kind::crop || step.what == kind::pad) detail::outlining::cut(*this, out);
 }
 
 }  // namespace wick
@@ -20218,9 +19604,10 @@ resize_stage::resize_stage(int shorter_edge, const resize_options& options)
   }
 }
 
-geometry_steps resize_stage::decide(frame size, context&) const noexcept {
-  const auto [width, height] = size_for(size.width, size.height);
-  return geometry_step::resize(width, height, options_.interpolation);
+lazy_image resize_stage::operator()(lazy_image picture, context&) const {
+  const auto [width, height] = size_for(picture.width(), picture.height());
+  picture.resize(width, height, options_.interpolation);
+  return picture;
 }
 
 std::pair<int, int> resize_stage::size_for(int width, int height) const noexcept {
@@ -20624,6 +20011,10 @@ std::string report::to_string() const {
                 detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
                 static_cast<unsigned long long>(iterations));
   out += line;
+  if (filtered != 0) {
+    out += std::to_string(filtered) + (filtered == 1 ? " sample was" : " samples were") +
+           " left out by filter()\n";
+  }
   if (failures != 0 || !outcomes.empty()) {
     out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -21131,108 +20522,188 @@ detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_op
 
 }  // namespace wick
 
-// ==== wick/order/implementation/zip.hpp
+// ==== wick/order/implementation/weights.hpp
 /// \file
-/// The bodies of what order/zip.hpp declares. Included in exactly one file of a program.
+/// The bodies of what order/weights.hpp declares. Included in exactly one file of a program.
 
-#include <unordered_map>
+#include <cmath>
 
 namespace wick::detail {
 
-namespace zipping {
+/// Who follows them finds by the blocks' times what he does not have yet.
+struct weights_store {
+  std::mutex mutex;
+  std::vector<double> values;
+  std::vector<std::uint64_t> changed;  // when something of a block of sum_tree::block was set
+  std::uint64_t now = 1;               // goes on each time that they are taken
 
-/// "a, b, c and 4 more".
-inline std::string list(const std::vector<std::string>& keys) {
-  constexpr std::size_t most = 3;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(keys.size(), most); ++i) text += (i == 0 ? "" : ", ") + keys[i];
-  if (keys.size() > most) text += " and " + std::to_string(keys.size() - most) + " more";
-  return text;
+  static void require(std::uint64_t i, double w) {
+    if (w >= 0 && std::isfinite(w)) return;
+    throw error("weights: weight " + std::to_string(i) + " would be " + std::to_string(w) +
+                "; weights are finite and not negative");
+  }
+  void require_there(std::uint64_t i) const {
+    if (i < values.size()) return;
+    throw error("weights: weight " + std::to_string(i) + " of " + std::to_string(values.size()) +
+                "; they count from 0");
+  }
+  void resize(std::uint64_t n, double w) {
+    const std::uint64_t before = values.size(), first = std::min<std::uint64_t>(before, n);
+    changed.reserve(blocks(n));
+    values.resize(n, w);
+    changed.resize(blocks(n));
+    for (std::uint64_t b = first / sum_tree::block; b < changed.size(); ++b) changed[b] = now;
+  }
+  static std::uint64_t blocks(std::uint64_t n) noexcept {
+    return (n + sum_tree::block - 1) / sum_tree::block;
+  }
+};
+
+double sum_tree::total_of(std::size_t level, std::uint64_t of_block) const noexcept {
+  const std::vector<double>& sums = levels_[level];
+  return sums[std::min((of_block + 1) * block, std::uint64_t{sums.size()}) - 1];
 }
 
-inline std::string without(const std::vector<std::string>& keys, std::size_t of, std::size_t in) {
-  return std::to_string(keys.size()) + (keys.size() == 1 ? " sample" : " samples") + " of source " +
-         std::to_string(of) + " without one of the same name in source " + std::to_string(in) + ": " +
-         list(keys);
-}
-
-using table = std::unordered_map<std::string_view, std::uint64_t>;
-
-inline table by_name(const zip_names& of) {
-  table out;
-  out.reserve(of.names.size());
-  for (std::uint64_t i = 0; i < of.names.size(); ++i) {
-    const auto [at, is_new] = out.try_emplace(of.names[i], i);
-    if (!is_new) {
-      throw error("zip: two samples of source " + std::to_string(of.source) +
-                  " (counted from 0) have the name \"" + printable(of.names[i]) +
-                  "\": " + of.keys[at->second] + " and " + of.keys[i] +
-                  "; leave one out, or write zip(wick::pair_by::position, …)");
+void sum_tree::follow(const weights& of) {
+  weights_store& from = *of.store_;
+  const std::lock_guard lock(from.mutex);
+  const std::uint64_t n = from.values.size(), before = size();
+  const std::uint64_t since = std::exchange(seen_, 0);  // all, when this ends early
+  if (n == 0) {
+    levels_.clear();
+    seen_ = from.now++;
+    return;
+  }
+  std::vector<std::uint64_t> stale, above;  // blocks
+  for (std::uint64_t b = 0; b < from.changed.size(); ++b) {
+    if (from.changed[b] > since) stale.push_back(b);
+  }
+  const std::uint64_t end = weights_store::blocks(n) - 1;
+  if (n != before && (stale.empty() || stale.back() != end)) stale.push_back(end);
+  std::uint64_t length = n;
+  for (std::size_t level = 0;; ++level, length = weights_store::blocks(length)) {
+    if (level == levels_.size()) levels_.emplace_back();
+    std::vector<double>& sums = levels_[level];
+    sums.resize(length);
+    above.clear();
+    for (const std::uint64_t b : stale) {
+      double sum = 0;
+      for (std::uint64_t i = b * block; i < std::min((b + 1) * block, length); ++i) {
+        sum += level == 0 ? from.values[i] : total_of(level - 1, i);
+        sums[i] = sum;
+      }
+      if (above.empty() || above.back() != b / block) above.push_back(b / block);
     }
-  }
-  return out;
-}
-
-}  // namespace zipping
-
-void zip_names::take_stems() {
-  names = keys;
-  if (names.empty()) return;
-  // The folder that all share.
-  const std::string first = names.front();
-  std::size_t shared = first.rfind('/') + 1;
-  for (const std::string& name : names) {
-    while (shared > 0 && name.compare(0, shared, first, 0, shared) != 0)
-      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
-  }
-  for (std::string& name : names) {
-    const std::size_t dot = name.rfind('.'), file = name.rfind('/') + 1;
-    if (dot != std::string::npos && dot > file) name.resize(dot);
-    name.erase(0, shared);
-  }
-}
-
-std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& other) {
-  const zipping::table there = zipping::by_name(other), here = zipping::by_name(first);
-  std::vector<std::uint64_t> out;
-  std::vector<std::string> alone, left_over;
-  bool same = true;
-  out.reserve(first.names.size());
-  for (std::uint64_t i = 0; i < first.names.size(); ++i) {
-    const auto found = there.find(first.names[i]);
-    if (found == there.end()) {
-      alone.push_back(first.keys[i]);
-      continue;
+    if (length <= block) {
+      levels_.resize(level + 1);
+      break;
     }
-    same = same && found->second == i;
-    out.push_back(found->second);
+    stale.swap(above);
   }
-  for (std::uint64_t i = 0; i < other.names.size(); ++i) {
-    if (!here.contains(other.names[i])) left_over.push_back(other.keys[i]);
-  }
-  if (!alone.empty() || !left_over.empty()) {
-    std::string text = "zip: ";
-    if (!alone.empty()) text += zipping::without(alone, first.source, other.source);
-    if (!left_over.empty())
-      text += (alone.empty() ? "" : "; ") + zipping::without(left_over, other.source, first.source);
-    // What was compared, of one of each.
-    const std::string a = first.names.empty() ? "" : first.names.front(),
-                      b = other.names.empty() ? "" : other.names.front();
-    throw error(text + " (sources are counted from 0; the first names are \"" + printable(a) + "\" and \"" +
-                printable(b) +
-                "\"); add or leave out files, give zip a function that makes the names, or write "
-                "zip(wick::pair_by::position, …)");
-  }
-  if (same) out.clear();
-  return out;
+  seen_ = from.now++;
 }
 
-void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted) {
-  throw error("zip: source " + std::to_string(source) + " (counted from 0) has " + std::to_string(count) +
-              " samples, and the first has " + std::to_string(wanted) + "; give each as many as the others");
+std::uint64_t sum_tree::operator()(random_stream& random) const noexcept {
+  double left = random.uniform() * sum();
+  std::uint64_t at = 0;
+  for (std::size_t level = levels_.size(); level-- > 0;) {
+    const std::vector<double>& sums = levels_[level];
+    const double* const first = sums.data() + at * block;
+    const double* const end = first + std::min(block, std::uint64_t{sums.size()} - at * block);
+    // Rounded sums may leave a little more than there is: that is the last one's with a weight.
+    const double* const found =
+        left < end[-1] ? std::upper_bound(first, end, left) : std::lower_bound(first, end, end[-1]);
+    if (found != first) left -= found[-1];
+    at = at * block + static_cast<std::uint64_t>(found - first);
+  }
+  return at;
+}
+
+std::uint64_t sum_tree::fingerprint() const noexcept {
+  if (levels_.empty()) return 0;
+  return fingerprint_hash().add(levels_.front().data(), levels_.front().size() * sizeof(double)).value();
+}
+
+changing_weights_stage::changing_weights_stage(weights by, weighted_options options)
+    : by_(std::move(by)), options_(options) {
+  if (!options_.replacement) {
+    throw error(
+        "weighted: weights that change are drawn by with replacement; leave .replacement out, or give a "
+        "vector of weights that stay");
+  }
+}
+
+std::uint64_t changing_weights_stage::size(std::uint64_t n) const {
+  if (n != tree_.size()) {
+    throw error("weighted: " + std::to_string(tree_.size()) + " weights for " + std::to_string(n) +
+                " samples when they were taken; give one to each sample before weighted(), which is for the "
+                "loader and its refresh(), not for mix()");
+  }
+  if (n == 0) return 0;
+  if (!(tree_.sum() > 0)) throw error("weighted: no weight is above 0, so no sample could be drawn");
+  if (!std::isfinite(tree_.sum())) throw error("weighted: the sum of the weights is not finite; scale them");
+  return options_.samples != 0 ? options_.samples : n;
+}
+
+std::uint64_t changing_weights_stage::fingerprint() const noexcept {
+  return fingerprint_hash().add(options_.samples).add(tree_.fingerprint()).value();
 }
 
 }  // namespace wick::detail
+
+namespace wick {
+
+weights::weights(std::vector<double> values) : store_(std::make_shared<detail::weights_store>()) {
+  for (std::size_t i = 0; i < values.size(); ++i) detail::weights_store::require(i, values[i]);
+  store_->values = std::move(values);
+  store_->resize(store_->values.size(), 0);
+  std::fill(store_->changed.begin(), store_->changed.end(), store_->now);
+}
+
+std::uint64_t weights::size() const {
+  const std::lock_guard lock(store_->mutex);
+  return store_->values.size();
+}
+
+double weights::at(std::uint64_t i) const {
+  const std::lock_guard lock(store_->mutex);
+  store_->require_there(i);
+  return store_->values[i];
+}
+
+void weights::set(std::uint64_t i, double weight) {
+  detail::weights_store::require(i, weight);
+  const std::lock_guard lock(store_->mutex);
+  store_->require_there(i);
+  store_->values[i] = weight;
+  store_->changed[i / detail::sum_tree::block] = store_->now;
+}
+
+void weights::push_back(double weight) {
+  const std::lock_guard lock(store_->mutex);
+  const std::uint64_t n = store_->values.size();
+  detail::weights_store::require(n, weight);
+  if (n % detail::sum_tree::block == 0) store_->changed.push_back(store_->now);
+  try {
+    store_->values.push_back(weight);
+  } catch (...) {
+    store_->changed.resize(detail::weights_store::blocks(n));
+    throw;
+  }
+  store_->changed.back() = store_->now;
+}
+
+void weights::resize(std::uint64_t size, double weight) {
+  const std::lock_guard lock(store_->mutex);
+  detail::weights_store::require(store_->values.size(), weight);
+  store_->resize(size, weight);
+}
+
+detail::changing_weights_stage weighted(weights by, detail::weighted_options options) {
+  return {std::move(by), options};
+}
+
+}  // namespace wick
 
 // ==== wick/pixels/implementation/block_cache.hpp
 /// \file
@@ -21367,7 +20838,7 @@ bool compose_resize(plan& p, int width, int height, interpolation filter) {
   }
   if (width == p.output_width() && height == p.output_height()) return true;
   if (p.resizes()) return false;
-  if (is_nearest(filter) && (p.mirror_x || p.mirror_y)) return false;
+  if (filter == interpolation::nearest && (p.mirror_x || p.mirror_y)) return false;
   p.width = width;
   p.height = height;
   p.window = {0, 0, width, height};
@@ -23901,11 +23372,12 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
   constexpr std::size_t most = 70;
   std::vector<stage_identity> out;
   for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
-    const auto& [name, parameters] = stages[i];
+    const auto& [name, parameters, changes] = stages[i];
     if (name.size() <= max_state_name)
       out.push_back(stages[i]);
     else
-      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
+      out.push_back(
+          {name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value(), changes});
   }
   if (stages.size() > most) {
     fingerprint_hash h;
@@ -23922,13 +23394,15 @@ std::string hex(std::uint64_t n) {
   return out;
 }
 
-std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
+std::string difference(const loader_state& state, const pipeline_identity& mine) {
+  const pipeline_identity& saved = state.of;
+  const bool may_change = state.rounds != 0 && state.batch == 0 && state.sample == 0;
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
-  if (saved.samples != mine.samples) {
+  if (saved.samples != mine.samples && !may_change) {
     return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
            number(mine.samples) + "; give the source that the state was made with";
   }
-  if (saved.data != mine.data) {
+  if (saved.data != mine.data && !may_change) {
     return "another data set: of the same size, with fingerprint " + hex(saved.data) +
            ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
   }
@@ -23941,7 +23415,7 @@ std::string difference(const pipeline_identity& saved, const pipeline_identity& 
     if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
     if (before[i].name != now[i].name)
       return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
-    if (before[i].parameters != now[i].parameters)
+    if (before[i].parameters != now[i].parameters && !(may_change && now[i].changes))
       return at + "(" + printable(now[i].name) + ") had other parameters";
   }
   if (saved.seed != mine.seed) {
@@ -23966,7 +23440,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.number(std::uint32_t{0});  // length, below
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved}) {
+        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -24017,9 +23491,9 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   }
   loader_state s;
   std::uint64_t batched = 0;
-  for (std::uint64_t* n :
-       {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch, &s.sample,
-        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved}) {
+  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
+                           &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
+                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = batched != 0;
@@ -24666,6 +24140,21 @@ void timer_queue::work(shared& s) noexcept {
     }
   }
 }
+
+}  // namespace wick::detail
+
+// ==== wick/sample/implementation/dropped.hpp
+/// \file
+/// The bodies of what sample/detail/dropped.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+const std::exception_ptr& dropped() noexcept {
+  static const std::exception_ptr it = std::make_exception_ptr(error("left out by filter()"));
+  return it;
+}
+
+void drop() { std::rethrow_exception(dropped()); }
 
 }  // namespace wick::detail
 
