@@ -12070,104 +12070,9 @@ auto per_worker(std::string name, Make&& make, F&& f) {
 
 }  // namespace wick
 
-// ==== wick/read/files.hpp
+// ==== wick/read/decode_raw.hpp
 /// \file
-/// A source of files, one sample each.
-
-// ==== wick/read/location.hpp
-/// \file
-/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
-
-namespace wick {
-
-namespace detail {
-
-struct file_stamp;
-
-}  // namespace detail
-
-/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
-/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
-/// it in messages); else `path` is to be opened.
-struct location {
-  static constexpr std::uint64_t whole = ~std::uint64_t{0};
-
-  const char* path = nullptr;    ///< of the file, ended by NUL
-  int file = -1;                 ///< a descriptor of it, or -1
-  std::uint64_t offset = 0;      ///< of the first byte
-  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
-  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
-  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
-  /// it may block.
-  const detail::file_stamp* indexed = nullptr;
-};
-
-namespace detail {
-
-template <>
-struct once_read<location> {
-  using type = bytes;
-};
-
-}  // namespace detail
-
-}  // namespace wick
-
-namespace wick {
-
-/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
-/// unreadable is an error of its sample when it is read.
-class files {
- public:
-  /// These files, in this order. \throws wick::error for an empty list
-  explicit files(const std::vector<std::string>& paths) { keep(paths); }
-  template <class Path>
-    requires std::convertible_to<const Path&, std::string>
-  explicit files(const std::vector<Path>& paths) {
-    keep(std::vector<std::string>(paths.begin(), paths.end()));
-  }
-  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
-
-  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
-  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
-  /// nothing matches, or a folder on the way can't be listed
-  template <class Pattern>
-    requires std::convertible_to<const Pattern&, std::string>
-  explicit files(const Pattern& pattern) {
-    find(pattern);
-  }
-
-  std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
-  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
-  std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, so that the data may move.
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  struct table {
-    std::string arena;  // path NUL path NUL …
-    std::vector<std::uint64_t> offsets;
-    std::size_t shared_prefix = 0;
-  };
-
-  void keep(std::span<const std::string> paths);
-  void find(const std::string& pattern);
-  static std::size_t shared_prefix(const table& data) noexcept;
-
-  std::shared_ptr<const table> data_;
-};
-
-}  // namespace wick
-
-// ==== wick/read/idx.hpp
-/// \file
-/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
-
-// ==== wick/read/memory.hpp
-/// \file
-/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
-/// targets.
+/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
 
 // ==== wick/read/memory_view.hpp
 /// \file
@@ -12282,6 +12187,418 @@ class memory_view {
 };
 
 }  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// Bytes that were read, and what they are.
+class raw_array {
+ public:
+  raw_array(bytes data, std::shared_ptr<const row_format> format) noexcept
+      : data_(std::move(data)), format_(std::move(format)) {}
+  /// The numbers, for as long as this lives.
+  memory_view view() const noexcept { return {data_.data(), *format_}; }
+  const shape& extents() const noexcept { return format_->extents; }
+  dtype type() const noexcept { return format_->type; }
+  void write_to(slot to) const noexcept { view().write_to(to); }
+
+ private:
+  bytes data_;
+  std::shared_ptr<const row_format> format_;
+};
+
+class decode_raw_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "decode_raw";
+
+  /// \throws wick::error for an extent below 1
+  decode_raw_stage(const shape& of, dtype type);
+  raw_array operator()(bytes data, context&) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const row_format> format_;
+};
+
+}  // namespace detail
+
+/// Bytes that were read are an array of `T`, of this shape, in the machine's byte order and C's order of
+/// dimensions, as `numpy.ndarray.tofile()` writes it: `read() | decode_raw<float>({64, 16})`. (TensorFlow's
+/// tf.io.decode_raw.) \throws wick::error of the sample when there are more or fewer bytes
+template <class T>
+detail::decode_raw_stage decode_raw(const shape& of) {
+  return {of, detail::dtype_of<T>()};
+}
+
+}  // namespace wick
+
+// ==== wick/read/file_windows.hpp
+/// \file
+/// Windows over series that lie in files: each is a range of bytes, which read() gets when its turn comes.
+
+// ==== wick/read/files.hpp
+/// \file
+/// A source of files, one sample each.
+
+// ==== wick/read/location.hpp
+/// \file
+/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
+
+namespace wick {
+
+namespace detail {
+
+struct file_stamp;
+
+}  // namespace detail
+
+/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
+/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
+/// it in messages); else `path` is to be opened.
+struct location {
+  static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
+  const char* path = nullptr;    ///< of the file, ended by NUL
+  int file = -1;                 ///< a descriptor of it, or -1
+  std::uint64_t offset = 0;      ///< of the first byte
+  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
+  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
+  /// it may block.
+  const detail::file_stamp* indexed = nullptr;
+};
+
+namespace detail {
+
+template <>
+struct once_read<location> {
+  using type = bytes;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+namespace wick {
+
+/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
+/// unreadable is an error of its sample when it is read.
+class files {
+ public:
+  /// These files, in this order. \throws wick::error for an empty list
+  explicit files(const std::vector<std::string>& paths) { keep(paths); }
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit files(const std::vector<Path>& paths) {
+    keep(std::vector<std::string>(paths.begin(), paths.end()));
+  }
+  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+
+  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
+  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
+  /// nothing matches, or a folder on the way can't be listed
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  explicit files(const Pattern& pattern) {
+    find(pattern);
+  }
+
+  std::uint64_t size() const noexcept { return data_->offsets.size(); }
+  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, so that the data may move.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table {
+    std::string arena;  // path NUL path NUL …
+    std::vector<std::uint64_t> offsets;
+    std::size_t shared_prefix = 0;
+  };
+
+  void keep(std::span<const std::string> paths);
+  void find(const std::string& pattern);
+  static std::size_t shared_prefix(const table& data) noexcept;
+
+  std::shared_ptr<const table> data_;
+};
+
+}  // namespace wick
+
+// ==== wick/read/windows.hpp
+/// \file
+/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
+
+namespace wick {
+
+namespace detail {
+
+/// A series: rows of one shape in time, where they lie.
+struct series {
+  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
+  const std::byte* data = nullptr;
+  std::uint64_t rows = 0;
+  dtype type = dtype::float32;
+  shape row, strides;     ///< of one row; strides in elements
+  std::int64_t step = 0;  ///< elements from one row to the next
+
+  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
+  static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
+                       const shape& row);
+};
+
+/// What is a series, or several: specialized for what windows_of::target() takes.
+template <class T>
+struct series_access;
+template <class T>
+  requires std::is_arithmetic_v<T>
+struct series_access<std::vector<T>> {
+  static std::vector<series> of(std::vector<T> values) {
+    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+    return {series::packed(kept, kept->data(), kept->size(), dtype_of<T>(), {})};
+  }
+};
+
+/// \throws wick::error for less than 1
+std::uint64_t positive_length(const char* what, std::int64_t length);
+
+/// Runs of `length` rows of some series, all of one shape and type.
+class series_runs {
+ public:
+  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
+  series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
+  std::size_t count() const noexcept { return kept_->parts.size(); }
+  /// Of each series.
+  std::vector<std::uint64_t> rows() const;
+  std::uint64_t length() const noexcept { return kept_->length; }
+
+  /// The run from `row` on.
+  memory_view at(std::size_t series, std::uint64_t row) const noexcept {
+    const part& p = parts_[series];
+    return {p.data + row * p.step, *p.format};
+  }
+  void prefetch(std::size_t series, std::uint64_t row, std::size_t most) const noexcept {
+    const part& p = parts_[series];
+    prefetch_bytes(p.data + row * p.step, p.format->span(), most);
+  }
+  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
+  /// numbers, however they lie.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct part {
+    const std::byte* data;
+    std::size_t step;  // bytes
+    const row_format* format;
+    std::uint64_t rows;
+  };
+  struct kept {
+    std::vector<series> all;
+    std::vector<part> parts;
+    std::vector<std::shared_ptr<const row_format>> formats;
+    std::uint64_t length;
+  };
+  std::shared_ptr<const kept> kept_;
+  const part* parts_;  // without a way through kept_
+};
+
+/// Which window is the i-th: those of the first series, then those of the second, …
+class window_order {
+ public:
+  struct place {
+    std::size_t series;
+    std::uint64_t row;
+  };
+
+  /// Over series of so many rows: windows of `length` rows, one each `stride`, as far as `need` rows are
+  /// there. \throws wick::error when there is none
+  window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+               std::int64_t stride);
+  std::uint64_t size() const noexcept { return size_; }
+  std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
+  place at(std::uint64_t i) const noexcept {
+    const std::uint64_t* first = starts_;
+    for (std::size_t n = series_; n > 1;) {
+      const std::size_t half = n / 2;
+      first = first[half] <= i ? first + half : first;
+      n -= half;
+    }
+    return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
+  }
+  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
+  std::string key(std::uint64_t i, std::uint64_t length) const;
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> kept_;
+  const std::uint64_t* starts_;  // the first window of each series
+  std::size_t series_;
+  std::uint64_t stride_, size_;
+};
+
+struct target_options {
+  static constexpr std::uint64_t behind = ~std::uint64_t{0};
+  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
+  std::uint64_t offset = behind;
+};
+
+/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
+/// windows(…).target(…).
+class targeted_windows {
+ public:
+  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return {data_.at(p.series, p.row), target_.at(p.series, p.row + offset_)};
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    data_.prefetch(p.series, p.row, most);
+    target_.prefetch(p.series, p.row + offset_, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, data_.length()); }
+  std::uint64_t fingerprint() const;
+
+ private:
+  /// Rows that a window takes with its target, from its first on.
+  static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
+  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
+  static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
+
+  series_runs data_, target_;
+  std::uint64_t offset_;
+  window_order order_;
+};
+
+/// Source of memory_view: windows over series. Made by windows().
+class window_source {
+ public:
+  /// \throws wick::error
+  window_source(std::vector<series> all, std::int64_t length, std::int64_t stride);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  memory_view at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return runs_.at(p.series, p.row);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    runs_.prefetch(p.series, p.row, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
+  std::uint64_t fingerprint() const;
+
+  /// With `length` rows of the same series as the target, those behind the window unless the options say
+  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
+  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
+  targeted_windows target(std::int64_t length, target_options options = {}) const;
+  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
+  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
+  /// \throws wick::error when their lengths differ
+  template <class Series>
+  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
+    return target_of(series_access<Series>::of(of), length, options);
+  }
+
+ private:
+  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
+
+  std::vector<series> all_;
+  series_runs runs_;
+  window_order order_;
+};
+
+}  // namespace detail
+
+/// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
+/// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
+/// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
+/// stride below 1, a series shorter than a window, or values that are no whole rows
+template <class T>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+  return {
+      {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
+}
+
+/// The same over memory of the caller's, who keeps it alive and unchanged.
+template <class T, std::size_t N>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  return {{detail::series::packed(nullptr, values.data(), values.size(),
+                                  detail::dtype_of<std::remove_const_t<T>>(), row)},
+          length,
+          stride};
+}
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// How rows lie in a file.
+struct file_rows {
+  /// Of one row.
+  std::uint64_t row_bytes = 0;
+  /// Before the first row.
+  std::uint64_t header_bytes = 0;
+};
+
+/// Source of locations: windows over the rows of files. Made by windows(files(…), …).
+class file_windows {
+ public:
+  /// \throws wick::error
+  file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, and of how many rows each file has.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct series_files;
+
+  file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
+               std::int64_t stride);
+  static std::shared_ptr<const series_files> look_into(const files& of, const file_rows& rows);
+
+  std::shared_ptr<const series_files> files_;
+  file_rows rows_;
+  std::uint64_t length_;
+  window_order order_;
+};
+
+}  // namespace detail
+
+/// Windows over series in files, one a file, that are rows of `.row_bytes` each behind `.header_bytes`, and
+/// nothing else: sample i is where `length` rows lie, so that the files need not fit into memory.
+/// `windows(files("*.f32"), {.row_bytes = 64}, 64) | read() | decode_raw<float>({64, 16})`. For a target ask
+/// for as many rows more, and take the batch apart: `batch.slice(1, 0, 64)` and `batch.slice(1, 64)` copy
+/// nothing. The files are opened here, once, to see how long they are; one that is changed later is an error
+/// of its windows. \throws wick::error for a length or stride below 1, when a file is missing or has no whole
+/// rows, or when none has a window
+inline detail::file_windows windows(const files& of, detail::file_rows rows, std::int64_t length,
+                                    std::int64_t stride = 1) {
+  return {of, rows, length, stride};
+}
+
+}  // namespace wick
+
+// ==== wick/read/idx.hpp
+/// \file
+/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
+
+// ==== wick/read/memory.hpp
+/// \file
+/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
+/// targets.
 
 namespace wick {
 
@@ -12977,210 +13294,6 @@ class read_stage {
 /// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
 /// larger than `max_bytes`
 detail::read_stage read(detail::read_options options = {}) noexcept;
-
-}  // namespace wick
-
-// ==== wick/read/windows.hpp
-/// \file
-/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
-
-namespace wick {
-
-namespace detail {
-
-/// A series: rows of one shape in time, where they lie.
-struct series {
-  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
-  const std::byte* data = nullptr;
-  std::uint64_t rows = 0;
-  dtype type = dtype::float32;
-  shape row, strides;     ///< of one row; strides in elements
-  std::int64_t step = 0;  ///< elements from one row to the next
-
-  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
-  static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
-                       const shape& row);
-};
-
-/// What is a series, or several: specialized for what windows_of::target() takes.
-template <class T>
-struct series_access;
-template <class T>
-  requires std::is_arithmetic_v<T>
-struct series_access<std::vector<T>> {
-  static std::vector<series> of(std::vector<T> values) {
-    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-    return {series::packed(kept, kept->data(), kept->size(), dtype_of<T>(), {})};
-  }
-};
-
-/// Runs of `length` rows of some series, all of one shape and type.
-class series_runs {
- public:
-  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
-  series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
-  std::size_t count() const noexcept { return kept_->parts.size(); }
-  std::uint64_t rows(std::size_t series) const noexcept { return kept_->parts[series].rows; }
-  std::uint64_t length() const noexcept { return kept_->length; }
-
-  /// The run from `row` on.
-  memory_view at(std::size_t series, std::uint64_t row) const noexcept {
-    const part& p = parts_[series];
-    return {p.data + row * p.step, *p.format};
-  }
-  void prefetch(std::size_t series, std::uint64_t row, std::size_t most) const noexcept {
-    const part& p = parts_[series];
-    prefetch_bytes(p.data + row * p.step, p.format->span(), most);
-  }
-  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
-  /// numbers, however they lie.
-  std::uint64_t fingerprint() const;
-
- private:
-  struct part {
-    const std::byte* data;
-    std::size_t step;  // bytes
-    const row_format* format;
-    std::uint64_t rows;
-  };
-  struct kept {
-    std::vector<series> all;
-    std::vector<part> parts;
-    std::vector<std::shared_ptr<const row_format>> formats;
-    std::uint64_t length;
-  };
-  std::shared_ptr<const kept> kept_;
-  const part* parts_;  // without a way through kept_
-};
-
-/// Which window is the i-th: those of the first series, then those of the second, …
-class window_order {
- public:
-  struct place {
-    std::size_t series;
-    std::uint64_t row;
-  };
-
-  /// Windows of `need` rows, one each `stride`. \throws wick::error when there is none
-  window_order(const series_runs& over, std::uint64_t need, std::int64_t stride);
-  std::uint64_t size() const noexcept { return size_; }
-  std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
-  place at(std::uint64_t i) const noexcept {
-    const std::uint64_t* first = starts_;
-    for (std::size_t n = series_; n > 1;) {
-      const std::size_t half = n / 2;
-      first = first[half] <= i ? first + half : first;
-      n -= half;
-    }
-    return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
-  }
-  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
-  std::string key(std::uint64_t i, std::uint64_t length) const;
-
- private:
-  std::shared_ptr<const std::vector<std::uint64_t>> kept_;
-  const std::uint64_t* starts_;  // the first window of each series
-  std::size_t series_;
-  std::uint64_t stride_, size_;
-};
-
-struct target_options {
-  static constexpr std::uint64_t behind = ~std::uint64_t{0};
-  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
-  std::uint64_t offset = behind;
-};
-
-/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
-/// windows(…).target(…).
-class targeted_windows {
- public:
-  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
-    const window_order::place p = order_.at(i);
-    return {data_.at(p.series, p.row), target_.at(p.series, p.row + offset_)};
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    const window_order::place p = order_.at(i);
-    data_.prefetch(p.series, p.row, most);
-    target_.prefetch(p.series, p.row + offset_, most);
-  }
-  std::string key(std::uint64_t i) const { return order_.key(i, data_.length()); }
-  std::uint64_t fingerprint() const;
-
- private:
-  /// Rows that a window takes with its target, from its first on.
-  static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
-  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
-  static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
-
-  series_runs data_, target_;
-  std::uint64_t offset_;
-  window_order order_;
-};
-
-/// Source of memory_view: windows over series. Made by windows().
-class window_source {
- public:
-  /// \throws wick::error
-  window_source(std::vector<series> all, std::int64_t length, std::int64_t stride);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  memory_view at(std::uint64_t i) const noexcept {
-    const window_order::place p = order_.at(i);
-    return runs_.at(p.series, p.row);
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    const window_order::place p = order_.at(i);
-    runs_.prefetch(p.series, p.row, most);
-  }
-  std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
-  std::uint64_t fingerprint() const;
-
-  /// With `length` rows of the same series as the target, those behind the window unless the options say
-  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
-  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
-  targeted_windows target(std::int64_t length, target_options options = {}) const;
-  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
-  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
-  /// \throws wick::error when their lengths differ
-  template <class Series>
-  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
-    return target_of(series_access<Series>::of(of), length, options);
-  }
-
- private:
-  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
-
-  std::vector<series> all_;
-  series_runs runs_;
-  window_order order_;
-};
-
-}  // namespace detail
-
-/// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
-/// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
-/// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
-/// stride below 1, a series shorter than a window, or values that are no whole rows
-template <class T>
-  requires std::is_arithmetic_v<T>
-detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
-                              std::int64_t stride = 1) {
-  auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-  return {
-      {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
-}
-
-/// The same over memory of the caller's, who keeps it alive and unchanged.
-template <class T, std::size_t N>
-  requires std::is_arithmetic_v<T>
-detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
-                              std::int64_t stride = 1) {
-  return {{detail::series::packed(nullptr, values.data(), values.size(),
-                                  detail::dtype_of<std::remove_const_t<T>>(), row)},
-          length,
-          stride};
-}
 
 }  // namespace wick
 
@@ -20914,6 +21027,33 @@ bool cached_reader::open(const location& where) noexcept {
 
 #undef WICK_DETAIL_CACHED_READS
 
+// ==== wick/read/implementation/decode_raw.hpp
+/// \file
+/// The bodies of what read/decode_raw.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+decode_raw_stage::decode_raw_stage(const shape& of, dtype type)
+    : format_(std::make_shared<const row_format>(of, type)) {}
+
+raw_array decode_raw_stage::operator()(bytes data, context&) const {
+  if (data.size() != format_->bytes) {
+    throw error(std::to_string(data.size()) + " bytes are no array " + to_string(format_->extents) + " of " +
+                std::string(to_string(format_->type)) + ", which has " + std::to_string(format_->bytes) +
+                "; check the shape, the type and what was read");
+  }
+  return {std::move(data), format_};
+}
+
+std::uint64_t decode_raw_stage::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(static_cast<std::uint64_t>(format_->type));
+  for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
+  return h.value();
+}
+
+}  // namespace wick::detail
+
 // ==== wick/read/implementation/file_io.hpp
 /// \file
 /// The bodies of what read/detail/file_io.hpp declares. Included in exactly one file of a program.
@@ -21031,15 +21171,9 @@ void file_watch::end(int file, const file_stamp* indexed) {
 
 }  // namespace wick::detail
 
-// ==== wick/read/implementation/files.hpp
+// ==== wick/read/implementation/file_windows.hpp
 /// \file
-/// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
-
-// ==== wick/read/detail/folder.hpp
-/// \file
-/// Lists a folder without a stat for each file.
-
-#include <dirent.h>
+/// The bodies of what read/file_windows.hpp declares. Included in exactly one file of a program.
 
 // ==== wick/read/detail/source_file.hpp
 /// \file
@@ -21065,6 +21199,84 @@ opened_file open_regular(const std::string& path, std::string_view who);
 void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
 
 }  // namespace wick::detail
+
+namespace wick::detail {
+
+struct file_windows::series_files {
+  explicit series_files(const files& of) : paths(of), open(of.size()) {}
+  files paths;
+  open_shards open;
+  std::vector<file_stamp> stamps;
+  std::vector<std::uint64_t> rows;
+};
+
+std::shared_ptr<const file_windows::series_files> file_windows::look_into(const files& of,
+                                                                          const file_rows& rows) {
+  if (rows.row_bytes == 0) {
+    throw error("windows: a row of the files has 0 bytes; say how many by .row_bytes");
+  }
+  auto out = std::make_shared<series_files>(of);
+  for (std::uint64_t f = 0; f < of.size(); ++f) {
+    const std::string path = of.path(f);
+    opened_file opened = open_regular(path, "windows");
+    const std::uint64_t size = opened.stamp.size;
+    if (size < rows.header_bytes || (size - rows.header_bytes) % rows.row_bytes != 0) {
+      throw source_error(path, "windows",
+                         "has " + std::to_string(size) + " bytes, which are no whole rows of " +
+                             std::to_string(rows.row_bytes) + " behind " + std::to_string(rows.header_bytes) +
+                             "; check .row_bytes and .header_bytes");
+    }
+    out->rows.push_back((size - rows.header_bytes) / rows.row_bytes);
+    out->stamps.push_back(opened.stamp);
+    out->open.keep(std::move(opened.file));
+  }
+  return out;
+}
+
+file_windows::file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride)
+    : file_windows(look_into(of, rows), rows, length, stride) {}
+
+file_windows::file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
+                           std::int64_t stride)
+    : files_(std::move(all)),
+      rows_(rows),
+      length_(positive_length("windows: ", length)),
+      order_(files_->rows, length_, length_, stride) {}
+
+location file_windows::at(std::uint64_t i) const noexcept {
+  const window_order::place p = order_.at(i);
+  return {.path = files_->paths.path(p.series),
+          .file = files_->open[p.series],
+          .offset = rows_.header_bytes + p.row * rows_.row_bytes,
+          .length = length_ * rows_.row_bytes,
+          .indexed = &files_->stamps[p.series]};
+}
+
+std::string file_windows::key(std::uint64_t i) const {
+  const window_order::place p = order_.at(i);
+  return files_->paths.key(p.series) + ", rows " + std::to_string(p.row) + " to " +
+         std::to_string(p.row + length_ - 1);
+}
+
+std::uint64_t file_windows::fingerprint() const {
+  fingerprint_hash h;
+  h.add(files_->paths.fingerprint()).add(length_).add(static_cast<std::uint64_t>(order_.stride()));
+  h.add(rows_.row_bytes).add(rows_.header_bytes);
+  for (const std::uint64_t rows : files_->rows) h.add(rows);
+  return h.value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/files.hpp
+/// \file
+/// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/read/detail/folder.hpp
+/// \file
+/// Lists a folder without a stat for each file.
+
+#include <dirent.h>
 
 namespace wick::detail {
 
@@ -22297,13 +22509,17 @@ series series::packed(std::shared_ptr<const void> owner, const void* data, std::
           elements};
 }
 
-series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
-  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
+std::uint64_t positive_length(const char* what, std::int64_t length) {
   if (length < 1) {
     throw error(std::string(what) + "a length of " + std::to_string(length) +
                 " rows was asked for; it is at least 1");
   }
-  auto k = std::make_shared<kept>(kept{all, {}, {}, static_cast<std::uint64_t>(length)});
+  return static_cast<std::uint64_t>(length);
+}
+
+series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
+  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
+  auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
   const series& first = all.front();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const series& s = all[i];
@@ -22325,6 +22541,13 @@ series_runs::series_runs(const char* what, const std::vector<series>& all, std::
   }
   parts_ = k->parts.data();
   kept_ = std::move(k);
+}
+
+std::vector<std::uint64_t> series_runs::rows() const {
+  std::vector<std::uint64_t> out;
+  out.reserve(count());
+  for (const series& s : kept_->all) out.push_back(s.rows);
+  return out;
 }
 
 std::uint64_t series_runs::fingerprint() const {
@@ -22354,8 +22577,9 @@ std::uint64_t series_runs::fingerprint() const {
   return h.value();
 }
 
-window_order::window_order(const series_runs& over, std::uint64_t need, std::int64_t stride)
-    : series_(over.count()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
+window_order::window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+                           std::int64_t stride)
+    : series_(rows.size()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
   if (stride < 1) {
     throw error("windows: a stride of " + std::to_string(stride) +
                 " rows was asked for; it is at least 1, which gives all windows");
@@ -22363,19 +22587,18 @@ window_order::window_order(const series_runs& over, std::uint64_t need, std::int
   auto starts = std::make_shared<std::vector<std::uint64_t>>();
   starts->reserve(series_);
   std::uint64_t longest = 0;
-  for (std::size_t s = 0; s < series_; ++s) {
+  for (const std::uint64_t there : rows) {
     starts->push_back(size_);
-    const std::uint64_t rows = over.rows(s);
-    longest = std::max(longest, rows);
-    if (rows >= need) size_ += (rows - need) / stride_ + 1;
+    longest = std::max(longest, there);
+    if (there >= need) size_ += (there - need) / stride_ + 1;
   }
   if (size_ == 0) {
     throw error("windows: " +
                 (series_ == 1 ? "the series has " + std::to_string(longest) + " rows"
                               : "the longest of " + std::to_string(series_) + " series has " +
                                     std::to_string(longest) + " rows") +
-                ", and a window takes " + std::to_string(need) +
-                (need == over.length() ? "" : " with its target") + "; ask for shorter ones");
+                ", and a window takes " + std::to_string(need) + (need == length ? "" : " with its target") +
+                "; ask for shorter ones");
   }
   starts_ = starts->data();
   kept_ = std::move(starts);
@@ -22401,10 +22624,11 @@ const series_runs& targeted_windows::of_equal_rows(const series_runs& data, cons
     throw error("windows: " + std::to_string(target.count()) + " series of targets for " +
                 std::to_string(data.count()) + " series; there must be one for each");
   }
-  for (std::size_t s = 0; s < data.count(); ++s) {
-    if (data.rows(s) != target.rows(s)) {
+  const std::vector<std::uint64_t> rows = data.rows(), targets = target.rows();
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    if (rows[s] != targets[s]) {
       throw error("windows: " + (data.count() == 1 ? "the series" : "series " + std::to_string(s)) + " has " +
-                  std::to_string(data.rows(s)) + " rows, and its targets " + std::to_string(target.rows(s)) +
+                  std::to_string(rows[s]) + " rows, and its targets " + std::to_string(targets[s]) +
                   "; there must be one for each row");
     }
   }
@@ -22416,7 +22640,8 @@ targeted_windows::targeted_windows(series_runs data, series_runs target, std::in
     : data_(std::move(data)),
       target_(std::move(target)),
       offset_(options.offset == target_options::behind ? data_.length() : options.offset),
-      order_(of_equal_rows(data_, target_), rows_needed(data_, target_, offset_), stride) {}
+      order_(of_equal_rows(data_, target_).rows(), data_.length(), rows_needed(data_, target_, offset_),
+             stride) {}
 
 std::uint64_t targeted_windows::fingerprint() const {
   return fingerprint_hash()
@@ -22430,7 +22655,9 @@ std::uint64_t targeted_windows::fingerprint() const {
 }
 
 window_source::window_source(std::vector<series> all, std::int64_t length, std::int64_t stride)
-    : all_(std::move(all)), runs_("windows: ", all_, length), order_(runs_, runs_.length(), stride) {}
+    : all_(std::move(all)),
+      runs_("windows: ", all_, length),
+      order_(runs_.rows(), runs_.length(), runs_.length(), stride) {}
 
 std::uint64_t window_source::fingerprint() const {
   return fingerprint_hash()
