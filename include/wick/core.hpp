@@ -26,6 +26,8 @@
 #include <wick/order/zip.hpp>
 #include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/per_worker.hpp>
+#include <wick/read/decode_raw.hpp>
+#include <wick/read/file_windows.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>

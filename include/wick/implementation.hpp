@@ -52,8 +52,10 @@
 #include <wick/pixels/implementation/image.hpp>
 #include <wick/pixels/implementation/pixel_ops.hpp>
 #include <wick/read/implementation/cached_read.hpp>
+#include <wick/read/implementation/decode_raw.hpp>
 #include <wick/read/implementation/file_io.hpp>
 #include <wick/read/implementation/file_stamp.hpp>
+#include <wick/read/implementation/file_windows.hpp>
 #include <wick/read/implementation/files.hpp>
 #include <wick/read/implementation/folder.hpp>
 #include <wick/read/implementation/idx.hpp>

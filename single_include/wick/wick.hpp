@@ -2495,6 +2495,12 @@ struct place {
   std::uint64_t index = 0;     ///< in the source
 };
 
+/// What the loader's source calls its samples.
+struct sample_names {
+  const void* source = nullptr;
+  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
+};
+
 }  // namespace detail
 
 /// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
@@ -2503,9 +2509,11 @@ struct place {
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
+  /// \param names  lives longer
   explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
-                   stop_token stop = {}, std::uint64_t pass = 0) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
+                   stop_token stop = {}, std::uint64_t pass = 0,
+                   const detail::sample_names* names = nullptr) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -2517,6 +2525,9 @@ class context {
   std::uint64_t position() const noexcept { return where_.position; }
   /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
+  /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
+  /// has no name, or no loader.
+  std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
@@ -2603,6 +2614,7 @@ class context {
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;
+  const detail::sample_names* names_;
   detail::byte_account reserved_;
   stop_token stop_;
 };
@@ -2897,9 +2909,6 @@ struct slab_memory {};
 struct around {};
 /// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
 struct deliver {};
-/// `void refresh()` or `void refresh(const Source&)`, of an order stage: takes anew what it keeps of data
-/// that changes. Called when the loader is made and by loader.refresh(), while no worker looks at the stage.
-struct refresh {};
 }  // namespace hook
 
 namespace detail {
@@ -2980,20 +2989,12 @@ struct beside_deliver : S, member_deliver {};
 template <class S>
 concept names_deliver = !std::is_final_v<S> && !requires { &beside_deliver<S>::deliver; };
 
-struct member_refresh {
-  int refresh;
-};
-template <class S>
-struct beside_refresh : S, member_refresh {};
-template <class S>
-concept names_refresh = !std::is_final_v<S> && !requires { &beside_refresh<S>::refresh; };
-
 /// Whether the hooks of a stage are listed, and are what they should be; says so where not.
 template <class S>
 consteval bool check_hooks() {
   constexpr bool known = []<class... H>(hooks<H...>) {
     return (is_listed<H, hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
-                               hook::slab_memory, hook::around, hook::deliver, hook::refresh>> &&
+                               hook::slab_memory, hook::around, hook::deliver>> &&
             ...);
   }(typename hooks_of<S>::type{});
   static_assert(known,
@@ -3068,18 +3069,9 @@ consteval bool check_hooks() {
   static_assert(deliver_listed,
                 "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
                 "wick::hooks<wick::hook::deliver>;`, or give the member another name");
-  constexpr bool refresh_there = !has_hook<S, hook::refresh> || names_refresh<S>;
-  static_assert(refresh_there,
-                "wick: stage_hooks of this stage lists hook::refresh, and it has no member refresh; write "
-                "it, or take the hook off the list");
-  constexpr bool refresh_listed = has_hook<S, hook::refresh> || !names_refresh<S>;
-  static_assert(refresh_listed,
-                "wick: this stage has a member refresh and does not list it; write `using stage_hooks = "
-                "wick::hooks<wick::hook::refresh>;`, or give the member another name");
   return known && label_there && label_listed && fingerprint_there && fingerprint_listed && note_there &&
          note_listed && attach_there && attach_listed && check_there && check_listed && slab_memory_there &&
-         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed &&
-         refresh_there && refresh_listed;
+         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed;
 }
 
 }  // namespace detail
@@ -3492,16 +3484,10 @@ namespace wick {
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
 /// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was
-/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew,
-/// and become more or fewer. Their number stays that with which the loader was made, or that of its last
-/// refresh(), or epoch() throws. After the first refresh() nobody looks beyond an epoch's end either: what
-/// was begun ahead would be dropped. size() is called by the thread that takes the batches, at epoch() and
-/// refresh() and when it makes room for the next epoch's first batch.
-///
-/// A source that goes on changing while workers read gives them a view of itself: with a member `refresh()`,
-/// which is called on the loader's copy when the loader is made and by loader.refresh(), and from which on
-/// size() and at() tell what was there at that moment. What refresh() returns (a lock) is kept until the
-/// order stages have taken theirs (weights). replay_buffer::samples() is one.
+/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew.
+/// Their number stays that with which the loader was made, or epoch() throws; data that grows gets a new
+/// loader. size() is called by the thread that takes the batches, at epoch() and when it makes room for the
+/// next epoch's first batch.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -3544,10 +3530,6 @@ namespace detail {
 template <class S>
 concept prefetching_source =
     source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
-
-/// It gives a view of data that goes on changing.
-template <class S>
-concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
 
 /// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>
@@ -5390,6 +5372,91 @@ class composite_column {
 
 }  // namespace wick::detail
 
+// ==== wick/batch/detail/named_fields.hpp
+/// \file
+/// batch<T>(n): the columns of a batch as the fields of a struct of the user's, by their order.
+
+namespace wick::detail {
+
+/// References to all fields of a value, in order; in place of one that has fields, those.
+template <class T>
+auto all_fields(T& value) {
+  if constexpr (composite<T>)
+    return with_fields(value, [](auto&... fields) { return std::tuple_cat(all_fields(fields)...); });
+  else
+    return std::tie(value);
+}
+template <class T>
+using all_fields_of = decltype(all_fields(std::declval<T&>()));
+
+template <class To, class From>
+inline constexpr bool as_many_fields = std::tuple_size_v<To> == std::tuple_size_v<From>;
+template <class To, class From>
+inline constexpr bool each_takes = false;
+template <class... To, class... From>
+  requires(sizeof...(To) == sizeof...(From))
+inline constexpr bool each_takes<std::tuple<To...>, std::tuple<From...>> =
+    (std::is_assignable_v<To, std::remove_reference_t<From>&&> && ...);
+
+/// The columns of an Item, given out as a Named.
+template <class Item, class Output, class Named>
+class named_columns : public column_of<Item, Output> {
+  using columns = column_of<Item, Output>;
+
+ public:
+  using output = Named;
+  using unnamed = typename columns::output;
+
+  Named finish(std::size_t n) {
+    unnamed batch = columns::finish(n);
+    Named named{};
+    [&]<std::size_t... I>(auto to, auto from, std::index_sequence<I...>) {
+      ((std::get<I>(to) = std::move(std::get<I>(from))), ...);
+    }(all_fields(named), all_fields(batch),
+      std::make_index_sequence<std::tuple_size_v<all_fields_of<Named>>>{});
+    return named;
+  }
+};
+
+template <class Named>
+consteval bool is_struct_of_columns() {
+  return composite<Named> && std::is_default_constructible_v<Named>;
+}
+
+/// Whether a batch of Items can be a Named; says so where not.
+template <class Named, class Item, class Output>
+consteval bool check_named() {
+  if constexpr (std::is_void_v<Named>) {
+    return true;
+  } else {
+    constexpr bool is_plain_struct = is_struct_of_columns<Named>();
+    static_assert(is_plain_struct,
+                  "wick: batch<T>(n) fills the fields of T, and T is no plain struct of 1 to 8 fields (see "
+                  "'Named'); write struct T { torch::Tensor observation, reward; } (wick::array for "
+                  "array_batch<T>(n)), without constructors");
+    if constexpr (!is_plain_struct) {
+      return false;
+    } else {
+      using to = all_fields_of<Named>;
+      using from = all_fields_of<typename column_of<Item, Output>::output>;
+      constexpr bool has_as_many = as_many_fields<to, from>;
+      constexpr bool is_of_columns = !has_as_many || each_takes<to, from>;
+      static_assert(has_as_many,
+                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and T has "
+                    "not as many (see 'Named' and 'Item'; a field that is a struct counts as its fields); "
+                    "write one for each");
+      static_assert(is_of_columns,
+                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and one "
+                    "of T has another type than comes (see 'Named' and 'Item'): a field of numbers becomes a "
+                    "torch::Tensor, in array_batch<T>(n) a wick::array, and one of strings a "
+                    "std::vector<std::string>");
+      return has_as_many && is_of_columns;
+    }
+  }
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 namespace detail {
@@ -5465,8 +5532,8 @@ struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
 
-/// Makes batches whose columns Output makes.
-template <class Output>
+/// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
+template <class Output, class Named = void>
 class batch_stage {
  public:
   using stage_kind = on_batching;
@@ -5483,7 +5550,8 @@ class batch_stage {
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
-  using collator = detail::column_of<Item, Output>;
+  using collator = std::conditional_t<std::is_void_v<Named>, detail::column_of<Item, Output>,
+                                      detail::named_columns<Item, Output, Named>>;
   template <class Item>
   using batch_of = typename collator<Item>::output;
 
@@ -5505,8 +5573,10 @@ class batch_stage {
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
                     "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
                     "stage before batch() that gives it one");
+      return false;
+    } else {
+      return check_named<Named, Item, Output>();
     }
-    return can_batch<Item>::value;
   }
 
  private:
@@ -5520,6 +5590,16 @@ class batch_stage {
 /// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
 /// \throws wick::error when size is 0
 inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                             detail::batch_options options = {}) {
+  return {size, options};
+}
+
+/// The same as a struct of yours: `struct steps { wick::array observation, reward; };` and
+/// `array_batch<steps>(64)`. The sample's fields are put into those of `Named` by their order; where a field
+/// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
+/// they are called can't be.
+template <class Named>
+detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size,
                                                              detail::batch_options options = {}) {
   return {size, options};
 }
@@ -5571,6 +5651,75 @@ class group_stage {
 inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) {
   return {size, options};
 }
+
+}  // namespace wick
+
+// ==== wick/batch/with_index.hpp
+/// \file
+/// with_index(): which sample it is travels with it, into the batch.
+
+namespace wick {
+
+/// A target, and which sample it is of. After batch(): a tensor of targets, one of indexes, int64 [N], and a
+/// std::vector of keys.
+template <class Value, class Index = std::int64_t, class Key = std::string>
+struct indexed {
+  Value value;  ///< the target, as it was
+  Index index;  ///< of the sample in the source
+  Key key;      ///< what the source calls it, as messages and the ledger do
+};
+/// Which sample it is, where it had no target.
+template <class Index, class Key>
+struct indexed<void, Index, Key> {
+  Index index;
+  Key key;
+};
+
+namespace detail {
+
+template <class T, class A, class B, class C>
+struct batch_shape_of<indexed<T>, A, B, C> {
+  using type = indexed<A, B, C>;
+};
+template <class A, class B>
+struct batch_shape_of<indexed<void>, A, B> {
+  using type = indexed<void, A, B>;
+};
+
+struct with_index_stage {
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::check>;
+  static constexpr std::string_view name = "with_index";
+
+  template <class Data, class Target>
+  sample<Data, indexed<Target>> operator()(sample<Data, Target> s, context& c) const {
+    return {std::move(s.data), {std::move(s.target), static_cast<std::int64_t>(c.index()), c.key()}};
+  }
+  template <class Data>
+    requires(!is_sample<Data>)
+  sample<Data, indexed<void>> operator()(Data data, context& c) const {
+    return {std::move(data), {static_cast<std::int64_t>(c.index()), c.key()}};
+  }
+
+  template <class Came, class... Before>
+  static consteval bool check() {
+    constexpr bool is_single = !(stage_of<Before, on_batching> || ...);
+    static_assert(is_single,
+                  "wick: with_index() says which sample it is, and what came is a batch; write it before "
+                  "batch(n)");
+    return is_single;
+  }
+};
+
+}  // namespace detail
+
+/// The sample's index and key become part of its target, which stages leave alone: behind batch(),
+/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and
+/// `batch.target.value` what the target was; of a sample without one, `batch.data` what it was. Whoever
+/// stands in a slot in the end is meant: a gap that was closed has no entry, a substitute has its own. With
+/// `struct indexed_batch { torch::Tensor data, target, index; std::vector<std::string> key; };` and
+/// `with_index() | batch<indexed_batch>(n)` they are fields beside the others.
+inline detail::with_index_stage with_index() noexcept { return {}; }
 
 }  // namespace wick
 
@@ -6816,6 +6965,8 @@ detail::resize_stage resize(int shorter_edge, const detail::resize_options& opti
 /// The loader: what a training program holds. It runs a pipeline and gives batches, epoch after epoch, in
 /// order.
 
+#include <iterator>
+
 // ==== wick/failure/detail/error_account.hpp
 /// \file
 /// The books on failures, kept by the consumer in the order of delivery: the ledger, its file, the limits,
@@ -6985,7 +7136,6 @@ struct failure {
   error_action action = error_action::fail;
   std::uint32_t tries = 1;
   std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
-  bool dropped = false;               ///< by filter(): that is no failure, and is not told
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
 };
 
@@ -7353,7 +7503,6 @@ struct report {
   double wait_mean = 0;          ///< share of the training loop's time spent waiting for data, 0 … 1
   double wait_median = 0;        ///< the same of the median iteration
   std::uint64_t iterations = 0;  ///< of the training loop
-  std::uint64_t filtered = 0;    ///< samples that filter() has left out
   std::uint64_t failures = 0;    ///< samples that could not be delivered
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
@@ -7400,7 +7549,6 @@ namespace wick::detail {
 struct stage_identity {
   std::string name;
   std::uint64_t parameters = 0;
-  bool changes = false;  ///< with the data, at each refresh(): not written
 };
 
 /// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
@@ -7418,8 +7566,7 @@ struct pipeline_identity {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version =
-      4;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter
+  static constexpr std::uint32_t version = 3;  // 1: positions of another shuffle; 2: no limits
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -7429,9 +7576,7 @@ struct loader_state {
   std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
-  std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
-  std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
-  std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
+  std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
 
   /// From behind the last batch of an epoch.
   void begin_next_epoch() noexcept;
@@ -7486,12 +7631,11 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
 std::string hex(std::uint64_t n);
 
 /// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
-/// already. At the beginning of an epoch of data that loader.refresh() takes anew, size, contents and weights
-/// may be others.
-std::string difference(const loader_state& saved, const pipeline_identity& mine);
+/// already.
+std::string difference(const pipeline_identity& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 15 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+static_assert(8 + 4 + 4 + 13 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
 
 }  // namespace wick::detail
 
@@ -7553,9 +7697,7 @@ template <bool Batched, class Job, class Source, class Plan>
 void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source,
               const quarantine& bad, const Plan& plan, std::vector<told_failure>& to) {
   const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
-  for (const failure& f : job.failures) {
-    if (!f.dropped) add(f);
-  }
+  for (const failure& f : job.failures) add(f);
   if (!job.unlisted) return;
   if constexpr (Batched) {
     add(*job.unlisted);
@@ -7630,20 +7772,12 @@ class print_book {
 
   /// An epoch begins, or goes on behind what another loader has delivered.
   void begin(std::uint64_t epoch);
-  void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
-  /// The epochs so far were of this data set; those to come are of another.
-  void seal(std::uint64_t data, std::uint64_t batch) noexcept;
+  void add(const epoch_fingerprint& some) noexcept { epochs_.back().second += some; }
   /// `data` tells the data set, `batch` is the size of the global batch.
   epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
 
  private:
-  struct entry {
-    std::uint64_t epoch;
-    epoch_fingerprint sum;
-    std::uint64_t factor = 0;  // 0: not sealed
-  };
-  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
-  std::vector<entry> epochs_;
+  std::vector<std::pair<std::uint64_t, epoch_fingerprint>> epochs_;
 };
 
 }  // namespace wick::detail
@@ -7657,44 +7791,6 @@ class print_book {
 /// What the consumer does with a batch that it has taken: its failures are told, what was delivered is
 /// counted, and its place in the ring is given back. The two ways of handing over are in batch_delivery.hpp
 /// and sample_delivery.hpp.
-
-// ==== wick/failure/detail/drop_book.hpp
-/// \file
-/// The book on what filter() leaves out, kept by the consumer in the order of delivery.
-
-namespace wick::detail {
-
-/// Whether filter() has left this sample out in the end.
-inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
-
-/// What filter() has left out.
-class drop_book {
- public:
-  std::uint64_t of_training = 0;
-  std::uint64_t reported = 0;  // of these
-
-  /// Of an epoch that is not begun at its beginning nobody can say that all of it was left out.
-  void begin(bool at_the_beginning) noexcept {
-    epoch_ = 0;
-    nothing_kept_ = at_the_beginning;
-  }
-  void add(std::uint64_t dropped, std::uint64_t kept) noexcept {
-    of_training += dropped;
-    epoch_ += dropped;
-    nothing_kept_ = nothing_kept_ && kept == 0;
-  }
-  /// At the end of an epoch. \throws wick::error, once, when nothing was left of it
-  void require_some(std::uint64_t epoch) {
-    if (nothing_kept_ && epoch_ != 0) refuse(epoch, std::exchange(epoch_, 0));
-  }
-
- private:
-  [[noreturn]] static void refuse(std::uint64_t epoch, std::uint64_t dropped);
-  std::uint64_t epoch_ = 0;
-  bool nothing_kept_ = false;
-};
-
-}  // namespace wick::detail
 
 // ==== wick/loader/detail/report_book.hpp
 /// \file
@@ -7903,7 +7999,6 @@ struct delivery_books {
   error_account account;
   print_book prints;
   report_book report;
-  drop_book drops = {};
 };
 
 /// A batch's place in the ring: free afterwards, whatever is thrown.
@@ -7960,12 +8055,10 @@ class batch_delivery {
     moved_ = taken->moved;
     const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
     const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
-    const auto dropped = std::count_if(taken->failures.begin(), taken->failures.end(), is_left_out);
     std::optional<value_type> batch = std::exchange(taken->value, std::nullopt);
     taken.release();
     const auto& plan = feed.plan();
     books.account.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
-    books.drops.add(static_cast<std::uint64_t>(dropped), batch ? print.samples : told_.size());
     if (!batch) {
       for (const told_failure& f : told_) {
         if (f.entry.action == error_action::fail) throw to_exception(f);
@@ -7983,56 +8076,6 @@ class batch_delivery {
  private:
   std::uint64_t moved_ = 0;
   std::vector<told_failure> told_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/epoch_range.hpp
-/// \file
-/// What epoch() gives: a range for one pass over an epoch.
-
-#include <iterator>
-
-namespace wick::detail {
-
-/// Its iterators take batches as they advance.
-template <class Loader>
-class epoch_range {
- public:
-  class iterator {
-   public:
-    using value_type = typename Loader::value_type;
-    using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::input_iterator_tag;
-    iterator() = default;
-    value_type& operator*() const noexcept { return *of_->current_; }
-    value_type* operator->() const noexcept { return &*of_->current_; }
-    iterator& operator++() {
-      of_->advance();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-   private:
-    friend class epoch_range;
-    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-    explicit iterator(Loader* of) : of_(of) {}
-    Loader* of_ = nullptr;
-  };
-
-  iterator begin() {
-    of_->advance();
-    return iterator(of_);
-  }
-  std::default_sentinel_t end() const noexcept { return {}; }
-  /// The same without iterators.
-  std::optional<typename Loader::value_type> next() { return of_->next(); }
-
- private:
-  friend Loader;
-  explicit epoch_range(Loader& of) : of_(&of) {}
-  Loader* of_;
 };
 
 }  // namespace wick::detail
@@ -8154,11 +8197,6 @@ struct alignas(64) batch_job {
     std::uint32_t n = 0;
     for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
     return n;
-  }
-  /// What nobody is going to take.
-  void drop() noexcept {
-    value.reset();
-    columns.drop();
   }
   /// Of the batch that was here before.
   void forget() noexcept {
@@ -8449,19 +8487,6 @@ detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::en
 
 }  // namespace wick
 
-// ==== wick/sample/detail/dropped.hpp
-/// \file
-/// How filter() says that a sample is left out.
-
-namespace wick::detail {
-
-/// What is thrown in place of a sample that filter() leaves out: always this one, so that it is told from a
-/// failure by a comparison.
-const std::exception_ptr& dropped() noexcept;
-[[noreturn]] void drop();
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 /// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own,
@@ -8477,15 +8502,11 @@ class settling {
   /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
   /// else it is a gap, or its batch is lost. \throws std::bad_alloc
   static task<bool> settle(Runs* self, job_type* j, context* c, failure f) {
-    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
-    if (f.dropped) {
-      f.action = error_action::skip;
-      j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
-    }
-    if (self->only_fails || f.dropped) {
+    if (self->only_fails) {
       j->note(std::move(f));
       co_return false;
     }
+    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
     random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
     std::vector<std::uint64_t> tried;  // indexes that are no good here
     for (;;) {
@@ -8494,14 +8515,12 @@ class settling {
         const bool good = co_await retrying;
         if (good)
           f.action = error_action::retry;
-        else if (f.dropped)  // a substitute that is left out is no good: another one
-          f.action = f.drawn != 0 ? error_action::replace : error_action::skip;
         else if (!j->cancelled.load(std::memory_order_relaxed))
           f.action = *rule_for(*self, f).action;
       }
       tried.push_back(f.index);
       if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
-        f.action = f.dropped ? error_action::skip : error_action::fail;
+        f.action = error_action::fail;
       if (f.action == error_action::skip) {
         j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
       }
@@ -8590,7 +8609,6 @@ class settling {
     }
     if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
     if (cause == nullptr) co_return true;
-    f->dropped = cause == dropped();
     f->cause = std::move(cause);
     f->stage = c->stage();
     if (!quarantined) ++f->tries;
@@ -8601,9 +8619,8 @@ class settling {
   static task<bool> try_again(Runs* self, job_type* j, context* c, failure* f) {
     if (f->tries == 0) co_return false;  // on the quarantine list
     for (;;) {
-      const error_rule rule = f->dropped ? error_rule{} : rule_for(*self, *f);
-      if (f->dropped || f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed))
-        co_return false;
+      const error_rule rule = rule_for(*self, *f);
+      if (f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed)) co_return false;
       bool stopped = false;
       try {
         if (rule.backoff.count() > 0) {
@@ -8944,8 +8961,6 @@ struct pipeline_types {
     return n;
   }();
   static constexpr bool batched = batching < size;
-  /// Whether one leaves out samples.
-  static constexpr bool filters = (requires { S::drops_samples; } || ...);
 
   template <std::size_t I>
   static consteval auto item_before() {
@@ -9099,29 +9114,6 @@ class stage_path<pipeline<Source, S...>> {
       if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
     };
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
-    refresh();
-  }
-
-  /// The source, then the order stages take anew what changes. No worker is here.
-  void refresh() {
-    const auto rest = [&] {
-      const auto ask = [&](auto& s) {
-        if constexpr (requires { s.refresh(std::as_const(source_)); })
-          s.refresh(std::as_const(source_));
-        else if constexpr (has_hook<decltype(s), hook::refresh>)
-          s.refresh();
-      };
-      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
-    };
-    if constexpr (!refreshed_source<Source>) {
-      rest();
-    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
-      source_.refresh();
-      rest();
-    } else {
-      [[maybe_unused]] const auto hold = source_.refresh();
-      rest();
-    }
   }
 
   const Source& source() const noexcept { return source_; }
@@ -9147,7 +9139,7 @@ class stage_path<pipeline<Source, S...>> {
   std::vector<stage_identity> identity() const {
     std::vector<stage_identity> out;
     const auto ask = [&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
+      stage_identity one{std::string(stage_name(s)), 0};
       if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
       out.push_back(std::move(one));
     };
@@ -9595,21 +9587,12 @@ class sample_runs<pipeline<Source, S...>> {
   sample_runs& operator=(const sample_runs&) = delete;
 
   context context_at(place where, const job_type& of) noexcept {
-    return context(where, &on, &budget, stop->token(), of.pass);
+    return context(where, &on, &budget, stop->token(), of.pass, &names_);
   }
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
-
-  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
-  /// does
-  void refresh() {
-    path.refresh();
-    epoch_plan<path_type> anew(path);
-    std::destroy_at(&plan);
-    std::construct_at(&plan, std::move(anew));
-  }
 
   /// Compaction: positions from here on have been moved to where others failed, as far as that is known by
   /// now. Their own batches leave them out, so that they need not be run there.
@@ -9658,7 +9641,6 @@ class sample_runs<pipeline<Source, S...>> {
     failure f;
     f.slot = slot;
     f.stage = c.stage();
-    f.dropped = cause == dropped();
     f.cause = std::move(cause);
     f.position = c.position();
     f.index = c.index();
@@ -9706,7 +9688,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  epoch_plan<path_type> plan{path};
+  const epoch_plan<path_type> plan{path};
   const std::uint64_t seed;
   executor& on;
   byte_budget budget;
@@ -9717,6 +9699,9 @@ class sample_runs<pipeline<Source, S...>> {
 
  private:
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const Source*>(source), i);
+                            }};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 
   /// \throws wick::error
@@ -9736,8 +9721,8 @@ class sample_runs<pipeline<Source, S...>> {
                   "loader_options::on_error to on_error(skip) or on_error(replace)");
     }
     if (!policy.options().compact) return;
-    if (!policy.ever(error_action::skip) && !types::filters)
-      throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
+    if (!policy.ever(error_action::skip))
+      throw error("on_error: compact is for skip; fail and replace leave no gaps");
     if (path.shard().world > 1) {
       throw error("on_error: compact with " + std::to_string(path.shard().world) +
                   " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
@@ -10208,7 +10193,10 @@ class finishing {
   }
 
   context batch_context(const job_type& j) noexcept {
-    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number}, j);
+    static constexpr sample_names batches{
+        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
+    return context({runs_.seed, j.epoch, j.first, j.number}, &runs_.on, &runs_.budget, runs_.stop->token(),
+                   j.pass, &batches);
   }
 
   /// What was delivered is counted, and the gaps are gone.
@@ -10482,20 +10470,8 @@ class source_size {
     const std::uint64_t found = now();
     if (found == planned_) return;
     throw error("loader: the source had " + std::to_string(planned_) +
-                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
-                ", and has " + std::to_string(found) +
-                " now; call refresh() to take data of another size, or make a new loader");
-  }
-  /// Where it was found to have changed. \throws wick::error
-  [[noreturn]] void refuse() const {
-    require_same();
-    throw error(
-        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
-  }
-  /// From now on it has the size that it has now.
-  void take_anew() {
-    planned_ = now();
-    ++taken_;
+                " samples when this loader was made, and has " + std::to_string(found) +
+                " now; make a new loader for data of another size");
   }
   bool changed() const noexcept {
     try {
@@ -10507,7 +10483,7 @@ class source_size {
 
  private:
   const Source& of_;
-  std::uint64_t planned_, taken_ = 0;
+  const std::uint64_t planned_;
 };
 
 }  // namespace wick::detail
@@ -10577,7 +10553,8 @@ class feed<pipeline<Source, S...>> {
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
-  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
+  /// If that is what comes next anyway, nothing is lost.
+  /// Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
     if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
@@ -10610,20 +10587,8 @@ class feed<pipeline<Source, S...>> {
   task<void> left_async() {
     while (done_.taken() < ahead_.count()) {
       job_type* const job = co_await done_.next(on_);
-      job->drop();
+      drop(*job);
     }
-  }
-
-  /// Whether nothing is under way.
-  bool idle() const noexcept { return done_.taken() == ahead_.count(); }
-  /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
-  /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
-  void refresh() {
-    if (started_) drain(make_owned<stop_source>());
-    started_ = left_ = run_ahead_ = false;
-    planned_at_ = ahead_.count();
-    runs_.refresh();
-    size_.take_anew();
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -10702,12 +10667,12 @@ class feed<pipeline<Source, S...>> {
 
   void open(job_type& j, std::uint64_t sequence) {
     const auto mine = runs_.plan.slice(next_in_.number);
-    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
-      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.sequence = sequence;
     j.number = next_in_.number;
     j.first = mine.first;
     j.count = mine.count;
+    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch)
+      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
     if (j.number == 0) ++pass_;
     j.pass = pass_;
@@ -10730,7 +10695,10 @@ class feed<pipeline<Source, S...>> {
     if (ahead_.count() != done_.taken()) return;
     const auto lock = lock_briefly(mutex_);
     open_more();
-    if (ahead_.count() == done_.taken()) size_.refuse();
+    if (ahead_.count() != done_.taken()) return;
+    size_.require_same();
+    throw error(
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
@@ -10763,7 +10731,7 @@ class feed<pipeline<Source, S...>> {
   /// afterwards is stopped by `next_stop`.
   void drain(owned<stop_source> next_stop) noexcept {
     if (cancel()) {
-      while (done_.taken() < ahead_.count()) done_.take()->drop();
+      while (done_.taken() < ahead_.count()) drop(*done_.take());
     }
     if (!next_stop || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
@@ -10785,6 +10753,10 @@ class feed<pipeline<Source, S...>> {
       finish_some(j, j.claim_rest());
     }
     return true;
+  }
+  static void drop(job_type& j) noexcept {
+    j.value.reset();
+    j.columns.drop();
   }
 
   // ---- workers ----
@@ -10850,20 +10822,20 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
-  source_size<Source> size_{origin()};
+  const source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;                 // of samples that may be under way at a time
-  bool run_ahead_;
+  const bool run_ahead_;
 
   // the consumer's
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;        // what batches are opened of
-  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
-  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
-  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
+  std::uint32_t pass_ = 0;     // what batches are opened of
+  std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ =
+      0;                       // before the batch that is opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;
@@ -10921,10 +10893,6 @@ class sample_delivery {
     first_ = taken->first;
     group_.clear();
     look_up(feed, *taken);
-    dropped_.clear();
-    for (const failure& f : taken->failures) {
-      if (is_left_out(f)) dropped_.push_back(f.slot);
-    }
     if (taken->value) {
       group_.swap(*taken->value);
       taken->columns.reuse(std::move(*taken->value));
@@ -10943,11 +10911,7 @@ class sample_delivery {
       if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
       std::optional<value_type>& sample = group_[slot];
       books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
-      if (!sample) {
-        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
-        continue;
-      }
-      books.drops.add(0, 1);
+      if (!sample) continue;
       books.report.took(1);
       return std::exchange(sample, std::nullopt);
     }
@@ -10990,7 +10954,6 @@ class sample_delivery {
   std::vector<std::optional<value_type>> group_;
   std::vector<std::uint64_t> indexes_;  // of its samples, in the source
   std::vector<told_failure> told_;
-  std::vector<std::uint64_t> dropped_;  // slots of the group
   std::size_t next_ = 0, next_told_ = 0;
   std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
@@ -11075,8 +11038,8 @@ class loader<pipeline<Source, S...>> {
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
 
-  /// A range for one pass: its iterators take batches as they advance, its next() without them.
-  using epoch_range = detail::epoch_range<loader>;
+  class epoch_range;
+
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
@@ -11088,28 +11051,6 @@ class loader<pipeline<Source, S...>> {
     begin(e);
     return epoch_range(*this);
   }
-  /// The source's size and its weights may have changed: all is planned anew over what they are now. What was
-  /// prefetched is dropped, an epoch that is under way ends where it stands, and from now on none is begun
-  /// ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide changing_data.
-  /// \throws wick::error where a loader of what there is now couldn't be made, or a loaded state be gone on
-  /// with: the loader gives nothing until it was called again with success
-  /// \throws std::logic_error on a worker of the loader's executor while batches are under way
-  void refresh() {
-    const detail::single_user::hold mine(user_, "refresh()");
-    feed_->on().require_workers();
-    if (!feed_->idle()) feed_->on().require_outside("refresh()", "take the epoch to its end before it");
-    if (epoch_) books_.prints.seal(data(), batch_of_prints());
-    refreshed_ = false;
-    left_ = 0;
-    sought_ = true;
-    delivery_.begin(0, 0);
-    books_.drops.begin(false);
-    data_.reset();
-    feed_->refresh();
-    if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
-    ++rounds_;
-    refreshed_ = true;
-  }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
@@ -11118,8 +11059,6 @@ class loader<pipeline<Source, S...>> {
   std::vector<std::byte> state() const {
     detail::loader_state s;
     s.of = identity();
-    s.rounds = rounds_;
-    s.filtered = books_.drops.of_training;
     books_.account.write(s);
     if (resume_) {
       s.moved = resume_->moved;
@@ -11128,7 +11067,7 @@ class loader<pipeline<Source, S...>> {
       s.sample = resume_->sample;
     } else if (epoch_) {
       s.epoch = *epoch_;
-      s.batch = batches() - left_;
+      s.batch = feed_->plan().batches() - left_;
       delivery_.write(s);
       if (ends(s)) s.begin_next_epoch();
     }
@@ -11142,7 +11081,9 @@ class loader<pipeline<Source, S...>> {
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
     detail::loader_state s = detail::loader_state::from_bytes(bytes);
-    require_goes_on(s, "load_state: the state is of ");
+    if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
+      throw error("load_state: the state is of " + what);
+    }
     if (s.batch > feed_->plan().batches() ||
         (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
@@ -11155,8 +11096,6 @@ class loader<pipeline<Source, S...>> {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
-    rounds_ = resume_->rounds;
-    books_.drops.of_training = books_.drops.reported = resume_->filtered;
     books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
@@ -11214,14 +11153,12 @@ class loader<pipeline<Source, S...>> {
   const Source& source() const noexcept { return feed_->origin(); }
   /// Where it runs: loader_options::executor, or its own.
   executor& on() noexcept { return feed_->on(); }
-  /// Samples that filter() has left out in this training so far.
-  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
   /// All failures that were told so far.
   const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return books_.prints.of(epoch, data(), batch_of_prints());
+    return books_.prints.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
   }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
@@ -11239,9 +11176,46 @@ class loader<pipeline<Source, S...>> {
   /// Everything since the last report: time a stage, share of waiting, what to change.
   wick::report report();
 
- private:
-  friend epoch_range;
+  /// A range for one pass: its iterators take batches as they advance.
+  class epoch_range {
+   public:
+    class iterator {
+     public:
+      using value_type = loader::value_type;
+      using difference_type = std::ptrdiff_t;
+      using iterator_concept = std::input_iterator_tag;
+      iterator() = default;
+      value_type& operator*() const noexcept { return *of_->current_; }
+      value_type* operator->() const noexcept { return &*of_->current_; }
+      iterator& operator++() {
+        of_->advance();
+        return *this;
+      }
+      void operator++(int) { ++*this; }
+      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
 
+     private:
+      friend class epoch_range;
+      bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+      explicit iterator(loader* of) : of_(of) {}
+      loader* of_ = nullptr;
+    };
+
+    iterator begin() {
+      of_->advance();
+      return iterator(of_);
+    }
+    std::default_sentinel_t end() const noexcept { return {}; }
+    /// The same without iterators.
+    std::optional<value_type> next() { return of_->next(); }
+
+   private:
+    friend class loader;
+    explicit epoch_range(loader& of) : of_(&of) {}
+    loader* of_;
+  };
+
+ private:
   static detail::owned<executor> own_executor(const loader_options& options) {
     if (options.executor == nullptr) {
       return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
@@ -11255,7 +11229,6 @@ class loader<pipeline<Source, S...>> {
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
-    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
     feed_->size().require_same();
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
@@ -11263,7 +11236,6 @@ class loader<pipeline<Source, S...>> {
     delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
     if (!goes_on) books_.account.begin(e);
-    books_.drops.begin(number == 0);
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
@@ -11293,7 +11265,6 @@ class loader<pipeline<Source, S...>> {
 
   std::nullopt_t at_end() {
     books_.report.end(feed_->reported());
-    books_.drops.require_some(current_epoch());
     return std::nullopt;
   }
 
@@ -11321,13 +11292,6 @@ class loader<pipeline<Source, S...>> {
     return job;
   }
 
-  std::uint64_t batch_of_prints() const noexcept {
-    return feed_type::batched ? feed_->plan().batch_size() : 0;
-  }
-  /// \throws wick::error when the state can't be gone on with here
-  void require_goes_on(const detail::loader_state& s, const char* told) const {
-    if (const std::string what = detail::difference(s, identity()); !what.empty()) throw error(told + what);
-  }
   std::uint64_t data() const {
     if (!data_) data_ = detail::fingerprint_of(feed_->origin());
     return *data_;
@@ -11364,9 +11328,7 @@ class loader<pipeline<Source, S...>> {
   detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
-  bool sought_ = true;        // the feed is where these say
-  bool refreshed_ = true;     // the last refresh() has gone well
-  std::uint64_t rounds_ = 0;  // how often, in this training
+  bool sought_ = true;  // the feed is where these say
   detail::single_user user_;
   std::optional<value_type> current_;
   detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
@@ -11401,7 +11363,6 @@ loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
-  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   r.notes = feed_->path().notes();
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
   return r;
@@ -11855,92 +11816,6 @@ auto mix(weighted_source<Parts>... each) {
 
 }  // namespace wick
 
-// ==== wick/order/subset.hpp
-/// \file
-/// subset(predicate): the samples that the source describes so, found once, before anything is read.
-
-namespace wick {
-
-namespace detail {
-
-template <class P>
-class matching_stage {
- public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint, hook::refresh, hook::check>;
-  static constexpr std::string_view name = "subset";
-  explicit matching_stage(P keep) : keep_(std::move(keep)) {}
-
-  template <class, class... Before>
-  static consteval bool check() {
-    constexpr bool first = sizeof...(Before) == 0;
-    static_assert(first,
-                  "wick: subset(predicate) asks the source for its samples, and came behind a stage that "
-                  "orders them; write it directly behind the source");
-    return first;
-  }
-  /// By the loader that takes the stage over.
-  template <class Source>
-  void refresh(const Source& from) {
-    auto found = std::make_shared<std::vector<std::uint64_t>>();
-    const std::uint64_t n = from.size();
-    for (std::uint64_t i = 0; i < n; ++i) {
-      if (keeps(from.at(i))) found->push_back(i);
-    }
-    indices_ = std::move(found);
-    of_ = n;
-  }
-  /// \throws wick::error where no loader has asked
-  std::uint64_t size(std::uint64_t n) const {
-    if (indices_ == nullptr || n != of_) {
-      throw error("subset: the predicate was asked of " + std::to_string(of_) + " samples, and there are " +
-                  std::to_string(n) + "; a subset by a predicate is for a loader, in mix() give indices");
-    }
-    return indices_->size();
-  }
-  subset_stage::listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
-    return {indices_};
-  }
-  std::uint64_t fingerprint() const noexcept {
-    if (indices_ == nullptr) return 0;
-    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
-  }
-
- private:
-  template <class Item>
-  bool keeps(const Item& item) {
-    if constexpr (requires { static_cast<bool>(keep_(item)); }) {
-      return static_cast<bool>(keep_(item));
-    } else {
-      constexpr bool takes_data = requires { static_cast<bool>(keep_(item.data)); };
-      static_assert(
-          takes_data,
-          "wick: subset(predicate) asks with what the source gives ('Item'), or its data, as const&, "
-          "and wants a bool");
-      return static_cast<bool>(keep_(item.data));
-    }
-  }
-
-  P keep_;
-  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
-  std::uint64_t of_ = 0;
-};
-
-}  // namespace detail
-
-/// Those samples for which `keep` returns true, as the source describes them: nothing is read.
-/// `image_folder(path) | subset([](const auto& s) { return s.target != 3; }) | shuffle() | …`. Stands
-/// directly behind the source. `keep` is asked once for each sample, in their order, when the loader is made
-/// and at each refresh(): then order, batches, ranks and resume are those of a source with these samples
-/// alone. 8 bytes a sample. filter() looks at what was read or decoded.
-template <class P>
-  requires(!std::convertible_to<P, std::vector<std::uint64_t>>)
-detail::matching_stage<std::decay_t<P>> subset(P&& keep) {
-  return detail::matching_stage<std::decay_t<P>>(std::forward<P>(keep));
-}
-
-}  // namespace wick
-
 // ==== wick/order/weighted.hpp
 /// \file
 /// weighted(weights): samples are drawn with a probability each, with replacement or without.
@@ -12056,182 +11931,6 @@ class detail::weighted_stage::drawn {
 /// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for
 /// a weight that is negative or not finite, or more draws than there are samples to draw
 detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options = {});
-
-}  // namespace wick
-
-// ==== wick/order/weights.hpp
-/// \file
-/// weights: numbers by which a loader draws, and which the program goes on changing; weighted(weights) takes
-/// them at each refresh().
-
-namespace wick {
-
-namespace detail {
-struct weights_store;
-class sum_tree;
-}  // namespace detail
-
-/// One weight a sample, changed at any time from any thread: what a loader draws by are those that
-/// weighted(weights) has taken when the loader was made, or at its last refresh(). Copies are the same
-/// weights.
-class weights {
- public:
-  /// \throws wick::error for a weight that is negative or not finite
-  explicit weights(std::vector<double> values = {});
-
-  std::uint64_t size() const;
-  /// \throws wick::error when there is no such weight
-  double at(std::uint64_t i) const;
-  /// \throws wick::error when there is no such weight, or it shall be negative or not finite
-  void set(std::uint64_t i, double weight);
-  /// One more, at the end. \throws wick::error as set() does
-  void push_back(double weight);
-  /// Drops those at the end, or adds some of this weight. \throws wick::error as set() does
-  void resize(std::uint64_t size, double weight);
-
- private:
-  friend class detail::sum_tree;
-  std::shared_ptr<detail::weights_store> store_;
-};
-
-namespace detail {
-
-/// Draws an index with a probability proportional to its weight by a walk from the top: running sums of
-/// 64 weights, of 64 such blocks, and so on. What has changed is taken over in time proportional to that.
-/// Weights alone decide what is drawn, not how they came to be what they are. 8 bytes a weight.
-class sum_tree {
- public:
-  /// Takes what has changed since the last time, always of the same weights.
-  void follow(const weights& of);
-  std::uint64_t size() const noexcept { return levels_.empty() ? 0 : levels_.front().size(); }
-  double sum() const noexcept { return levels_.empty() ? 0 : levels_.back().back(); }
-  /// sum() is above 0.
-  std::uint64_t operator()(random_stream& random) const noexcept;
-  /// Of all weights.
-  std::uint64_t fingerprint() const noexcept;
-
-  static constexpr std::uint64_t block = 64;
-
- private:
-  double total_of(std::size_t level, std::uint64_t of_block) const noexcept;
-
-  std::vector<std::vector<double>> levels_;  // the first of weights, the last of one block
-  std::uint64_t seen_ = 0;
-};
-
-class changing_weights_stage {
- public:
-  using stage_kind = on_order;
-  using stage_hooks = hooks<hook::fingerprint, hook::refresh>;
-  static constexpr std::string_view name = "weighted";
-
-  changing_weights_stage(weights by, weighted_options options);
-
-  void refresh() { tree_.follow(by_); }
-  /// \throws wick::error when there are not as many weights as samples, or none could be drawn
-  std::uint64_t size(std::uint64_t n) const;
-
-  struct drawn {
-    const sum_tree* tree = nullptr;
-    std::uint64_t seed = 0, epoch = 0;
-    std::uint32_t stage = 0;
-    std::uint64_t operator()(std::uint64_t p) const noexcept {
-      random_stream random(seed, epoch, p, stage);
-      return (*tree)(random);
-    }
-  };
-  drawn prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const noexcept {
-    return {&tree_, seed, epoch, stage};
-  }
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  weights by_;
-  weighted_options options_;
-  sum_tree tree_;
-};
-
-}  // namespace detail
-
-/// The same by weights that change: those that there are when the loader is made, and at each of its
-/// refresh(), are taken for all that is drawn until the next. A refresh() takes as long as there are changes:
-/// about 0.1 ms for a thousand among a million. With replacement only. \throws wick::error when told
-/// otherwise
-detail::changing_weights_stage weighted(weights by, detail::weighted_options options = {});
-
-}  // namespace wick
-
-// ==== wick/pipeline/filter.hpp
-/// \file
-/// filter(predicate): leaves out samples for what they are.
-
-namespace wick {
-
-namespace detail {
-
-template <class P>
-class filter_stage {
- public:
-  using stage_kind = on_sample_or_data;
-  using stage_hooks = hooks<hook::label, hook::fingerprint>;
-  static constexpr std::string_view name = "filter";
-  static constexpr bool drops_samples = true;
-
-  filter_stage(std::string label, P keep) : label_(std::move(label)), keep_(std::move(keep)) {}
-  std::string_view label() const noexcept { return label_; }
-  std::uint64_t fingerprint() const {
-    if constexpr (has_parameters<P>)
-      return keep_.fingerprint();
-    else
-      return 0;
-  }
-
-  template <class X>
-    requires accepts<P, const X&, context&>
-  void operator()(X& x, context& c) {
-    if (!says<const X&, context&>(x, c)) drop();
-  }
-  template <class X>
-    requires accepts<P, const X&>
-  void operator()(X& x) {
-    if (!says<const X&>(x)) drop();
-  }
-
- private:
-  template <class... A>
-  bool says(A... with) {
-    constexpr bool is_answer = requires(P& p) { static_cast<bool>(p(std::declval<A>()...)); };
-    static_assert(is_answer,
-                  "wick: filter() takes a predicate, and what this callable returns is no bool; return true "
-                  "for samples that are to be kept");
-    return static_cast<bool>(keep_(with...));
-  }
-  std::string label_;
-  P keep_;
-};
-
-}  // namespace detail
-
-/// Leaves out the samples for which `keep` returns false: `filter([](const record& r) { return r.score > 4;
-/// })`. `keep` takes the item, or the data of a sample<>, as const&, and a `context&` if it wants; it is
-/// called by all workers at once. What it needs must have been done before it, so it stands behind read() or
-/// decode() when it looks at bytes or pictures. For what the source knows without reading, `subset` costs
-/// nothing in the epoch.
-///
-/// Every other sample stays where it stands: a batch is shorter by what was left out of it, and may be empty;
-/// each rank has as many batches as without filter(), and the slices of all ranks are the batches of one.
-/// With error_options::compact, for one rank, batches are filled from the end of the epoch. What was left out
-/// is no failure and meets with no policy; loader.filtered() and the report count it. An epoch of which
-/// nothing was kept ends with a wick::error. Leaving a sample out takes 1 to 2 µs.
-template <class P>
-detail::filter_stage<std::decay_t<P>> filter(P&& keep) {
-  return {"filter", std::forward<P>(keep)};
-}
-/// The same with a name for errors and the report.
-template <class P>
-detail::filter_stage<std::decay_t<P>> filter(std::string name, P&& keep) {
-  return {std::move(name), std::forward<P>(keep)};
-}
 
 }  // namespace wick
 
@@ -12371,104 +12070,9 @@ auto per_worker(std::string name, Make&& make, F&& f) {
 
 }  // namespace wick
 
-// ==== wick/read/files.hpp
+// ==== wick/read/decode_raw.hpp
 /// \file
-/// A source of files, one sample each.
-
-// ==== wick/read/location.hpp
-/// \file
-/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
-
-namespace wick {
-
-namespace detail {
-
-struct file_stamp;
-
-}  // namespace detail
-
-/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
-/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
-/// it in messages); else `path` is to be opened.
-struct location {
-  static constexpr std::uint64_t whole = ~std::uint64_t{0};
-
-  const char* path = nullptr;    ///< of the file, ended by NUL
-  int file = -1;                 ///< a descriptor of it, or -1
-  std::uint64_t offset = 0;      ///< of the first byte
-  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
-  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
-  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
-  /// it may block.
-  const detail::file_stamp* indexed = nullptr;
-};
-
-namespace detail {
-
-template <>
-struct once_read<location> {
-  using type = bytes;
-};
-
-}  // namespace detail
-
-}  // namespace wick
-
-namespace wick {
-
-/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
-/// unreadable is an error of its sample when it is read.
-class files {
- public:
-  /// These files, in this order. \throws wick::error for an empty list
-  explicit files(const std::vector<std::string>& paths) { keep(paths); }
-  template <class Path>
-    requires std::convertible_to<const Path&, std::string>
-  explicit files(const std::vector<Path>& paths) {
-    keep(std::vector<std::string>(paths.begin(), paths.end()));
-  }
-  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
-
-  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
-  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
-  /// nothing matches, or a folder on the way can't be listed
-  template <class Pattern>
-    requires std::convertible_to<const Pattern&, std::string>
-  explicit files(const Pattern& pattern) {
-    find(pattern);
-  }
-
-  std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
-  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
-  std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, so that the data may move.
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  struct table {
-    std::string arena;  // path NUL path NUL …
-    std::vector<std::uint64_t> offsets;
-    std::size_t shared_prefix = 0;
-  };
-
-  void keep(std::span<const std::string> paths);
-  void find(const std::string& pattern);
-  static std::size_t shared_prefix(const table& data) noexcept;
-
-  std::shared_ptr<const table> data_;
-};
-
-}  // namespace wick
-
-// ==== wick/read/idx.hpp
-/// \file
-/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
-
-// ==== wick/read/memory.hpp
-/// \file
-/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
-/// targets.
+/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
 
 // ==== wick/read/memory_view.hpp
 /// \file
@@ -12583,6 +12187,418 @@ class memory_view {
 };
 
 }  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// Bytes that were read, and what they are.
+class raw_array {
+ public:
+  raw_array(bytes data, std::shared_ptr<const row_format> format) noexcept
+      : data_(std::move(data)), format_(std::move(format)) {}
+  /// The numbers, for as long as this lives.
+  memory_view view() const noexcept { return {data_.data(), *format_}; }
+  const shape& extents() const noexcept { return format_->extents; }
+  dtype type() const noexcept { return format_->type; }
+  void write_to(slot to) const noexcept { view().write_to(to); }
+
+ private:
+  bytes data_;
+  std::shared_ptr<const row_format> format_;
+};
+
+class decode_raw_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "decode_raw";
+
+  /// \throws wick::error for an extent below 1
+  decode_raw_stage(const shape& of, dtype type);
+  raw_array operator()(bytes data, context&) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const row_format> format_;
+};
+
+}  // namespace detail
+
+/// Bytes that were read are an array of `T`, of this shape, in the machine's byte order and C's order of
+/// dimensions, as `numpy.ndarray.tofile()` writes it: `read() | decode_raw<float>({64, 16})`. (TensorFlow's
+/// tf.io.decode_raw.) \throws wick::error of the sample when there are more or fewer bytes
+template <class T>
+detail::decode_raw_stage decode_raw(const shape& of) {
+  return {of, detail::dtype_of<T>()};
+}
+
+}  // namespace wick
+
+// ==== wick/read/file_windows.hpp
+/// \file
+/// Windows over series that lie in files: each is a range of bytes, which read() gets when its turn comes.
+
+// ==== wick/read/files.hpp
+/// \file
+/// A source of files, one sample each.
+
+// ==== wick/read/location.hpp
+/// \file
+/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
+
+namespace wick {
+
+namespace detail {
+
+struct file_stamp;
+
+}  // namespace detail
+
+/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
+/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
+/// it in messages); else `path` is to be opened.
+struct location {
+  static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
+  const char* path = nullptr;    ///< of the file, ended by NUL
+  int file = -1;                 ///< a descriptor of it, or -1
+  std::uint64_t offset = 0;      ///< of the first byte
+  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
+  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
+  /// it may block.
+  const detail::file_stamp* indexed = nullptr;
+};
+
+namespace detail {
+
+template <>
+struct once_read<location> {
+  using type = bytes;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+namespace wick {
+
+/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
+/// unreadable is an error of its sample when it is read.
+class files {
+ public:
+  /// These files, in this order. \throws wick::error for an empty list
+  explicit files(const std::vector<std::string>& paths) { keep(paths); }
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit files(const std::vector<Path>& paths) {
+    keep(std::vector<std::string>(paths.begin(), paths.end()));
+  }
+  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+
+  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
+  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
+  /// nothing matches, or a folder on the way can't be listed
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  explicit files(const Pattern& pattern) {
+    find(pattern);
+  }
+
+  std::uint64_t size() const noexcept { return data_->offsets.size(); }
+  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, so that the data may move.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table {
+    std::string arena;  // path NUL path NUL …
+    std::vector<std::uint64_t> offsets;
+    std::size_t shared_prefix = 0;
+  };
+
+  void keep(std::span<const std::string> paths);
+  void find(const std::string& pattern);
+  static std::size_t shared_prefix(const table& data) noexcept;
+
+  std::shared_ptr<const table> data_;
+};
+
+}  // namespace wick
+
+// ==== wick/read/windows.hpp
+/// \file
+/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
+
+namespace wick {
+
+namespace detail {
+
+/// A series: rows of one shape in time, where they lie.
+struct series {
+  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
+  const std::byte* data = nullptr;
+  std::uint64_t rows = 0;
+  dtype type = dtype::float32;
+  shape row, strides;     ///< of one row; strides in elements
+  std::int64_t step = 0;  ///< elements from one row to the next
+
+  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
+  static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
+                       const shape& row);
+};
+
+/// What is a series, or several: specialized for what windows_of::target() takes.
+template <class T>
+struct series_access;
+template <class T>
+  requires std::is_arithmetic_v<T>
+struct series_access<std::vector<T>> {
+  static std::vector<series> of(std::vector<T> values) {
+    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+    return {series::packed(kept, kept->data(), kept->size(), dtype_of<T>(), {})};
+  }
+};
+
+/// \throws wick::error for less than 1
+std::uint64_t positive_length(const char* what, std::int64_t length);
+
+/// Runs of `length` rows of some series, all of one shape and type.
+class series_runs {
+ public:
+  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
+  series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
+  std::size_t count() const noexcept { return kept_->parts.size(); }
+  /// Of each series.
+  std::vector<std::uint64_t> rows() const;
+  std::uint64_t length() const noexcept { return kept_->length; }
+
+  /// The run from `row` on.
+  memory_view at(std::size_t series, std::uint64_t row) const noexcept {
+    const part& p = parts_[series];
+    return {p.data + row * p.step, *p.format};
+  }
+  void prefetch(std::size_t series, std::uint64_t row, std::size_t most) const noexcept {
+    const part& p = parts_[series];
+    prefetch_bytes(p.data + row * p.step, p.format->span(), most);
+  }
+  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
+  /// numbers, however they lie.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct part {
+    const std::byte* data;
+    std::size_t step;  // bytes
+    const row_format* format;
+    std::uint64_t rows;
+  };
+  struct kept {
+    std::vector<series> all;
+    std::vector<part> parts;
+    std::vector<std::shared_ptr<const row_format>> formats;
+    std::uint64_t length;
+  };
+  std::shared_ptr<const kept> kept_;
+  const part* parts_;  // without a way through kept_
+};
+
+/// Which window is the i-th: those of the first series, then those of the second, …
+class window_order {
+ public:
+  struct place {
+    std::size_t series;
+    std::uint64_t row;
+  };
+
+  /// Over series of so many rows: windows of `length` rows, one each `stride`, as far as `need` rows are
+  /// there. \throws wick::error when there is none
+  window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+               std::int64_t stride);
+  std::uint64_t size() const noexcept { return size_; }
+  std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
+  place at(std::uint64_t i) const noexcept {
+    const std::uint64_t* first = starts_;
+    for (std::size_t n = series_; n > 1;) {
+      const std::size_t half = n / 2;
+      first = first[half] <= i ? first + half : first;
+      n -= half;
+    }
+    return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
+  }
+  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
+  std::string key(std::uint64_t i, std::uint64_t length) const;
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> kept_;
+  const std::uint64_t* starts_;  // the first window of each series
+  std::size_t series_;
+  std::uint64_t stride_, size_;
+};
+
+struct target_options {
+  static constexpr std::uint64_t behind = ~std::uint64_t{0};
+  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
+  std::uint64_t offset = behind;
+};
+
+/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
+/// windows(…).target(…).
+class targeted_windows {
+ public:
+  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return {data_.at(p.series, p.row), target_.at(p.series, p.row + offset_)};
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    data_.prefetch(p.series, p.row, most);
+    target_.prefetch(p.series, p.row + offset_, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, data_.length()); }
+  std::uint64_t fingerprint() const;
+
+ private:
+  /// Rows that a window takes with its target, from its first on.
+  static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
+  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
+  static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
+
+  series_runs data_, target_;
+  std::uint64_t offset_;
+  window_order order_;
+};
+
+/// Source of memory_view: windows over series. Made by windows().
+class window_source {
+ public:
+  /// \throws wick::error
+  window_source(std::vector<series> all, std::int64_t length, std::int64_t stride);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  memory_view at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return runs_.at(p.series, p.row);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    runs_.prefetch(p.series, p.row, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
+  std::uint64_t fingerprint() const;
+
+  /// With `length` rows of the same series as the target, those behind the window unless the options say
+  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
+  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
+  targeted_windows target(std::int64_t length, target_options options = {}) const;
+  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
+  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
+  /// \throws wick::error when their lengths differ
+  template <class Series>
+  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
+    return target_of(series_access<Series>::of(of), length, options);
+  }
+
+ private:
+  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
+
+  std::vector<series> all_;
+  series_runs runs_;
+  window_order order_;
+};
+
+}  // namespace detail
+
+/// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
+/// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
+/// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
+/// stride below 1, a series shorter than a window, or values that are no whole rows
+template <class T>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+  return {
+      {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
+}
+
+/// The same over memory of the caller's, who keeps it alive and unchanged.
+template <class T, std::size_t N>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  return {{detail::series::packed(nullptr, values.data(), values.size(),
+                                  detail::dtype_of<std::remove_const_t<T>>(), row)},
+          length,
+          stride};
+}
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// How rows lie in a file.
+struct file_rows {
+  /// Of one row.
+  std::uint64_t row_bytes = 0;
+  /// Before the first row.
+  std::uint64_t header_bytes = 0;
+};
+
+/// Source of locations: windows over the rows of files. Made by windows(files(…), …).
+class file_windows {
+ public:
+  /// \throws wick::error
+  file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, and of how many rows each file has.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct series_files;
+
+  file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
+               std::int64_t stride);
+  static std::shared_ptr<const series_files> look_into(const files& of, const file_rows& rows);
+
+  std::shared_ptr<const series_files> files_;
+  file_rows rows_;
+  std::uint64_t length_;
+  window_order order_;
+};
+
+}  // namespace detail
+
+/// Windows over series in files, one a file, that are rows of `.row_bytes` each behind `.header_bytes`, and
+/// nothing else: sample i is where `length` rows lie, so that the files need not fit into memory.
+/// `windows(files("*.f32"), {.row_bytes = 64}, 64) | read() | decode_raw<float>({64, 16})`. For a target ask
+/// for as many rows more, and take the batch apart: `batch.slice(1, 0, 64)` and `batch.slice(1, 64)` copy
+/// nothing. The files are opened here, once, to see how long they are; one that is changed later is an error
+/// of its windows. \throws wick::error for a length or stride below 1, when a file is missing or has no whole
+/// rows, or when none has a window
+inline detail::file_windows windows(const files& of, detail::file_rows rows, std::int64_t length,
+                                    std::int64_t stride = 1) {
+  return {of, rows, length, stride};
+}
+
+}  // namespace wick
+
+// ==== wick/read/idx.hpp
+/// \file
+/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
+
+// ==== wick/read/memory.hpp
+/// \file
+/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
+/// targets.
 
 namespace wick {
 
@@ -13278,173 +13294,6 @@ class read_stage {
 /// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
 /// larger than `max_bytes`
 detail::read_stage read(detail::read_options options = {}) noexcept;
-
-}  // namespace wick
-
-// ==== wick/replay/replay_buffer.hpp
-/// \file
-/// replay_buffer: what an agent has lived through, as a source of samples that grows while it trains.
-
-namespace wick {
-
-namespace detail {
-
-/// What a replay_buffer and the views of it share. Entry `id` lies in place id % capacity; places lie in
-/// blocks, and where entries overwrite older ones a new block is begun, so that no entry ever moves or
-/// changes under a view that has its block.
-template <class T>
-struct replay_store {
-  using row = sample<T, std::int64_t>;
-  using block = std::vector<row>;  // of a capacity that it never outgrows
-  /// Some 64 KiB, and not less than 16 entries.
-  static constexpr std::uint64_t block_size =
-      std::bit_floor(std::clamp<std::uint64_t>(65536 / sizeof(row), 16, 4096));
-
-  std::mutex mutex;  // of all below, but not of the rows that a view has
-  std::uint64_t capacity = 0;
-  std::uint64_t appended = 0;
-  std::vector<std::shared_ptr<block>> blocks;
-  std::shared_ptr<block>
-      overwritten;  // by the last of blocks that entries are put into, where it has rows yet
-  weights by;
-
-  std::uint64_t size() const noexcept { return std::min(appended, capacity); }
-  std::uint64_t next_place() const noexcept { return appended % capacity; }
-  bool has(std::uint64_t id) const noexcept { return id < appended && appended - id <= capacity; }
-
-  void append(T&& entry, double weight) {
-    const std::uint64_t place = next_place(), number = place / block_size;
-    const bool begun = number < blocks.size() && blocks[static_cast<std::size_t>(number)]->empty();
-    if (place % block_size == 0 && !begun) {
-      auto fresh = std::make_shared<block>();
-      fresh->reserve(static_cast<std::size_t>(std::min(block_size, capacity - place)));
-      if (number == blocks.size()) {
-        blocks.push_back(std::move(fresh));
-        overwritten.reset();
-      } else {
-        overwritten = std::exchange(blocks[static_cast<std::size_t>(number)], std::move(fresh));
-      }
-    }
-    block& into = *blocks[static_cast<std::size_t>(number)];
-    into.push_back({std::move(entry), static_cast<std::int64_t>(appended)});
-    try {
-      if (place < by.size())
-        by.set(place, weight);
-      else
-        by.push_back(weight);
-    } catch (...) {
-      into.pop_back();
-      throw;
-    }
-    ++appended;
-    if ((place + 1) % block_size == 0 || place + 1 == capacity) overwritten.reset();
-  }
-};
-
-/// The entries of a replay_buffer as they were when this was made, or at its last refresh().
-template <class T>
-class replay_view {
-  using store = replay_store<T>;
-
- public:
-  explicit replay_view(std::shared_ptr<store> of) : of_(std::move(of)) { static_cast<void>(refresh()); }
-
-  std::unique_lock<std::mutex> refresh() {
-    std::unique_lock lock(of_->mutex);
-    blocks_.assign(of_->blocks.begin(), of_->blocks.end());
-    overwritten_ = of_->overwritten;
-    size_ = of_->size();
-    appended_ = of_->appended;
-    const std::uint64_t next = of_->next_place();
-    // Of the block that is being overwritten the places from here on are older, and in the block before it.
-    older_from_ = overwritten_ ? next : ~std::uint64_t{0};
-    older_to_ = overwritten_ ? (next / store::block_size + 1) * store::block_size : 0;
-    return lock;
-  }
-
-  std::uint64_t size() const noexcept { return size_; }
-  const sample<T, std::int64_t>& at(std::uint64_t i) const noexcept {
-    const auto& in = i >= older_from_ && i < older_to_
-                         ? overwritten_
-                         : blocks_[static_cast<std::size_t>(i / store::block_size)];
-    return (*in).data()[i % store::block_size];
-  }
-  std::string key(std::uint64_t i) const { return "entry " + std::to_string(at(i).target); }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    prefetch_bytes(&at(i), sizeof(sample<T, std::int64_t>), most);
-  }
-  /// How many entries it has and had: contents are not looked at.
-  std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(size_).add(appended_).value(); }
-
- private:
-  std::shared_ptr<store> of_;
-  std::vector<std::shared_ptr<const typename store::block>> blocks_;
-  std::shared_ptr<const typename store::block> overwritten_;
-  std::uint64_t size_ = 0, appended_ = 0, older_from_ = 0, older_to_ = 0;
-};
-
-}  // namespace detail
-
-/// The last `capacity` entries of what an agent has lived through, each with a weight: prioritized experience
-/// replay (Schaul et al., 2016). Entries are appended and weights set at any time and from any thread. A
-/// loader of samples() sees what there was when it was made, or at its last refresh(), whatever is appended
-/// meanwhile: entries never move, and one that is overwritten is kept as long as a loader may ask for it. So
-/// a buffer takes at most twice its capacity, and a block of 64 KiB or 16 entries.
-///
-/// A batch has the entries as its `data`, and as its `target` their ids, for set_weight().
-template <class T>
-class replay_buffer {
-  using store = detail::replay_store<T>;
-
- public:
-  /// \throws wick::error when capacity is 0
-  explicit replay_buffer(std::uint64_t capacity) : store_(std::make_shared<store>()) {
-    if (capacity == 0) throw error("replay_buffer: a capacity of 0 entries; give it at least one");
-    store_->capacity = capacity;
-  }
-  replay_buffer(const replay_buffer&) = delete;
-  replay_buffer& operator=(const replay_buffer&) = delete;
-
-  /// Adds an entry, in the place of the oldest where there are `capacity`. Returns its id: ids count from 0
-  /// and go on. \throws wick::error for a weight that is negative or not finite; nothing was added then
-  std::uint64_t append(T entry, double weight = 1) {
-    const std::lock_guard lock(store_->mutex);
-    store_->append(std::move(entry), weight);
-    return store_->appended - 1;
-  }
-  /// False when that entry has been overwritten meanwhile. \throws wick::error as append() does, or when
-  /// there never was such an entry
-  bool set_weight(std::uint64_t id, double weight) {
-    const std::lock_guard lock(store_->mutex);
-    if (id >= store_->appended) {
-      throw error("replay_buffer: entry " + std::to_string(id) + " of " + std::to_string(store_->appended) +
-                  "; ids are what append() returns, and a batch's targets");
-    }
-    if (!store_->has(id)) return false;
-    store_->by.set(id % store_->capacity, weight);
-    return true;
-  }
-  /// Entries that are there now.
-  std::uint64_t size() const {
-    const std::lock_guard lock(store_->mutex);
-    return store_->size();
-  }
-  /// Entries that were ever appended.
-  std::uint64_t appended() const {
-    const std::lock_guard lock(store_->mutex);
-    return store_->appended;
-  }
-  std::uint64_t capacity() const noexcept { return store_->capacity; }
-
-  /// The entries as a source: `memory.samples() | weighted(memory.weights(), {.samples = 64 * 100}) |
-  /// batch(64)`.
-  detail::replay_view<T> samples() const { return detail::replay_view<T>(store_); }
-  /// Those of samples(), for weighted(); set by append() and set_weight() alone.
-  wick::weights weights() const { return store_->by; }
-
- private:
-  std::shared_ptr<store> store_;
-};
 
 }  // namespace wick
 
@@ -15102,6 +14951,10 @@ inline shape shape_of(const at::Tensor& t) {
   return s;
 }
 
+/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensors: the first".
+/// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
+at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
+
 /// A stage may give tensors: each is copied into its slot of the batch.
 template <>
 struct field_access<at::Tensor> {
@@ -15168,6 +15021,16 @@ struct tensor_output {
 /// the loader's pool with the last tensor that uses it. With shard(), `size` counts the samples of all ranks
 /// together. \throws wick::error when size is 0
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
+                                                        detail::batch_options options = {}) {
+  return {size, options};
+}
+
+/// The same as a struct of yours: with `struct steps { torch::Tensor observation, reward; };`,
+/// `batch<steps>(64)` gives `batch.observation` and `batch.reward`. The sample's fields are put into those of
+/// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
+/// (std::vector<std::string> for strings), is checked when it is compiled; what they are called can't be.
+template <class Named>
+detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
   return {size, options};
 }
@@ -15468,6 +15331,43 @@ class transfer_stage {
 /// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
 /// Where Torch has no such device they stay on the CPU, and the report says so.
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
+
+}  // namespace wick
+
+// ==== wick/torch/windows.hpp
+/// \file
+/// Overlapping windows over tensors as a source: read/windows.hpp of rows that Torch has in memory.
+
+namespace wick {
+
+namespace detail {
+
+template <>
+struct series_access<std::vector<at::Tensor>> {
+  static std::vector<series> of(const std::vector<at::Tensor>& all);
+};
+template <>
+struct series_access<at::Tensor> {
+  static std::vector<series> of(const at::Tensor& one);
+};
+
+}  // namespace detail
+
+/// Windows over a series [T, …] on the CPU: sample i is series[i * stride : i * stride + length], a batch of
+/// them [N, length, …]. Nothing is copied before batch() writes a window into its slot, whatever the strides:
+/// overlapping windows take no more memory than the series. With what is to be forecast,
+/// `windows(series, 64).target(16)`: see detail::window_source::target(). \throws wick::error for a length or
+/// stride below 1, a series shorter than a window, or one that is not on the CPU
+inline detail::window_source windows(const at::Tensor& series, std::int64_t length, std::int64_t stride = 1) {
+  return {detail::series_access<at::Tensor>::of(series), length, stride};
+}
+
+/// The windows of several series, [T1, …], [T2, …], …, one series after another: none reaches from one into
+/// the next, and one that is shorter than a window has none.
+inline detail::window_source windows(const std::vector<at::Tensor>& series, std::int64_t length,
+                                     std::int64_t stride = 1) {
+  return {detail::series_access<std::vector<at::Tensor>>::of(series), length, stride};
+}
 
 }  // namespace wick
 
@@ -17590,20 +17490,6 @@ wide_rows decode_wide_png(std::span<const std::byte> encoded, const rect& part, 
 
 }  // namespace wick::detail
 
-// ==== wick/failure/implementation/drop_book.hpp
-/// \file
-/// The bodies of what failure/detail/drop_book.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-void drop_book::refuse(std::uint64_t epoch, std::uint64_t dropped) {
-  throw error("filter: all " + std::to_string(dropped) + " samples of epoch " + std::to_string(epoch) +
-              " (of this rank) were left out, so there was no batch with any; look at what the predicate is "
-              "given, and whether it returns true for what is to be kept");
-}
-
-}  // namespace wick::detail
-
 // ==== wick/failure/implementation/error_account.hpp
 /// \file
 /// The bodies of what failure/detail/error_account.hpp declares. Included in exactly one file of a program.
@@ -17750,28 +17636,18 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
 }
 
 void print_book::begin(std::uint64_t epoch) {
-  std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
+  std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
-  epochs_.push_back({epoch, {}});
-}
-
-void print_book::seal(std::uint64_t data, std::uint64_t batch) noexcept {
-  for (entry& e : epochs_) {
-    if (e.factor == 0) e.factor = factor_of(e.epoch, data, batch);
-  }
-}
-
-// Odd, so that different sums stay different.
-std::uint64_t print_book::factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept {
-  return fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;
+  epochs_.emplace_back(epoch, epoch_fingerprint{});
 }
 
 epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
                                  std::uint64_t batch) const noexcept {
-  for (const entry& e : epochs_) {
-    if (e.epoch != epoch) continue;
-    epoch_fingerprint out = e.sum;
-    out.value *= e.factor != 0 ? e.factor : factor_of(epoch, data, batch);  // so that sums stay sums
+  for (const auto& [number, sum] : epochs_) {
+    if (number != epoch) continue;
+    epoch_fingerprint out = sum;
+    out.value *=
+        fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
     return out;
   }
   return {};
@@ -20011,10 +19887,6 @@ std::string report::to_string() const {
                 detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
                 static_cast<unsigned long long>(iterations));
   out += line;
-  if (filtered != 0) {
-    out += std::to_string(filtered) + (filtered == 1 ? " sample was" : " samples were") +
-           " left out by filter()\n";
-  }
   if (failures != 0 || !outcomes.empty()) {
     out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -20518,189 +20390,6 @@ namespace wick {
 
 detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options) {
   return {std::move(weights), options};
-}
-
-}  // namespace wick
-
-// ==== wick/order/implementation/weights.hpp
-/// \file
-/// The bodies of what order/weights.hpp declares. Included in exactly one file of a program.
-
-#include <cmath>
-
-namespace wick::detail {
-
-/// Who follows them finds by the blocks' times what he does not have yet.
-struct weights_store {
-  std::mutex mutex;
-  std::vector<double> values;
-  std::vector<std::uint64_t> changed;  // when something of a block of sum_tree::block was set
-  std::uint64_t now = 1;               // goes on each time that they are taken
-
-  static void require(std::uint64_t i, double w) {
-    if (w >= 0 && std::isfinite(w)) return;
-    throw error("weights: weight " + std::to_string(i) + " would be " + std::to_string(w) +
-                "; weights are finite and not negative");
-  }
-  void require_there(std::uint64_t i) const {
-    if (i < values.size()) return;
-    throw error("weights: weight " + std::to_string(i) + " of " + std::to_string(values.size()) +
-                "; they count from 0");
-  }
-  void resize(std::uint64_t n, double w) {
-    const std::uint64_t before = values.size(), first = std::min<std::uint64_t>(before, n);
-    changed.reserve(blocks(n));
-    values.resize(n, w);
-    changed.resize(blocks(n));
-    for (std::uint64_t b = first / sum_tree::block; b < changed.size(); ++b) changed[b] = now;
-  }
-  static std::uint64_t blocks(std::uint64_t n) noexcept {
-    return (n + sum_tree::block - 1) / sum_tree::block;
-  }
-};
-
-double sum_tree::total_of(std::size_t level, std::uint64_t of_block) const noexcept {
-  const std::vector<double>& sums = levels_[level];
-  return sums[std::min((of_block + 1) * block, std::uint64_t{sums.size()}) - 1];
-}
-
-void sum_tree::follow(const weights& of) {
-  weights_store& from = *of.store_;
-  const std::lock_guard lock(from.mutex);
-  const std::uint64_t n = from.values.size(), before = size();
-  const std::uint64_t since = std::exchange(seen_, 0);  // all, when this ends early
-  if (n == 0) {
-    levels_.clear();
-    seen_ = from.now++;
-    return;
-  }
-  std::vector<std::uint64_t> stale, above;  // blocks
-  for (std::uint64_t b = 0; b < from.changed.size(); ++b) {
-    if (from.changed[b] > since) stale.push_back(b);
-  }
-  const std::uint64_t end = weights_store::blocks(n) - 1;
-  if (n != before && (stale.empty() || stale.back() != end)) stale.push_back(end);
-  std::uint64_t length = n;
-  for (std::size_t level = 0;; ++level, length = weights_store::blocks(length)) {
-    if (level == levels_.size()) levels_.emplace_back();
-    std::vector<double>& sums = levels_[level];
-    sums.resize(length);
-    above.clear();
-    for (const std::uint64_t b : stale) {
-      double sum = 0;
-      for (std::uint64_t i = b * block; i < std::min((b + 1) * block, length); ++i) {
-        sum += level == 0 ? from.values[i] : total_of(level - 1, i);
-        sums[i] = sum;
-      }
-      if (above.empty() || above.back() != b / block) above.push_back(b / block);
-    }
-    if (length <= block) {
-      levels_.resize(level + 1);
-      break;
-    }
-    stale.swap(above);
-  }
-  seen_ = from.now++;
-}
-
-std::uint64_t sum_tree::operator()(random_stream& random) const noexcept {
-  double left = random.uniform() * sum();
-  std::uint64_t at = 0;
-  for (std::size_t level = levels_.size(); level-- > 0;) {
-    const std::vector<double>& sums = levels_[level];
-    const double* const first = sums.data() + at * block;
-    const double* const end = first + std::min(block, std::uint64_t{sums.size()} - at * block);
-    // Rounded sums may leave a little more than there is: that is the last one's with a weight.
-    const double* const found =
-        left < end[-1] ? std::upper_bound(first, end, left) : std::lower_bound(first, end, end[-1]);
-    if (found != first) left -= found[-1];
-    at = at * block + static_cast<std::uint64_t>(found - first);
-  }
-  return at;
-}
-
-std::uint64_t sum_tree::fingerprint() const noexcept {
-  if (levels_.empty()) return 0;
-  return fingerprint_hash().add(levels_.front().data(), levels_.front().size() * sizeof(double)).value();
-}
-
-changing_weights_stage::changing_weights_stage(weights by, weighted_options options)
-    : by_(std::move(by)), options_(options) {
-  if (!options_.replacement) {
-    throw error(
-        "weighted: weights that change are drawn by with replacement; leave .replacement out, or give a "
-        "vector of weights that stay");
-  }
-}
-
-std::uint64_t changing_weights_stage::size(std::uint64_t n) const {
-  if (n != tree_.size()) {
-    throw error("weighted: " + std::to_string(tree_.size()) + " weights for " + std::to_string(n) +
-                " samples when they were taken; give one to each sample before weighted(), which is for the "
-                "loader and its refresh(), not for mix()");
-  }
-  if (n == 0) return 0;
-  if (!(tree_.sum() > 0)) throw error("weighted: no weight is above 0, so no sample could be drawn");
-  if (!std::isfinite(tree_.sum())) throw error("weighted: the sum of the weights is not finite; scale them");
-  return options_.samples != 0 ? options_.samples : n;
-}
-
-std::uint64_t changing_weights_stage::fingerprint() const noexcept {
-  return fingerprint_hash().add(options_.samples).add(tree_.fingerprint()).value();
-}
-
-}  // namespace wick::detail
-
-namespace wick {
-
-weights::weights(std::vector<double> values) : store_(std::make_shared<detail::weights_store>()) {
-  for (std::size_t i = 0; i < values.size(); ++i) detail::weights_store::require(i, values[i]);
-  store_->values = std::move(values);
-  store_->resize(store_->values.size(), 0);
-  std::fill(store_->changed.begin(), store_->changed.end(), store_->now);
-}
-
-std::uint64_t weights::size() const {
-  const std::lock_guard lock(store_->mutex);
-  return store_->values.size();
-}
-
-double weights::at(std::uint64_t i) const {
-  const std::lock_guard lock(store_->mutex);
-  store_->require_there(i);
-  return store_->values[i];
-}
-
-void weights::set(std::uint64_t i, double weight) {
-  detail::weights_store::require(i, weight);
-  const std::lock_guard lock(store_->mutex);
-  store_->require_there(i);
-  store_->values[i] = weight;
-  store_->changed[i / detail::sum_tree::block] = store_->now;
-}
-
-void weights::push_back(double weight) {
-  const std::lock_guard lock(store_->mutex);
-  const std::uint64_t n = store_->values.size();
-  detail::weights_store::require(n, weight);
-  if (n % detail::sum_tree::block == 0) store_->changed.push_back(store_->now);
-  try {
-    store_->values.push_back(weight);
-  } catch (...) {
-    store_->changed.resize(detail::weights_store::blocks(n));
-    throw;
-  }
-  store_->changed.back() = store_->now;
-}
-
-void weights::resize(std::uint64_t size, double weight) {
-  const std::lock_guard lock(store_->mutex);
-  detail::weights_store::require(store_->values.size(), weight);
-  store_->resize(size, weight);
-}
-
-detail::changing_weights_stage weighted(weights by, detail::weighted_options options) {
-  return {std::move(by), options};
 }
 
 }  // namespace wick
@@ -21338,6 +21027,33 @@ bool cached_reader::open(const location& where) noexcept {
 
 #undef WICK_DETAIL_CACHED_READS
 
+// ==== wick/read/implementation/decode_raw.hpp
+/// \file
+/// The bodies of what read/decode_raw.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+decode_raw_stage::decode_raw_stage(const shape& of, dtype type)
+    : format_(std::make_shared<const row_format>(of, type)) {}
+
+raw_array decode_raw_stage::operator()(bytes data, context&) const {
+  if (data.size() != format_->bytes) {
+    throw error(std::to_string(data.size()) + " bytes are no array " + to_string(format_->extents) + " of " +
+                std::string(to_string(format_->type)) + ", which has " + std::to_string(format_->bytes) +
+                "; check the shape, the type and what was read");
+  }
+  return {std::move(data), format_};
+}
+
+std::uint64_t decode_raw_stage::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(static_cast<std::uint64_t>(format_->type));
+  for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
+  return h.value();
+}
+
+}  // namespace wick::detail
+
 // ==== wick/read/implementation/file_io.hpp
 /// \file
 /// The bodies of what read/detail/file_io.hpp declares. Included in exactly one file of a program.
@@ -21455,15 +21171,9 @@ void file_watch::end(int file, const file_stamp* indexed) {
 
 }  // namespace wick::detail
 
-// ==== wick/read/implementation/files.hpp
+// ==== wick/read/implementation/file_windows.hpp
 /// \file
-/// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
-
-// ==== wick/read/detail/folder.hpp
-/// \file
-/// Lists a folder without a stat for each file.
-
-#include <dirent.h>
+/// The bodies of what read/file_windows.hpp declares. Included in exactly one file of a program.
 
 // ==== wick/read/detail/source_file.hpp
 /// \file
@@ -21489,6 +21199,84 @@ opened_file open_regular(const std::string& path, std::string_view who);
 void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
 
 }  // namespace wick::detail
+
+namespace wick::detail {
+
+struct file_windows::series_files {
+  explicit series_files(const files& of) : paths(of), open(of.size()) {}
+  files paths;
+  open_shards open;
+  std::vector<file_stamp> stamps;
+  std::vector<std::uint64_t> rows;
+};
+
+std::shared_ptr<const file_windows::series_files> file_windows::look_into(const files& of,
+                                                                          const file_rows& rows) {
+  if (rows.row_bytes == 0) {
+    throw error("windows: a row of the files has 0 bytes; say how many by .row_bytes");
+  }
+  auto out = std::make_shared<series_files>(of);
+  for (std::uint64_t f = 0; f < of.size(); ++f) {
+    const std::string path = of.path(f);
+    opened_file opened = open_regular(path, "windows");
+    const std::uint64_t size = opened.stamp.size;
+    if (size < rows.header_bytes || (size - rows.header_bytes) % rows.row_bytes != 0) {
+      throw source_error(path, "windows",
+                         "has " + std::to_string(size) + " bytes, which are no whole rows of " +
+                             std::to_string(rows.row_bytes) + " behind " + std::to_string(rows.header_bytes) +
+                             "; check .row_bytes and .header_bytes");
+    }
+    out->rows.push_back((size - rows.header_bytes) / rows.row_bytes);
+    out->stamps.push_back(opened.stamp);
+    out->open.keep(std::move(opened.file));
+  }
+  return out;
+}
+
+file_windows::file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride)
+    : file_windows(look_into(of, rows), rows, length, stride) {}
+
+file_windows::file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
+                           std::int64_t stride)
+    : files_(std::move(all)),
+      rows_(rows),
+      length_(positive_length("windows: ", length)),
+      order_(files_->rows, length_, length_, stride) {}
+
+location file_windows::at(std::uint64_t i) const noexcept {
+  const window_order::place p = order_.at(i);
+  return {.path = files_->paths.path(p.series),
+          .file = files_->open[p.series],
+          .offset = rows_.header_bytes + p.row * rows_.row_bytes,
+          .length = length_ * rows_.row_bytes,
+          .indexed = &files_->stamps[p.series]};
+}
+
+std::string file_windows::key(std::uint64_t i) const {
+  const window_order::place p = order_.at(i);
+  return files_->paths.key(p.series) + ", rows " + std::to_string(p.row) + " to " +
+         std::to_string(p.row + length_ - 1);
+}
+
+std::uint64_t file_windows::fingerprint() const {
+  fingerprint_hash h;
+  h.add(files_->paths.fingerprint()).add(length_).add(static_cast<std::uint64_t>(order_.stride()));
+  h.add(rows_.row_bytes).add(rows_.header_bytes);
+  for (const std::uint64_t rows : files_->rows) h.add(rows);
+  return h.value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/read/implementation/files.hpp
+/// \file
+/// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/read/detail/folder.hpp
+/// \file
+/// Lists a folder without a stat for each file.
+
+#include <dirent.h>
 
 namespace wick::detail {
 
@@ -22697,6 +22485,199 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
 
 }  // namespace wick::detail
 
+// ==== wick/read/implementation/windows.hpp
+/// \file
+/// The bodies of what read/windows.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+series series::packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
+                      const shape& row) {
+  shape strides;
+  std::int64_t elements = row.count(), step = elements;
+  if (elements < 1 || count % static_cast<std::size_t>(elements) != 0) {
+    throw error("windows: " + std::to_string(count) + " values are no whole rows of shape " + to_string(row) +
+                "; check both");
+  }
+  for (const std::int64_t e : row) strides.push_back(step /= e);
+  return {std::move(owner),
+          static_cast<const std::byte*>(data),
+          count / static_cast<std::size_t>(elements),
+          type,
+          row,
+          strides,
+          elements};
+}
+
+std::uint64_t positive_length(const char* what, std::int64_t length) {
+  if (length < 1) {
+    throw error(std::string(what) + "a length of " + std::to_string(length) +
+                " rows was asked for; it is at least 1");
+  }
+  return static_cast<std::uint64_t>(length);
+}
+
+series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
+  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
+  auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
+  const series& first = all.front();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const series& s = all[i];
+    if (s.type != first.type || !(s.row == first.row)) {
+      const auto rows_of = [](const series& of) {
+        return to_string(of.row) + " of " + std::string(to_string(of.type));
+      };
+      throw error(std::string(what) + "series " + std::to_string(i) + " has rows " + rows_of(s) +
+                  ", and the first " + rows_of(first) + "; bring all to one shape and type");
+    }
+    if (i == 0 || s.step != all[i - 1].step || !(s.strides == all[i - 1].strides)) {
+      shape extents{length}, strides{s.step};
+      for (const std::int64_t e : s.row) extents.push_back(e);
+      for (const std::int64_t e : s.strides) strides.push_back(e);
+      k->formats.push_back(std::make_shared<const row_format>(extents, s.type, strides));
+    }
+    k->parts.push_back(
+        {s.data, static_cast<std::size_t>(s.step) * size_of(s.type), k->formats.back().get(), s.rows});
+  }
+  parts_ = k->parts.data();
+  kept_ = std::move(k);
+}
+
+std::vector<std::uint64_t> series_runs::rows() const {
+  std::vector<std::uint64_t> out;
+  out.reserve(count());
+  for (const series& s : kept_->all) out.push_back(s.rows);
+  return out;
+}
+
+std::uint64_t series_runs::fingerprint() const {
+  const series& first = kept_->all.front();
+  fingerprint_hash h;
+  h.add(static_cast<std::uint64_t>(first.type));
+  for (const std::int64_t e : first.row) h.add(static_cast<std::uint64_t>(e));
+  std::uint64_t total = 0;
+  for (const series& s : kept_->all) {
+    h.add(s.rows);
+    total += s.rows;
+  }
+  std::vector<std::byte> row(static_cast<std::size_t>(first.row.count()) * size_of(first.type));
+  const std::uint64_t looked_at = std::min(total, (std::uint64_t{1} << 20) / row.size() + 1);
+  std::uint64_t next = 0, before = 0;
+  for (const series& s : kept_->all) {
+    const row_format format(s.row, s.type, s.strides);
+    for (; next < looked_at; ++next) {
+      const std::uint64_t at = next * total / looked_at - before;
+      if (at >= s.rows) break;
+      memory_view(s.data + at * static_cast<std::size_t>(s.step) * size_of(s.type), format)
+          .write_to({row.data(), false});
+      h.add(row.data(), row.size());
+    }
+    before += s.rows;
+  }
+  return h.value();
+}
+
+window_order::window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+                           std::int64_t stride)
+    : series_(rows.size()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
+  if (stride < 1) {
+    throw error("windows: a stride of " + std::to_string(stride) +
+                " rows was asked for; it is at least 1, which gives all windows");
+  }
+  auto starts = std::make_shared<std::vector<std::uint64_t>>();
+  starts->reserve(series_);
+  std::uint64_t longest = 0;
+  for (const std::uint64_t there : rows) {
+    starts->push_back(size_);
+    longest = std::max(longest, there);
+    if (there >= need) size_ += (there - need) / stride_ + 1;
+  }
+  if (size_ == 0) {
+    throw error("windows: " +
+                (series_ == 1 ? "the series has " + std::to_string(longest) + " rows"
+                              : "the longest of " + std::to_string(series_) + " series has " +
+                                    std::to_string(longest) + " rows") +
+                ", and a window takes " + std::to_string(need) + (need == length ? "" : " with its target") +
+                "; ask for shorter ones");
+  }
+  starts_ = starts->data();
+  kept_ = std::move(starts);
+}
+
+std::string window_order::key(std::uint64_t i, std::uint64_t length) const {
+  const place p = at(i);
+  return (series_ == 1 ? "" : "series " + std::to_string(p.series) + ", ") + "rows " + std::to_string(p.row) +
+         " to " + std::to_string(p.row + length - 1);
+}
+
+std::uint64_t targeted_windows::rows_needed(const series_runs& data, const series_runs& target,
+                                            std::uint64_t offset) {
+  if (offset > ~std::uint64_t{0} - target.length()) {
+    throw error("windows: the target begins " + std::to_string(offset) +
+                " rows behind the window's first; no series is as long");
+  }
+  return std::max(data.length(), offset + target.length());
+}
+
+const series_runs& targeted_windows::of_equal_rows(const series_runs& data, const series_runs& target) {
+  if (data.count() != target.count()) {
+    throw error("windows: " + std::to_string(target.count()) + " series of targets for " +
+                std::to_string(data.count()) + " series; there must be one for each");
+  }
+  const std::vector<std::uint64_t> rows = data.rows(), targets = target.rows();
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    if (rows[s] != targets[s]) {
+      throw error("windows: " + (data.count() == 1 ? "the series" : "series " + std::to_string(s)) + " has " +
+                  std::to_string(rows[s]) + " rows, and its targets " + std::to_string(targets[s]) +
+                  "; there must be one for each row");
+    }
+  }
+  return data;
+}
+
+targeted_windows::targeted_windows(series_runs data, series_runs target, std::int64_t stride,
+                                   target_options options)
+    : data_(std::move(data)),
+      target_(std::move(target)),
+      offset_(options.offset == target_options::behind ? data_.length() : options.offset),
+      order_(of_equal_rows(data_, target_).rows(), data_.length(), rows_needed(data_, target_, offset_),
+             stride) {}
+
+std::uint64_t targeted_windows::fingerprint() const {
+  return fingerprint_hash()
+      .add(data_.fingerprint())
+      .add(target_.fingerprint())
+      .add(data_.length())
+      .add(target_.length())
+      .add(offset_)
+      .add(static_cast<std::uint64_t>(order_.stride()))
+      .value();
+}
+
+window_source::window_source(std::vector<series> all, std::int64_t length, std::int64_t stride)
+    : all_(std::move(all)),
+      runs_("windows: ", all_, length),
+      order_(runs_.rows(), runs_.length(), runs_.length(), stride) {}
+
+std::uint64_t window_source::fingerprint() const {
+  return fingerprint_hash()
+      .add(runs_.fingerprint())
+      .add(runs_.length())
+      .add(static_cast<std::uint64_t>(order_.stride()))
+      .value();
+}
+
+targeted_windows window_source::target(std::int64_t length, target_options options) const {
+  return target_of(all_, length, options);
+}
+
+targeted_windows window_source::target_of(std::vector<series> of, std::int64_t length,
+                                          target_options options) const {
+  return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
+}
+
+}  // namespace wick::detail
+
 // ==== wick/resample/implementation/resample_kernels.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
@@ -23372,12 +23353,11 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
   constexpr std::size_t most = 70;
   std::vector<stage_identity> out;
   for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
-    const auto& [name, parameters, changes] = stages[i];
+    const auto& [name, parameters] = stages[i];
     if (name.size() <= max_state_name)
       out.push_back(stages[i]);
     else
-      out.push_back(
-          {name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value(), changes});
+      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
   }
   if (stages.size() > most) {
     fingerprint_hash h;
@@ -23394,15 +23374,13 @@ std::string hex(std::uint64_t n) {
   return out;
 }
 
-std::string difference(const loader_state& state, const pipeline_identity& mine) {
-  const pipeline_identity& saved = state.of;
-  const bool may_change = state.rounds != 0 && state.batch == 0 && state.sample == 0;
+std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
-  if (saved.samples != mine.samples && !may_change) {
+  if (saved.samples != mine.samples) {
     return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
            number(mine.samples) + "; give the source that the state was made with";
   }
-  if (saved.data != mine.data && !may_change) {
+  if (saved.data != mine.data) {
     return "another data set: of the same size, with fingerprint " + hex(saved.data) +
            ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
   }
@@ -23415,7 +23393,7 @@ std::string difference(const loader_state& state, const pipeline_identity& mine)
     if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
     if (before[i].name != now[i].name)
       return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
-    if (before[i].parameters != now[i].parameters && !(may_change && now[i].changes))
+    if (before[i].parameters != now[i].parameters)
       return at + "(" + printable(now[i].name) + ") had other parameters";
   }
   if (saved.seed != mine.seed) {
@@ -23440,7 +23418,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.number(std::uint32_t{0});  // length, below
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered}) {
+        counted_failures, epoch_failures, consecutive_failures, moved}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -23491,9 +23469,9 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   }
   loader_state s;
   std::uint64_t batched = 0;
-  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
-                           &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
-                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered}) {
+  for (std::uint64_t* n :
+       {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch, &s.sample,
+        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = batched != 0;
@@ -24143,20 +24121,17 @@ void timer_queue::work(shared& s) noexcept {
 
 }  // namespace wick::detail
 
-// ==== wick/sample/implementation/dropped.hpp
+// ==== wick/sample/implementation/context.hpp
 /// \file
-/// The bodies of what sample/detail/dropped.hpp declares. Included in exactly one file of a program.
+/// The bodies of what sample/context.hpp declares. Included in exactly one file of a program.
 
-namespace wick::detail {
+namespace wick {
 
-const std::exception_ptr& dropped() noexcept {
-  static const std::exception_ptr it = std::make_exception_ptr(error("left out by filter()"));
-  return it;
+std::string context::key() const {
+  return names_ != nullptr ? names_->key(names_->source, index()) : "sample " + std::to_string(index());
 }
 
-void drop() { std::rethrow_exception(dropped()); }
-
-}  // namespace wick::detail
+}  // namespace wick
 
 // ==== wick/sample/implementation/error.hpp
 /// \file
@@ -25315,6 +25290,8 @@ std::shared_ptr<slab_memory> make_pinned_memory() { return std::make_shared<pinn
 /// \file
 /// The bodies of what torch/tensor.hpp declares. Included in exactly one file of a program.
 
+#include <c10/core/Layout.h>
+
 namespace wick::detail {
 
 dtype dtype_of(at::ScalarType t) {
@@ -25343,6 +25320,18 @@ dtype dtype_of(at::ScalarType t) {
   }
 }
 
+at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
+  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
+  if (!t.device().is_cpu()) {
+    throw error(name + " is on " + t.device().str() +
+                "; the source reads from the CPU, transfer() takes batches to the device");
+  }
+  if (t.layout() != at::kStrided) {
+    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
+  }
+  return t.resolve_neg();
+}
+
 void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
   if (!t.device().is_cpu()) {
     throw error("a tensor on " + t.device().str() +
@@ -25366,22 +25355,11 @@ void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
 /// \file
 /// The bodies of what torch/tensors.hpp declares. Included in exactly one file of a program.
 
-#include <c10/core/Layout.h>
-
 namespace wick::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
-  const std::string name = std::string("tensors: ") + what;
-  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
-  if (!t.device().is_cpu()) {
-    throw error(name + " is on " + t.device().str() +
-                "; the source reads from the CPU, transfer() takes batches to the device");
-  }
-  if (t.layout() != at::kStrided) {
-    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
-  }
-  const dtype type = dtype_of(t.scalar_type());
-  tensor_ = t.resolve_neg();
+  tensor_ = rows_on_cpu(t, std::string("tensors: ") + what);
+  const dtype type = dtype_of(tensor_.scalar_type());
   count_ = static_cast<std::uint64_t>(tensor_.size(0));
   shape row, strides;
   for (std::int64_t d = 1; d < tensor_.dim(); ++d) {
@@ -25614,6 +25592,42 @@ void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
     c.from.clear();
   }
   std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
+}
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/windows.hpp
+/// \file
+/// The bodies of what torch/windows.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+inline series series_of_tensor(const at::Tensor& t, const std::string& name) {
+  auto kept = std::make_shared<const at::Tensor>(rows_on_cpu(t, name));
+  series s;
+  s.type = dtype_of(kept->scalar_type());
+  s.data = static_cast<const std::byte*>(kept->data_ptr());
+  s.rows = static_cast<std::uint64_t>(kept->size(0));
+  s.step = kept->stride(0);
+  for (std::int64_t d = 1; d < kept->dim(); ++d) {
+    s.row.push_back(kept->size(d));
+    s.strides.push_back(kept->stride(d));
+  }
+  s.owner = std::move(kept);
+  return s;
+}
+
+std::vector<series> series_access<at::Tensor>::of(const at::Tensor& one) {
+  return {series_of_tensor(one, "windows: the series")};
+}
+
+std::vector<series> series_access<std::vector<at::Tensor>>::of(const std::vector<at::Tensor>& all) {
+  std::vector<series> out;
+  out.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    out.push_back(series_of_tensor(all[i], "windows: series " + std::to_string(i)));
+  }
+  return out;
 }
 
 }  // namespace wick::detail

@@ -46,13 +46,17 @@ struct series_access<std::vector<T>> {
   }
 };
 
+/// \throws wick::error for less than 1
+std::uint64_t positive_length(const char* what, std::int64_t length);
+
 /// Runs of `length` rows of some series, all of one shape and type.
 class series_runs {
  public:
   /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
   series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
   std::size_t count() const noexcept { return kept_->parts.size(); }
-  std::uint64_t rows(std::size_t series) const noexcept { return kept_->parts[series].rows; }
+  /// Of each series.
+  std::vector<std::uint64_t> rows() const;
   std::uint64_t length() const noexcept { return kept_->length; }
 
   /// The run from `row` on.
@@ -93,8 +97,10 @@ class window_order {
     std::uint64_t row;
   };
 
-  /// Windows of `need` rows, one each `stride`. \throws wick::error when there is none
-  window_order(const series_runs& over, std::uint64_t need, std::int64_t stride);
+  /// Over series of so many rows: windows of `length` rows, one each `stride`, as far as `need` rows are
+  /// there. \throws wick::error when there is none
+  window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+               std::int64_t stride);
   std::uint64_t size() const noexcept { return size_; }
   std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
   place at(std::uint64_t i) const noexcept {

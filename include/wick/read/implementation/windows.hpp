@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,13 +37,17 @@ series series::packed(std::shared_ptr<const void> owner, const void* data, std::
           elements};
 }
 
-series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
-  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
+std::uint64_t positive_length(const char* what, std::int64_t length) {
   if (length < 1) {
     throw error(std::string(what) + "a length of " + std::to_string(length) +
                 " rows was asked for; it is at least 1");
   }
-  auto k = std::make_shared<kept>(kept{all, {}, {}, static_cast<std::uint64_t>(length)});
+  return static_cast<std::uint64_t>(length);
+}
+
+series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
+  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
+  auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
   const series& first = all.front();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const series& s = all[i];
@@ -64,6 +69,13 @@ series_runs::series_runs(const char* what, const std::vector<series>& all, std::
   }
   parts_ = k->parts.data();
   kept_ = std::move(k);
+}
+
+std::vector<std::uint64_t> series_runs::rows() const {
+  std::vector<std::uint64_t> out;
+  out.reserve(count());
+  for (const series& s : kept_->all) out.push_back(s.rows);
+  return out;
 }
 
 std::uint64_t series_runs::fingerprint() const {
@@ -93,8 +105,9 @@ std::uint64_t series_runs::fingerprint() const {
   return h.value();
 }
 
-window_order::window_order(const series_runs& over, std::uint64_t need, std::int64_t stride)
-    : series_(over.count()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
+window_order::window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+                           std::int64_t stride)
+    : series_(rows.size()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
   if (stride < 1) {
     throw error("windows: a stride of " + std::to_string(stride) +
                 " rows was asked for; it is at least 1, which gives all windows");
@@ -102,19 +115,18 @@ window_order::window_order(const series_runs& over, std::uint64_t need, std::int
   auto starts = std::make_shared<std::vector<std::uint64_t>>();
   starts->reserve(series_);
   std::uint64_t longest = 0;
-  for (std::size_t s = 0; s < series_; ++s) {
+  for (const std::uint64_t there : rows) {
     starts->push_back(size_);
-    const std::uint64_t rows = over.rows(s);
-    longest = std::max(longest, rows);
-    if (rows >= need) size_ += (rows - need) / stride_ + 1;
+    longest = std::max(longest, there);
+    if (there >= need) size_ += (there - need) / stride_ + 1;
   }
   if (size_ == 0) {
     throw error("windows: " +
                 (series_ == 1 ? "the series has " + std::to_string(longest) + " rows"
                               : "the longest of " + std::to_string(series_) + " series has " +
                                     std::to_string(longest) + " rows") +
-                ", and a window takes " + std::to_string(need) +
-                (need == over.length() ? "" : " with its target") + "; ask for shorter ones");
+                ", and a window takes " + std::to_string(need) + (need == length ? "" : " with its target") +
+                "; ask for shorter ones");
   }
   starts_ = starts->data();
   kept_ = std::move(starts);
@@ -140,10 +152,11 @@ const series_runs& targeted_windows::of_equal_rows(const series_runs& data, cons
     throw error("windows: " + std::to_string(target.count()) + " series of targets for " +
                 std::to_string(data.count()) + " series; there must be one for each");
   }
-  for (std::size_t s = 0; s < data.count(); ++s) {
-    if (data.rows(s) != target.rows(s)) {
+  const std::vector<std::uint64_t> rows = data.rows(), targets = target.rows();
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    if (rows[s] != targets[s]) {
       throw error("windows: " + (data.count() == 1 ? "the series" : "series " + std::to_string(s)) + " has " +
-                  std::to_string(data.rows(s)) + " rows, and its targets " + std::to_string(target.rows(s)) +
+                  std::to_string(rows[s]) + " rows, and its targets " + std::to_string(targets[s]) +
                   "; there must be one for each row");
     }
   }
@@ -155,7 +168,8 @@ targeted_windows::targeted_windows(series_runs data, series_runs target, std::in
     : data_(std::move(data)),
       target_(std::move(target)),
       offset_(options.offset == target_options::behind ? data_.length() : options.offset),
-      order_(of_equal_rows(data_, target_), rows_needed(data_, target_, offset_), stride) {}
+      order_(of_equal_rows(data_, target_).rows(), data_.length(), rows_needed(data_, target_, offset_),
+             stride) {}
 
 std::uint64_t targeted_windows::fingerprint() const {
   return fingerprint_hash()
@@ -169,7 +183,9 @@ std::uint64_t targeted_windows::fingerprint() const {
 }
 
 window_source::window_source(std::vector<series> all, std::int64_t length, std::int64_t stride)
-    : all_(std::move(all)), runs_("windows: ", all_, length), order_(runs_, runs_.length(), stride) {}
+    : all_(std::move(all)),
+      runs_("windows: ", all_, length),
+      order_(runs_.rows(), runs_.length(), runs_.length(), stride) {}
 
 std::uint64_t window_source::fingerprint() const {
   return fingerprint_hash()
