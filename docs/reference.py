@@ -47,7 +47,7 @@ ROOMS = {
         "Text",
         "Lines and documents of text files as samples of their own, reached at random. A tokenizer is a callable that takes a "
         "`std::string_view`.",
-        [],
+        ["text"],
     ),
     "order": (
         "Order",

@@ -2495,12 +2495,6 @@ struct place {
   std::uint64_t index = 0;     ///< in the source
 };
 
-/// What the loader's source calls its samples.
-struct sample_names {
-  const void* source = nullptr;
-  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
-};
-
 }  // namespace detail
 
 /// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
@@ -2509,11 +2503,9 @@ struct sample_names {
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
-  /// \param names  lives longer
   explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
-                   stop_token stop = {}, std::uint64_t pass = 0,
-                   const detail::sample_names* names = nullptr) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
+                   stop_token stop = {}, std::uint64_t pass = 0) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -2525,9 +2517,6 @@ class context {
   std::uint64_t position() const noexcept { return where_.position; }
   /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
-  /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
-  /// has no name, or no loader.
-  std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
@@ -2614,7 +2603,6 @@ class context {
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;
-  const detail::sample_names* names_;
   detail::byte_account reserved_;
   stop_token stop_;
 };
@@ -2829,6 +2817,8 @@ class bytes {
   std::span<const std::byte> span() const noexcept { return {data_, size_}; }
   /// The bytes as characters.
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// A callable that takes text is a stage behind read().
+  operator std::string_view() const noexcept { return text(); }
   /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
 
@@ -3478,8 +3468,9 @@ namespace wick {
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
-/// soon, which calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the
-/// data does (a resume onto other data is refused).
+/// soon, which calls prefetch_bytes with `most`; `std::string note() const`, a line for the report;
+/// `std::uint64_t fingerprint() const`, which differs when the data does (a resume onto other data is
+/// refused).
 ///
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
@@ -3535,6 +3526,15 @@ concept prefetching_source =
 template <source S>
 void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
   if constexpr (prefetching_source<S>) from.prefetch(i, most);
+}
+
+/// What the source has to say for the report; empty: nothing.
+template <source S>
+std::string note_of(const S& from) {
+  if constexpr (requires { std::string(from.note()); })
+    return std::string(from.note());
+  else
+    return {};
 }
 
 /// What identifies the data: what the source says, else a hash of its size alone.
@@ -5372,91 +5372,6 @@ class composite_column {
 
 }  // namespace wick::detail
 
-// ==== wick/batch/detail/named_fields.hpp
-/// \file
-/// batch<T>(n): the columns of a batch as the fields of a struct of the user's, by their order.
-
-namespace wick::detail {
-
-/// References to all fields of a value, in order; in place of one that has fields, those.
-template <class T>
-auto all_fields(T& value) {
-  if constexpr (composite<T>)
-    return with_fields(value, [](auto&... fields) { return std::tuple_cat(all_fields(fields)...); });
-  else
-    return std::tie(value);
-}
-template <class T>
-using all_fields_of = decltype(all_fields(std::declval<T&>()));
-
-template <class To, class From>
-inline constexpr bool as_many_fields = std::tuple_size_v<To> == std::tuple_size_v<From>;
-template <class To, class From>
-inline constexpr bool each_takes = false;
-template <class... To, class... From>
-  requires(sizeof...(To) == sizeof...(From))
-inline constexpr bool each_takes<std::tuple<To...>, std::tuple<From...>> =
-    (std::is_assignable_v<To, std::remove_reference_t<From>&&> && ...);
-
-/// The columns of an Item, given out as a Named.
-template <class Item, class Output, class Named>
-class named_columns : public column_of<Item, Output> {
-  using columns = column_of<Item, Output>;
-
- public:
-  using output = Named;
-  using unnamed = typename columns::output;
-
-  Named finish(std::size_t n) {
-    unnamed batch = columns::finish(n);
-    Named named{};
-    [&]<std::size_t... I>(auto to, auto from, std::index_sequence<I...>) {
-      ((std::get<I>(to) = std::move(std::get<I>(from))), ...);
-    }(all_fields(named), all_fields(batch),
-      std::make_index_sequence<std::tuple_size_v<all_fields_of<Named>>>{});
-    return named;
-  }
-};
-
-template <class Named>
-consteval bool is_struct_of_columns() {
-  return composite<Named> && std::is_default_constructible_v<Named>;
-}
-
-/// Whether a batch of Items can be a Named; says so where not.
-template <class Named, class Item, class Output>
-consteval bool check_named() {
-  if constexpr (std::is_void_v<Named>) {
-    return true;
-  } else {
-    constexpr bool is_plain_struct = is_struct_of_columns<Named>();
-    static_assert(is_plain_struct,
-                  "wick: batch<T>(n) fills the fields of T, and T is no plain struct of 1 to 8 fields (see "
-                  "'Named'); write struct T { torch::Tensor observation, reward; } (wick::array for "
-                  "array_batch<T>(n)), without constructors");
-    if constexpr (!is_plain_struct) {
-      return false;
-    } else {
-      using to = all_fields_of<Named>;
-      using from = all_fields_of<typename column_of<Item, Output>::output>;
-      constexpr bool has_as_many = as_many_fields<to, from>;
-      constexpr bool is_of_columns = !has_as_many || each_takes<to, from>;
-      static_assert(has_as_many,
-                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and T has "
-                    "not as many (see 'Named' and 'Item'; a field that is a struct counts as its fields); "
-                    "write one for each");
-      static_assert(is_of_columns,
-                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and one "
-                    "of T has another type than comes (see 'Named' and 'Item'): a field of numbers becomes a "
-                    "torch::Tensor, in array_batch<T>(n) a wick::array, and one of strings a "
-                    "std::vector<std::string>");
-      return has_as_many && is_of_columns;
-    }
-  }
-}
-
-}  // namespace wick::detail
-
 namespace wick {
 
 namespace detail {
@@ -5532,8 +5447,8 @@ struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
 
-/// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
-template <class Output, class Named = void>
+/// Makes batches whose columns Output makes.
+template <class Output>
 class batch_stage {
  public:
   using stage_kind = on_batching;
@@ -5550,8 +5465,7 @@ class batch_stage {
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
-  using collator = std::conditional_t<std::is_void_v<Named>, detail::column_of<Item, Output>,
-                                      detail::named_columns<Item, Output, Named>>;
+  using collator = detail::column_of<Item, Output>;
   template <class Item>
   using batch_of = typename collator<Item>::output;
 
@@ -5573,10 +5487,8 @@ class batch_stage {
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
                     "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
                     "stage before batch() that gives it one");
-      return false;
-    } else {
-      return check_named<Named, Item, Output>();
     }
+    return can_batch<Item>::value;
   }
 
  private:
@@ -5590,16 +5502,6 @@ class batch_stage {
 /// by field for tuples and plain structs. With shard(), `size` counts the samples of all ranks together.
 /// \throws wick::error when size is 0
 inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
-                                                             detail::batch_options options = {}) {
-  return {size, options};
-}
-
-/// The same as a struct of yours: `struct steps { wick::array observation, reward; };` and
-/// `array_batch<steps>(64)`. The sample's fields are put into those of `Named` by their order; where a field
-/// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
-/// they are called can't be.
-template <class Named>
-detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size,
                                                              detail::batch_options options = {}) {
   return {size, options};
 }
@@ -5651,75 +5553,6 @@ class group_stage {
 inline detail::group_stage group(std::size_t size, detail::batch_options options = {}) {
   return {size, options};
 }
-
-}  // namespace wick
-
-// ==== wick/batch/with_index.hpp
-/// \file
-/// with_index(): which sample it is travels with it, into the batch.
-
-namespace wick {
-
-/// A target, and which sample it is of. After batch(): a tensor of targets, one of indexes, int64 [N], and a
-/// std::vector of keys.
-template <class Value, class Index = std::int64_t, class Key = std::string>
-struct indexed {
-  Value value;  ///< the target, as it was
-  Index index;  ///< of the sample in the source
-  Key key;      ///< what the source calls it, as messages and the ledger do
-};
-/// Which sample it is, where it had no target.
-template <class Index, class Key>
-struct indexed<void, Index, Key> {
-  Index index;
-  Key key;
-};
-
-namespace detail {
-
-template <class T, class A, class B, class C>
-struct batch_shape_of<indexed<T>, A, B, C> {
-  using type = indexed<A, B, C>;
-};
-template <class A, class B>
-struct batch_shape_of<indexed<void>, A, B> {
-  using type = indexed<void, A, B>;
-};
-
-struct with_index_stage {
-  using stage_kind = on_sample;
-  using stage_hooks = hooks<hook::check>;
-  static constexpr std::string_view name = "with_index";
-
-  template <class Data, class Target>
-  sample<Data, indexed<Target>> operator()(sample<Data, Target> s, context& c) const {
-    return {std::move(s.data), {std::move(s.target), static_cast<std::int64_t>(c.index()), c.key()}};
-  }
-  template <class Data>
-    requires(!is_sample<Data>)
-  sample<Data, indexed<void>> operator()(Data data, context& c) const {
-    return {std::move(data), {static_cast<std::int64_t>(c.index()), c.key()}};
-  }
-
-  template <class Came, class... Before>
-  static consteval bool check() {
-    constexpr bool is_single = !(stage_of<Before, on_batching> || ...);
-    static_assert(is_single,
-                  "wick: with_index() says which sample it is, and what came is a batch; write it before "
-                  "batch(n)");
-    return is_single;
-  }
-};
-
-}  // namespace detail
-
-/// The sample's index and key become part of its target, which stages leave alone: behind batch(),
-/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and
-/// `batch.target.value` what the target was; of a sample without one, `batch.data` what it was. Whoever
-/// stands in a slot in the end is meant: a gap that was closed has no entry, a substitute has its own. With
-/// `struct indexed_batch { torch::Tensor data, target, index; std::vector<std::string> key; };` and
-/// `with_index() | batch<indexed_batch>(n)` they are fields beside the others.
-inline detail::with_index_stage with_index() noexcept { return {}; }
 
 }  // namespace wick
 
@@ -9587,7 +9420,7 @@ class sample_runs<pipeline<Source, S...>> {
   sample_runs& operator=(const sample_runs&) = delete;
 
   context context_at(place where, const job_type& of) noexcept {
-    return context(where, &on, &budget, stop->token(), of.pass, &names_);
+    return context(where, &on, &budget, stop->token(), of.pass);
   }
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
@@ -9699,9 +9532,6 @@ class sample_runs<pipeline<Source, S...>> {
 
  private:
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
-  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
-                              return key_of(*static_cast<const Source*>(source), i);
-                            }};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 
   /// \throws wick::error
@@ -10193,10 +10023,7 @@ class finishing {
   }
 
   context batch_context(const job_type& j) noexcept {
-    static constexpr sample_names batches{
-        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
-    return context({runs_.seed, j.epoch, j.first, j.number}, &runs_.on, &runs_.budget, runs_.stop->token(),
-                   j.pass, &batches);
+    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number}, j);
   }
 
   /// What was delivered is counted, and the gaps are gone.
@@ -11364,6 +11191,7 @@ template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
   r.notes = feed_->path().notes();
+  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
   return r;
 }
@@ -12070,9 +11898,104 @@ auto per_worker(std::string name, Make&& make, F&& f) {
 
 }  // namespace wick
 
-// ==== wick/read/decode_raw.hpp
+// ==== wick/read/files.hpp
 /// \file
-/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
+/// A source of files, one sample each.
+
+// ==== wick/read/location.hpp
+/// \file
+/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
+
+namespace wick {
+
+namespace detail {
+
+struct file_stamp;
+
+}  // namespace detail
+
+/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
+/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
+/// it in messages); else `path` is to be opened.
+struct location {
+  static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
+  const char* path = nullptr;    ///< of the file, ended by NUL
+  int file = -1;                 ///< a descriptor of it, or -1
+  std::uint64_t offset = 0;      ///< of the first byte
+  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
+  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
+  /// it may block.
+  const detail::file_stamp* indexed = nullptr;
+};
+
+namespace detail {
+
+template <>
+struct once_read<location> {
+  using type = bytes;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+namespace wick {
+
+/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
+/// unreadable is an error of its sample when it is read.
+class files {
+ public:
+  /// These files, in this order. \throws wick::error for an empty list
+  explicit files(const std::vector<std::string>& paths) { keep(paths); }
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit files(const std::vector<Path>& paths) {
+    keep(std::vector<std::string>(paths.begin(), paths.end()));
+  }
+  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+
+  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
+  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
+  /// nothing matches, or a folder on the way can't be listed
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  explicit files(const Pattern& pattern) {
+    find(pattern);
+  }
+
+  std::uint64_t size() const noexcept { return data_->offsets.size(); }
+  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, so that the data may move.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table {
+    std::string arena;  // path NUL path NUL …
+    std::vector<std::uint64_t> offsets;
+    std::size_t shared_prefix = 0;
+  };
+
+  void keep(std::span<const std::string> paths);
+  void find(const std::string& pattern);
+  static std::size_t shared_prefix(const table& data) noexcept;
+
+  std::shared_ptr<const table> data_;
+};
+
+}  // namespace wick
+
+// ==== wick/read/idx.hpp
+/// \file
+/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
+
+// ==== wick/read/memory.hpp
+/// \file
+/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
+/// targets.
 
 // ==== wick/read/memory_view.hpp
 /// \file
@@ -12187,418 +12110,6 @@ class memory_view {
 };
 
 }  // namespace wick
-
-namespace wick {
-
-namespace detail {
-
-/// Bytes that were read, and what they are.
-class raw_array {
- public:
-  raw_array(bytes data, std::shared_ptr<const row_format> format) noexcept
-      : data_(std::move(data)), format_(std::move(format)) {}
-  /// The numbers, for as long as this lives.
-  memory_view view() const noexcept { return {data_.data(), *format_}; }
-  const shape& extents() const noexcept { return format_->extents; }
-  dtype type() const noexcept { return format_->type; }
-  void write_to(slot to) const noexcept { view().write_to(to); }
-
- private:
-  bytes data_;
-  std::shared_ptr<const row_format> format_;
-};
-
-class decode_raw_stage {
- public:
-  using stage_kind = on_data;
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "decode_raw";
-
-  /// \throws wick::error for an extent below 1
-  decode_raw_stage(const shape& of, dtype type);
-  raw_array operator()(bytes data, context&) const;
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  std::shared_ptr<const row_format> format_;
-};
-
-}  // namespace detail
-
-/// Bytes that were read are an array of `T`, of this shape, in the machine's byte order and C's order of
-/// dimensions, as `numpy.ndarray.tofile()` writes it: `read() | decode_raw<float>({64, 16})`. (TensorFlow's
-/// tf.io.decode_raw.) \throws wick::error of the sample when there are more or fewer bytes
-template <class T>
-detail::decode_raw_stage decode_raw(const shape& of) {
-  return {of, detail::dtype_of<T>()};
-}
-
-}  // namespace wick
-
-// ==== wick/read/file_windows.hpp
-/// \file
-/// Windows over series that lie in files: each is a range of bytes, which read() gets when its turn comes.
-
-// ==== wick/read/files.hpp
-/// \file
-/// A source of files, one sample each.
-
-// ==== wick/read/location.hpp
-/// \file
-/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
-
-namespace wick {
-
-namespace detail {
-
-struct file_stamp;
-
-}  // namespace detail
-
-/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
-/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
-/// it in messages); else `path` is to be opened.
-struct location {
-  static constexpr std::uint64_t whole = ~std::uint64_t{0};
-
-  const char* path = nullptr;    ///< of the file, ended by NUL
-  int file = -1;                 ///< a descriptor of it, or -1
-  std::uint64_t offset = 0;      ///< of the first byte
-  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
-  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
-  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
-  /// it may block.
-  const detail::file_stamp* indexed = nullptr;
-};
-
-namespace detail {
-
-template <>
-struct once_read<location> {
-  using type = bytes;
-};
-
-}  // namespace detail
-
-}  // namespace wick
-
-namespace wick {
-
-/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
-/// unreadable is an error of its sample when it is read.
-class files {
- public:
-  /// These files, in this order. \throws wick::error for an empty list
-  explicit files(const std::vector<std::string>& paths) { keep(paths); }
-  template <class Path>
-    requires std::convertible_to<const Path&, std::string>
-  explicit files(const std::vector<Path>& paths) {
-    keep(std::vector<std::string>(paths.begin(), paths.end()));
-  }
-  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
-
-  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
-  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
-  /// nothing matches, or a folder on the way can't be listed
-  template <class Pattern>
-    requires std::convertible_to<const Pattern&, std::string>
-  explicit files(const Pattern& pattern) {
-    find(pattern);
-  }
-
-  std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
-  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
-  std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, so that the data may move.
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  struct table {
-    std::string arena;  // path NUL path NUL …
-    std::vector<std::uint64_t> offsets;
-    std::size_t shared_prefix = 0;
-  };
-
-  void keep(std::span<const std::string> paths);
-  void find(const std::string& pattern);
-  static std::size_t shared_prefix(const table& data) noexcept;
-
-  std::shared_ptr<const table> data_;
-};
-
-}  // namespace wick
-
-// ==== wick/read/windows.hpp
-/// \file
-/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
-
-namespace wick {
-
-namespace detail {
-
-/// A series: rows of one shape in time, where they lie.
-struct series {
-  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
-  const std::byte* data = nullptr;
-  std::uint64_t rows = 0;
-  dtype type = dtype::float32;
-  shape row, strides;     ///< of one row; strides in elements
-  std::int64_t step = 0;  ///< elements from one row to the next
-
-  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
-  static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
-                       const shape& row);
-};
-
-/// What is a series, or several: specialized for what windows_of::target() takes.
-template <class T>
-struct series_access;
-template <class T>
-  requires std::is_arithmetic_v<T>
-struct series_access<std::vector<T>> {
-  static std::vector<series> of(std::vector<T> values) {
-    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-    return {series::packed(kept, kept->data(), kept->size(), dtype_of<T>(), {})};
-  }
-};
-
-/// \throws wick::error for less than 1
-std::uint64_t positive_length(const char* what, std::int64_t length);
-
-/// Runs of `length` rows of some series, all of one shape and type.
-class series_runs {
- public:
-  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
-  series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
-  std::size_t count() const noexcept { return kept_->parts.size(); }
-  /// Of each series.
-  std::vector<std::uint64_t> rows() const;
-  std::uint64_t length() const noexcept { return kept_->length; }
-
-  /// The run from `row` on.
-  memory_view at(std::size_t series, std::uint64_t row) const noexcept {
-    const part& p = parts_[series];
-    return {p.data + row * p.step, *p.format};
-  }
-  void prefetch(std::size_t series, std::uint64_t row, std::size_t most) const noexcept {
-    const part& p = parts_[series];
-    prefetch_bytes(p.data + row * p.step, p.format->span(), most);
-  }
-  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
-  /// numbers, however they lie.
-  std::uint64_t fingerprint() const;
-
- private:
-  struct part {
-    const std::byte* data;
-    std::size_t step;  // bytes
-    const row_format* format;
-    std::uint64_t rows;
-  };
-  struct kept {
-    std::vector<series> all;
-    std::vector<part> parts;
-    std::vector<std::shared_ptr<const row_format>> formats;
-    std::uint64_t length;
-  };
-  std::shared_ptr<const kept> kept_;
-  const part* parts_;  // without a way through kept_
-};
-
-/// Which window is the i-th: those of the first series, then those of the second, …
-class window_order {
- public:
-  struct place {
-    std::size_t series;
-    std::uint64_t row;
-  };
-
-  /// Over series of so many rows: windows of `length` rows, one each `stride`, as far as `need` rows are
-  /// there. \throws wick::error when there is none
-  window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
-               std::int64_t stride);
-  std::uint64_t size() const noexcept { return size_; }
-  std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
-  place at(std::uint64_t i) const noexcept {
-    const std::uint64_t* first = starts_;
-    for (std::size_t n = series_; n > 1;) {
-      const std::size_t half = n / 2;
-      first = first[half] <= i ? first + half : first;
-      n -= half;
-    }
-    return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
-  }
-  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
-  std::string key(std::uint64_t i, std::uint64_t length) const;
-
- private:
-  std::shared_ptr<const std::vector<std::uint64_t>> kept_;
-  const std::uint64_t* starts_;  // the first window of each series
-  std::size_t series_;
-  std::uint64_t stride_, size_;
-};
-
-struct target_options {
-  static constexpr std::uint64_t behind = ~std::uint64_t{0};
-  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
-  std::uint64_t offset = behind;
-};
-
-/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
-/// windows(…).target(…).
-class targeted_windows {
- public:
-  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
-    const window_order::place p = order_.at(i);
-    return {data_.at(p.series, p.row), target_.at(p.series, p.row + offset_)};
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    const window_order::place p = order_.at(i);
-    data_.prefetch(p.series, p.row, most);
-    target_.prefetch(p.series, p.row + offset_, most);
-  }
-  std::string key(std::uint64_t i) const { return order_.key(i, data_.length()); }
-  std::uint64_t fingerprint() const;
-
- private:
-  /// Rows that a window takes with its target, from its first on.
-  static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
-  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
-  static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
-
-  series_runs data_, target_;
-  std::uint64_t offset_;
-  window_order order_;
-};
-
-/// Source of memory_view: windows over series. Made by windows().
-class window_source {
- public:
-  /// \throws wick::error
-  window_source(std::vector<series> all, std::int64_t length, std::int64_t stride);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  memory_view at(std::uint64_t i) const noexcept {
-    const window_order::place p = order_.at(i);
-    return runs_.at(p.series, p.row);
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    const window_order::place p = order_.at(i);
-    runs_.prefetch(p.series, p.row, most);
-  }
-  std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
-  std::uint64_t fingerprint() const;
-
-  /// With `length` rows of the same series as the target, those behind the window unless the options say
-  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
-  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
-  targeted_windows target(std::int64_t length, target_options options = {}) const;
-  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
-  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
-  /// \throws wick::error when their lengths differ
-  template <class Series>
-  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
-    return target_of(series_access<Series>::of(of), length, options);
-  }
-
- private:
-  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
-
-  std::vector<series> all_;
-  series_runs runs_;
-  window_order order_;
-};
-
-}  // namespace detail
-
-/// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
-/// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
-/// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
-/// stride below 1, a series shorter than a window, or values that are no whole rows
-template <class T>
-  requires std::is_arithmetic_v<T>
-detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
-                              std::int64_t stride = 1) {
-  auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-  return {
-      {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
-}
-
-/// The same over memory of the caller's, who keeps it alive and unchanged.
-template <class T, std::size_t N>
-  requires std::is_arithmetic_v<T>
-detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
-                              std::int64_t stride = 1) {
-  return {{detail::series::packed(nullptr, values.data(), values.size(),
-                                  detail::dtype_of<std::remove_const_t<T>>(), row)},
-          length,
-          stride};
-}
-
-}  // namespace wick
-
-namespace wick {
-
-namespace detail {
-
-/// How rows lie in a file.
-struct file_rows {
-  /// Of one row.
-  std::uint64_t row_bytes = 0;
-  /// Before the first row.
-  std::uint64_t header_bytes = 0;
-};
-
-/// Source of locations: windows over the rows of files. Made by windows(files(…), …).
-class file_windows {
- public:
-  /// \throws wick::error
-  file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  location at(std::uint64_t i) const noexcept;
-  std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, and of how many rows each file has.
-  std::uint64_t fingerprint() const;
-
- private:
-  struct series_files;
-
-  file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
-               std::int64_t stride);
-  static std::shared_ptr<const series_files> look_into(const files& of, const file_rows& rows);
-
-  std::shared_ptr<const series_files> files_;
-  file_rows rows_;
-  std::uint64_t length_;
-  window_order order_;
-};
-
-}  // namespace detail
-
-/// Windows over series in files, one a file, that are rows of `.row_bytes` each behind `.header_bytes`, and
-/// nothing else: sample i is where `length` rows lie, so that the files need not fit into memory.
-/// `windows(files("*.f32"), {.row_bytes = 64}, 64) | read() | decode_raw<float>({64, 16})`. For a target ask
-/// for as many rows more, and take the batch apart: `batch.slice(1, 0, 64)` and `batch.slice(1, 64)` copy
-/// nothing. The files are opened here, once, to see how long they are; one that is changed later is an error
-/// of its windows. \throws wick::error for a length or stride below 1, when a file is missing or has no whole
-/// rows, or when none has a window
-inline detail::file_windows windows(const files& of, detail::file_rows rows, std::int64_t length,
-                                    std::int64_t stride = 1) {
-  return {of, rows, length, stride};
-}
-
-}  // namespace wick
-
-// ==== wick/read/idx.hpp
-/// \file
-/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
-
-// ==== wick/read/memory.hpp
-/// \file
-/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
-/// targets.
 
 namespace wick {
 
@@ -13281,6 +12792,12 @@ class read_stage {
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
   read_operation<record<location>> operator()(record<location> where, context& c) const;
+  /// Of what another room has said how to read.
+  template <class From>
+    requires(sizeof(read_shape<From>) != 0)
+  read_operation<From> operator()(From where, context& c) const {
+    return {std::move(where), c, options_};
+  }
 
  private:
   read_options options_;
@@ -14837,6 +14354,677 @@ detail::tar_records tar(detail::shard_list shards, const std::vector<std::string
 
 }  // namespace wick
 
+// ==== wick/text/lines.hpp
+/// \file
+/// Sources of text: each line or each document of some files is a sample.
+
+// ==== wick/text/detail/text_index.hpp
+/// \file
+/// Which samples a set of text files holds, and where each lies: made in one pass over them, or read from
+/// where it was kept.
+
+// ==== wick/text/detail/text_extents.hpp
+/// \file
+/// Where the samples of one text file lie: an offset and a length each, in about two bytes a line.
+
+namespace wick::detail {
+
+/// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
+/// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
+/// break is. Where it lies is known of every 32nd; at() walks from there.
+class text_extents {
+ public:
+  struct extent {
+    std::uint64_t offset, length;
+  };
+
+  /// None may begin before the last one's end.
+  void add(extent next);
+  /// When all are added.
+  void shrink();
+
+  std::uint64_t size() const noexcept { return size_; }
+  extent at(std::uint64_t i) const noexcept {
+    const mark& from = marks_[i / per_mark];
+    const std::uint8_t* p = code_.data() + from.at;
+    std::uint64_t end = from.end;
+    for (std::uint64_t more = i % per_mark;; --more) {
+      const std::uint64_t number = take(p), gap = (number & 1) != 0 ? take(p) : 1;
+      if (more == 0) return {end + gap, number >> 1};
+      end += gap + (number >> 1);
+    }
+  }
+
+  /// What it is made of: 1 to 20 bytes an extent.
+  std::span<const std::uint8_t> code() const noexcept { return code_; }
+  /// The extents that a code says. False, and nothing is changed, when it is not one of `size` extents within
+  /// a file of `file_size` bytes.
+  bool decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size);
+
+ private:
+  static constexpr std::uint64_t per_mark = 32;
+  struct mark {
+    std::uint64_t end;  // of the extent before
+    std::uint64_t at;   // in the code
+  };
+
+  static std::uint64_t take(const std::uint8_t*& p) noexcept {
+    std::uint64_t value = *p & 0x7F;
+    for (unsigned shift = 7; (*p++ & 0x80) != 0; shift += 7) value |= std::uint64_t{*p & 0x7Fu} << shift;
+    return value;
+  }
+  void put(std::uint64_t value);
+
+  std::uint64_t size_ = 0, end_ = 0;
+  std::vector<std::uint8_t> code_;
+  std::vector<mark> marks_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/text/detail/text_scan.hpp
+/// \file
+/// Finds the lines or documents of a text file, piece by piece.
+
+namespace wick::detail {
+
+/// What is one sample of a text file.
+struct text_rule {
+  enum kind : unsigned char {
+    line,       ///< a line without its end, "\n" or "\r\n"
+    paragraph,  ///< lines up to an empty one, without the last one's end
+    separated,  ///< what lies between separators, without line breaks at its ends; nothing where that is
+                ///< empty
+  };
+  kind by = line;
+  bool keep_empty = true;  ///< of lines
+  std::string separator = {};
+
+  std::uint64_t fingerprint() const noexcept;
+};
+
+/// Goes through one file once. Its bytes are what they are: nothing is decoded, and UTF-8 may be invalid.
+class text_scan {
+ public:
+  text_scan(const text_rule& rule, text_extents& out) noexcept : rule_(&rule), out_(&out) {}
+
+  /// The next bytes; `last` when none follow. Says how many it is through with: the others are to be given
+  /// again, with more behind them. They are fewer than the separator has.
+  std::size_t take(const char* from, std::size_t size, bool last);
+
+ private:
+  std::size_t take_lines(const char* from, std::size_t size, bool last);
+  std::size_t take_separated(const char* from, std::size_t size, bool last);
+  void line(std::uint64_t offset, std::uint64_t length);
+  void end_paragraph();
+
+  const text_rule* rule_;
+  text_extents* out_;
+  std::uint64_t at_ = 0;          // in the file, of what is given next
+  std::uint64_t begin_ = 0;       // of the line, or of what lies between separators
+  std::uint64_t paragraph_ = 0;   // where it begins
+  std::uint64_t end_ = 0;         // of a paragraph's last line; behind the last byte that is no line break
+  bool open_ = false;             // a paragraph has begun; `begin_` is no line break
+  bool carriage_return_ = false;  // was the last byte
+};
+
+/// Goes through an open file. Blocks. \throws wick::error when it can't be read
+text_extents scan_text(int file, const text_rule& rule);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+class text_index {
+ public:
+  /// `who`: lines or documents, for messages. `kept`: the path of the index on disk; empty: none.
+  text_index(files paths, const char* who, const text_rule& rule, const std::string& kept);
+
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the files' names and of where their samples lie; not of where the files lie.
+  std::uint64_t fingerprint() const noexcept;
+  /// Of files, to make the index.
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  const std::string& note() const noexcept { return note_; }
+
+ private:
+  std::size_t file_of(std::uint64_t i) const noexcept;
+  std::string_view name(std::size_t file) const noexcept { return paths_.path(file) + shared_; }
+  void keep(const std::string& path);
+
+  files paths_;
+  text_rule rule_;
+  std::size_t shared_;  // characters of all paths, a folder's
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<text_extents> extents_;
+  std::vector<std::uint64_t> firsts_{0};  // index of each file's first sample; last, their number
+  std::uint64_t bytes_scanned_ = 0;
+  std::string note_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct line_options {
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+  /// Lines without a character are left out; else they are samples of no bytes.
+  bool skip_empty = false;
+};
+
+struct document_options {
+  /// What stands between two documents: "<|endoftext|>". Empty: one or more empty lines.
+  std::string separator = {};
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+};
+
+/// Lines or documents of text files: where each lies. Made by lines() and documents().
+class text_samples {
+ public:
+  text_samples(files paths, const line_options& options);
+  text_samples(files paths, const document_options& options);
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  location at(std::uint64_t i) const noexcept { return index_->at(i); }
+  /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
+  std::string key(std::uint64_t i) const { return index_->key(i); }
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  /// What could not be done, as to keep the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
+  /// Bytes that were read to make the index; 0 when it had been kept.
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+
+ private:
+  std::shared_ptr<const text_index> index_;
+};
+
+template <class Paths>
+concept paths_of_files = requires(const Paths& p) { files(p); };
+
+}  // namespace detail
+
+/// Each line of some files is a sample, in their order: `lines("corpus/*.txt") | shuffle() | read()`.
+/// `paths`: a pattern or a list, as files() takes them. `at(i)` says where line i lies, without its "\n" or
+/// "\r\n"; bytes are passed as they are, whether they are UTF-8 or not. The files are read through once,
+/// here, and where lines begin is kept in memory, about 2 bytes a line. With `.index = "corpus.index"` it is
+/// kept on disk, too, and files of the same size and time of change are not read again. What is damaged there
+/// is made anew; what can't be written is a note in the report. A file that changes later is an error of each
+/// sample that is read from it. \throws wick::error when a file is missing, compressed or changes meanwhile,
+/// there is no line, or what lies at `.index` is no index
+template <detail::paths_of_files Paths>
+detail::text_samples lines(const Paths& paths, const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples lines(std::initializer_list<std::string> paths,
+                                  const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+
+/// Documents of some files, which are samples of any length: what lies between empty lines, or between
+/// separators, `documents("corpus.txt", {.separator = "<|endoftext|>"})`. Line breaks around a document are
+/// not part of it, and a document of nothing else is none. (Where each file is a document: files().) All else
+/// is as lines() does it.
+template <detail::paths_of_files Paths>
+detail::text_samples documents(const Paths& paths, const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples documents(std::initializer_list<std::string> paths,
+                                      const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+
+}  // namespace wick
+
+// ==== wick/text/tokens.hpp
+/// \file
+/// A stream of tokens, in files or in memory, cut into chunks of one length: what a language model is trained
+/// on.
+
+// ==== wick/text/detail/chunk_places.hpp
+/// \file
+/// Where the chunks of a stream of tokens begin and end.
+
+// ==== wick/text/detail/token_ids.hpp
+/// \file
+/// Tokens as they lie in a file or in memory, which become numbers of 64 bits in their slot of a batch.
+
+namespace wick::detail {
+
+template <class T>
+concept token_number = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) < 8 || std::is_signed_v<T>);
+
+/// How a token lies there: little-endian, as every machine writes it that wick runs on.
+struct token_format {
+  std::uint8_t size;
+  bool has_sign;
+
+  template <token_number T>
+  static constexpr token_format of() noexcept {
+    static_assert(std::endian::native == std::endian::little, "wick: tokens are little-endian");
+    return {sizeof(T), std::is_signed_v<T>};
+  }
+  friend bool operator==(token_format, token_format) = default;
+};
+
+/// Neither need be aligned.
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept;
+
+/// A row of tokens: int64 [size()] in a batch, written there from what was read, once. Behind its own tokens
+/// it is filled up.
+class token_ids {
+ public:
+  static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index
+
+  /// `count` tokens, of which `own` has the bytes; then `filler`, up to `length`.
+  token_ids(bytes own, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : token_ids(own.data(), format, count, length, filler) {
+    own_ = std::move(own);
+  }
+  /// The same of memory that outlives it.
+  token_ids(const std::byte* from, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : from_(from), count_(count), length_(length), filler_(filler), format_(format) {}
+
+  std::size_t size() const noexcept { return length_; }
+  std::int64_t operator[](std::size_t i) const noexcept {
+    if (i >= count_) return filler_;
+    std::int64_t out = 0;
+    widen_tokens(from_ + i * format_.size, format_, 1, reinterpret_cast<std::byte*>(&out));
+    return out;
+  }
+
+  shape extents() const { return {static_cast<std::int64_t>(length_)}; }
+  dtype type() const noexcept { return dtype::int64; }
+  void write_to(slot to) const noexcept;
+
+ private:
+  bytes own_;
+  const std::byte* from_;
+  std::size_t count_, length_;
+  std::int64_t filler_;
+  token_format format_;
+};
+
+/// What a model is given and what it shall answer: tokens, and those that follow each.
+using token_pair = sample<token_ids, token_ids>;
+
+/// `count` tokens as input and target, which is one token further on; filled up to `length` each.
+struct token_span {
+  std::uint64_t first = 0;  ///< in the stream
+  std::size_t count = 0, length = 0;
+  std::int64_t filler = 0;  ///< of the input
+
+  /// `from`: its tokens, in memory that outlives it.
+  token_pair pair(const std::byte* from, token_format format) const noexcept {
+    return {{from, format, count - 1, length, filler},
+            {from + format.size, format, count - 1, length, token_ids::ignored}};
+  }
+  /// The same, which take their bytes along.
+  token_pair pair(bytes own, token_format format) const;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What chunks(length) says.
+struct chunk_plan {
+  std::size_t length = 0;
+  std::uint64_t stride = 0;
+  std::int64_t within_documents = -1;
+};
+
+class chunk_places {
+ public:
+  /// Of `tokens` in one stream.
+  chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept;
+  /// Of documents that begin at `begins`; the last ends at `tokens`.
+  chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
+
+  std::uint64_t size() const noexcept { return size_; }
+  token_span at(std::uint64_t i) const noexcept;
+  const chunk_plan& plan() const noexcept { return plan_; }
+
+ private:
+  struct document {
+    std::uint64_t chunk, begin, end;  // its first chunk; its tokens
+  };
+
+  chunk_plan plan_;
+  std::uint64_t size_ = 0;
+  std::vector<document> documents_;  // none: chunks cross their borders
+};
+
+/// The first token of each document, of tokens that are given piece by piece.
+class document_borders {
+ public:
+  document_borders(token_format format, std::int64_t end) noexcept : format_(format), end_(end) {}
+  void take(const std::byte* tokens, std::size_t count);
+  /// Documents that end with the token; one more may follow.
+  std::size_t ended() const noexcept { return begins_.size() - 1; }
+  const std::vector<std::uint64_t>& begins() const noexcept { return begins_; }
+
+ private:
+  template <class T>
+  void find(const std::byte* tokens, std::size_t count);
+
+  token_format format_;
+  std::int64_t end_;
+  std::uint64_t at_ = 0;
+  std::vector<std::uint64_t> begins_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/text/detail/token_store.hpp
+/// \file
+/// Files of tokens as one stream: which file has which of them.
+
+namespace wick::detail {
+
+class token_store {
+ public:
+  /// `header`: bytes before a file's first token.
+  token_store(files paths, token_format format, std::uint64_t header);
+
+  token_format format() const noexcept { return format_; }
+  /// In tokens.
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  /// Where `count` tokens from `first` on lie, or as many of them as the file has in which the first lies.
+  location part(std::uint64_t first, std::uint64_t count) const noexcept;
+  /// "train.bin: token 1234".
+  std::string key(std::uint64_t token) const;
+  /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  /// Reads them. Blocks. \throws wick::error
+  void read(std::uint64_t first, std::size_t count, std::byte* to) const;
+  /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
+  /// no token that ends one
+  std::vector<std::uint64_t> documents(std::int64_t end) const;
+
+ private:
+  std::size_t file_of(std::uint64_t token) const noexcept;
+  std::uint64_t make_fingerprint() const;
+
+  files paths_;
+  token_format format_;
+  std::uint64_t header_;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::uint64_t> firsts_{0};  // each file's first token; last, their number
+  std::uint64_t fingerprint_ = 0;
+};
+
+/// Tokens that are still in their files: what chunks() gives and read() takes.
+struct token_window {
+  const token_store* from = nullptr;
+  token_span span;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct token_options {
+  /// Bytes before the first token of each file: 1024 in those of llm.c.
+  std::uint64_t header = 0;
+};
+
+struct chunk_options {
+  /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
+  /// at each token.
+  std::uint64_t stride = 0;
+  /// The token that ends each document: no chunk crosses it, and what the last one of a document lacks is
+  /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. -1: chunks
+  /// cross documents.
+  std::int64_t within_documents = -1;
+};
+
+/// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
+struct token_files {
+  std::shared_ptr<const token_store> store;
+};
+/// The same in memory. Made by tokens(vector).
+struct token_array {
+  std::shared_ptr<const void> owner;
+  const std::byte* data;
+  std::uint64_t size;
+  token_format format;
+};
+
+/// Made by tokens(paths) | chunks(length).
+class token_chunks {
+ public:
+  token_chunks(token_files of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_window at(std::uint64_t i) const noexcept { return {store_.get(), places_->at(i)}; }
+  std::string key(std::uint64_t i) const { return store_->key(places_->at(i).first); }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const token_store> store_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// Made by tokens(vector) | chunks(length).
+class array_chunks {
+ public:
+  array_chunks(token_array of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_pair at(std::uint64_t i) const noexcept {
+    const token_span span = places_->at(i);
+    return span.pair(array_.data + span.first * array_.format.size, array_.format);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const token_span span = places_->at(i);
+    prefetch_bytes(array_.data + span.first * array_.format.size, span.count * array_.format.size, most);
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  token_array array_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// \throws wick::error when there are too few tokens for one chunk
+inline token_chunks operator|(token_files of, const chunk_plan& plan) { return {std::move(of), plan}; }
+inline array_chunks operator|(token_array of, const chunk_plan& plan) { return {std::move(of), plan}; }
+
+/// Of a stream without chunks nothing can be taken: said once.
+template <class Stream, class R>
+  requires(std::same_as<std::remove_cvref_t<Stream>, token_files> ||
+           std::same_as<std::remove_cvref_t<Stream>, token_array>)
+auto operator|(Stream&&, const R&) {
+  constexpr bool is_cut = std::same_as<R, chunk_plan>;
+  static_assert(is_cut,
+                "wick: tokens() is one long stream, not samples; write chunks(length) directly behind it");
+  return misfit_pipeline{};
+}
+
+/// How read() gets the tokens of a chunk, which may lie in two files or more.
+template <>
+struct read_shape<token_window> {
+  using to = token_pair;
+  using lengths = std::uint64_t;
+
+  /// Calls f(location) for each file's part.
+  template <class F>
+  static void for_each_part(const token_window& where, F&& f) {
+    for (std::uint64_t done = 0; done < where.span.count;) {
+      const location part = where.from->part(where.span.first + done, where.span.count - done);
+      f(part);
+      done += part.length / where.from->format().size;
+    }
+  }
+  template <class F>
+  static std::uint64_t measure(const token_window& where, lengths& out, F&& length) {
+    out = 0;
+    for_each_part(where, [&](const location& part) { out += length(part); });
+    return out;
+  }
+  template <class F>
+  static token_pair read(const token_window& where, const lengths&, F&& one) {
+    const std::size_t all = where.span.count * where.from->format().size;
+    bytes whole;
+    std::size_t done = 0;
+    for_each_part(where, [&](const location& part) {
+      bytes some = one(part, part.length);
+      if (some.size() == all) {
+        whole = std::move(some);
+      } else {
+        if (whole.empty()) whole = bytes(all);
+        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is at hand
+        done += static_cast<std::size_t>(part.length);
+      }
+    });
+    return where.span.pair(std::move(whole), where.from->format());
+  }
+};
+template <>
+struct once_read<token_window> {
+  using type = token_pair;
+};
+
+}  // namespace detail
+
+/// A stream of tokens in files that have nothing else, as np.tofile() writes them (nanoGPT's train.bin):
+/// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
+/// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
+/// stream, in their order, wherever it is cut. \throws wick::error when a file is missing, or is no whole
+/// number of tokens
+template <detail::token_number T = std::uint16_t, class Paths>
+  requires requires(const Paths& p) { files(p); }
+detail::token_files tokens(const Paths& paths, const detail::token_options& options = {}) {
+  return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
+                                                      options.header)};
+}
+template <detail::token_number T = std::uint16_t>
+detail::token_files tokens(std::initializer_list<std::string> paths,
+                           const detail::token_options& options = {}) {
+  return tokens<T>(files(paths), options);
+}
+/// The same of tokens in memory, which it takes over. Its chunks need no read().
+template <detail::token_number T>
+detail::token_array tokens(std::vector<T> all) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(all));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  const std::uint64_t size = owner->size();
+  return {std::move(owner), data, size, detail::token_format::of<T>()};
+}
+
+/// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
+/// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
+/// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
+/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
+/// left out.
+inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options& options = {}) {
+  if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
+  return {length, options.stride == 0 ? length : options.stride, options.within_documents};
+}
+
+}  // namespace wick
+
+// ==== wick/text/write_tokens.hpp
+/// \file
+/// From text to a file of tokens, once, by all workers: what tokens() reads in each epoch.
+
+// ==== wick/text/detail/token_writer.hpp
+/// \file
+/// Writes tokens to a file that takes its name when all of them are there.
+
+namespace wick::detail {
+
+class file_replacement;
+
+class token_writer {
+ public:
+  /// \throws wick::error when the file can't be made
+  explicit token_writer(const std::string& path);
+
+  /// \throws wick::error when it does not fit into a T, or can't be written
+  template <token_number T, class Id>
+  void add(const Id& id) {
+    if (!std::in_range<T>(id)) refuse(static_cast<std::int64_t>(id), sizeof(T));
+    const T token = static_cast<T>(id);
+    const auto* p = reinterpret_cast<const std::byte*>(&token);
+    buffer_.insert(buffer_.end(), p, p + sizeof(T));
+    ++count_;
+    if (buffer_.size() >= piece) flush();
+  }
+  /// How many were written. \throws wick::error when there are none, or they can't be brought to the disk
+  std::uint64_t finish();
+
+ private:
+  static constexpr std::size_t piece = std::size_t{1} << 20;
+
+  void flush();
+  [[noreturn]] void refuse(std::int64_t id, std::size_t size) const;
+
+  std::string path_;
+  std::shared_ptr<file_replacement> file_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct write_tokens_options {
+  /// The token behind each document; -1: none.
+  std::int64_t end_of_text = -1;
+  /// Workers, what is done about documents that fail, and so on.
+  loader_options loader = {};
+};
+
+template <class T>
+concept token_list = requires(const T& ids) {
+  { *ids.begin() } -> std::convertible_to<std::int64_t>;
+  ids.end();
+};
+
+}  // namespace detail
+
+/// Runs a pipeline once and writes the tokens that it gives into a file, in its order, T each:
+/// `write_tokens(documents("corpus/*.txt") | read() | tokenizer, "train.bin", {.end_of_text = 50256})`. What
+/// the last stage gives is a list of integers, such as std::vector<std::int32_t>. Tokenizing runs on all of
+/// the loader's workers. The file is there when it is whole, and until then an old one is as it was. Gives
+/// the number of tokens. \throws wick::error when a document fails (unless `.loader.on_error` says
+/// otherwise), a token doesn't fit into a T, or the file can't be written
+template <detail::token_number T = std::uint16_t, class Source, class... Stages>
+std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& path,
+                           detail::write_tokens_options options = {}) {
+  using item = typename detail::items_after<detail::source_item<Source>, Stages...>::type;
+  static_assert(
+      detail::token_list<item>,
+      "wick: write_tokens() takes a pipeline of lists of integers (see 'from'); write a tokenizer as "
+      "its last stage: | [](std::string_view text) { return std::vector<std::int32_t>(…); }");
+  detail::token_writer to(path);
+  options.loader.prefetch_next_epoch = false;
+  wick::loader<pipeline<Source, Stages...>> all(std::move(from), options.loader);
+  if constexpr (detail::token_list<item>) {
+    for (const item& document : all.epoch(0)) {
+      for (const auto& id : document) to.add<T>(id);
+      if (options.end_of_text >= 0) to.add<T>(options.end_of_text);
+    }
+  }
+  return to.finish();
+}
+
+}  // namespace wick
+
 // ==== wick/version.hpp
 /// \file
 /// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
@@ -14951,10 +15139,6 @@ inline shape shape_of(const at::Tensor& t) {
   return s;
 }
 
-/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensors: the first".
-/// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
-at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
-
 /// A stage may give tensors: each is copied into its slot of the batch.
 template <>
 struct field_access<at::Tensor> {
@@ -15021,16 +15205,6 @@ struct tensor_output {
 /// the loader's pool with the last tensor that uses it. With shard(), `size` counts the samples of all ranks
 /// together. \throws wick::error when size is 0
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
-                                                        detail::batch_options options = {}) {
-  return {size, options};
-}
-
-/// The same as a struct of yours: with `struct steps { torch::Tensor observation, reward; };`,
-/// `batch<steps>(64)` gives `batch.observation` and `batch.reward`. The sample's fields are put into those of
-/// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
-/// (std::vector<std::string> for strings), is checked when it is compiled; what they are called can't be.
-template <class Named>
-detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
   return {size, options};
 }
@@ -15331,43 +15505,6 @@ class transfer_stage {
 /// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
 /// Where Torch has no such device they stay on the CPU, and the report says so.
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
-
-}  // namespace wick
-
-// ==== wick/torch/windows.hpp
-/// \file
-/// Overlapping windows over tensors as a source: read/windows.hpp of rows that Torch has in memory.
-
-namespace wick {
-
-namespace detail {
-
-template <>
-struct series_access<std::vector<at::Tensor>> {
-  static std::vector<series> of(const std::vector<at::Tensor>& all);
-};
-template <>
-struct series_access<at::Tensor> {
-  static std::vector<series> of(const at::Tensor& one);
-};
-
-}  // namespace detail
-
-/// Windows over a series [T, …] on the CPU: sample i is series[i * stride : i * stride + length], a batch of
-/// them [N, length, …]. Nothing is copied before batch() writes a window into its slot, whatever the strides:
-/// overlapping windows take no more memory than the series. With what is to be forecast,
-/// `windows(series, 64).target(16)`: see detail::window_source::target(). \throws wick::error for a length or
-/// stride below 1, a series shorter than a window, or one that is not on the CPU
-inline detail::window_source windows(const at::Tensor& series, std::int64_t length, std::int64_t stride = 1) {
-  return {detail::series_access<at::Tensor>::of(series), length, stride};
-}
-
-/// The windows of several series, [T1, …], [T2, …], …, one series after another: none reaches from one into
-/// the next, and one that is shorter than a window has none.
-inline detail::window_source windows(const std::vector<at::Tensor>& series, std::int64_t length,
-                                     std::int64_t stride = 1) {
-  return {detail::series_access<std::vector<at::Tensor>>::of(series), length, stride};
-}
 
 }  // namespace wick
 
@@ -17907,6 +18044,25 @@ class neighbor_file {
   int fault_ = 0;
   file_handle file_;
   char name_[prefix.size() + digits + 1] = {};
+};
+
+/// Writes the file that takes the place of the one at `path`, piece by piece; without commit() that one
+/// stays. `kind` is its name in errors. A link there is replaced, not what it leads to.
+class file_replacement {
+ public:
+  /// \throws wick::error when it can't be begun
+  file_replacement(const std::string& path, const char* kind);
+  /// \throws wick::error, and the old file is as it was
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void failed(const char* what, int fault) const;
+
+  std::string path_, name_;
+  const char* kind_;
+  file_handle folder_;
+  std::optional<neighbor_file> next_;
 };
 
 /// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
@@ -21027,33 +21183,6 @@ bool cached_reader::open(const location& where) noexcept {
 
 #undef WICK_DETAIL_CACHED_READS
 
-// ==== wick/read/implementation/decode_raw.hpp
-/// \file
-/// The bodies of what read/decode_raw.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-decode_raw_stage::decode_raw_stage(const shape& of, dtype type)
-    : format_(std::make_shared<const row_format>(of, type)) {}
-
-raw_array decode_raw_stage::operator()(bytes data, context&) const {
-  if (data.size() != format_->bytes) {
-    throw error(std::to_string(data.size()) + " bytes are no array " + to_string(format_->extents) + " of " +
-                std::string(to_string(format_->type)) + ", which has " + std::to_string(format_->bytes) +
-                "; check the shape, the type and what was read");
-  }
-  return {std::move(data), format_};
-}
-
-std::uint64_t decode_raw_stage::fingerprint() const noexcept {
-  fingerprint_hash h;
-  h.add(static_cast<std::uint64_t>(format_->type));
-  for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
-  return h.value();
-}
-
-}  // namespace wick::detail
-
 // ==== wick/read/implementation/file_io.hpp
 /// \file
 /// The bodies of what read/detail/file_io.hpp declares. Included in exactly one file of a program.
@@ -21171,9 +21300,15 @@ void file_watch::end(int file, const file_stamp* indexed) {
 
 }  // namespace wick::detail
 
-// ==== wick/read/implementation/file_windows.hpp
+// ==== wick/read/implementation/files.hpp
 /// \file
-/// The bodies of what read/file_windows.hpp declares. Included in exactly one file of a program.
+/// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/read/detail/folder.hpp
+/// \file
+/// Lists a folder without a stat for each file.
+
+#include <dirent.h>
 
 // ==== wick/read/detail/source_file.hpp
 /// \file
@@ -21199,84 +21334,6 @@ opened_file open_regular(const std::string& path, std::string_view who);
 void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
 
 }  // namespace wick::detail
-
-namespace wick::detail {
-
-struct file_windows::series_files {
-  explicit series_files(const files& of) : paths(of), open(of.size()) {}
-  files paths;
-  open_shards open;
-  std::vector<file_stamp> stamps;
-  std::vector<std::uint64_t> rows;
-};
-
-std::shared_ptr<const file_windows::series_files> file_windows::look_into(const files& of,
-                                                                          const file_rows& rows) {
-  if (rows.row_bytes == 0) {
-    throw error("windows: a row of the files has 0 bytes; say how many by .row_bytes");
-  }
-  auto out = std::make_shared<series_files>(of);
-  for (std::uint64_t f = 0; f < of.size(); ++f) {
-    const std::string path = of.path(f);
-    opened_file opened = open_regular(path, "windows");
-    const std::uint64_t size = opened.stamp.size;
-    if (size < rows.header_bytes || (size - rows.header_bytes) % rows.row_bytes != 0) {
-      throw source_error(path, "windows",
-                         "has " + std::to_string(size) + " bytes, which are no whole rows of " +
-                             std::to_string(rows.row_bytes) + " behind " + std::to_string(rows.header_bytes) +
-                             "; check .row_bytes and .header_bytes");
-    }
-    out->rows.push_back((size - rows.header_bytes) / rows.row_bytes);
-    out->stamps.push_back(opened.stamp);
-    out->open.keep(std::move(opened.file));
-  }
-  return out;
-}
-
-file_windows::file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride)
-    : file_windows(look_into(of, rows), rows, length, stride) {}
-
-file_windows::file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
-                           std::int64_t stride)
-    : files_(std::move(all)),
-      rows_(rows),
-      length_(positive_length("windows: ", length)),
-      order_(files_->rows, length_, length_, stride) {}
-
-location file_windows::at(std::uint64_t i) const noexcept {
-  const window_order::place p = order_.at(i);
-  return {.path = files_->paths.path(p.series),
-          .file = files_->open[p.series],
-          .offset = rows_.header_bytes + p.row * rows_.row_bytes,
-          .length = length_ * rows_.row_bytes,
-          .indexed = &files_->stamps[p.series]};
-}
-
-std::string file_windows::key(std::uint64_t i) const {
-  const window_order::place p = order_.at(i);
-  return files_->paths.key(p.series) + ", rows " + std::to_string(p.row) + " to " +
-         std::to_string(p.row + length_ - 1);
-}
-
-std::uint64_t file_windows::fingerprint() const {
-  fingerprint_hash h;
-  h.add(files_->paths.fingerprint()).add(length_).add(static_cast<std::uint64_t>(order_.stride()));
-  h.add(rows_.row_bytes).add(rows_.header_bytes);
-  for (const std::uint64_t rows : files_->rows) h.add(rows);
-  return h.value();
-}
-
-}  // namespace wick::detail
-
-// ==== wick/read/implementation/files.hpp
-/// \file
-/// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
-
-// ==== wick/read/detail/folder.hpp
-/// \file
-/// Lists a folder without a stat for each file.
-
-#include <dirent.h>
 
 namespace wick::detail {
 
@@ -22485,199 +22542,6 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
 
 }  // namespace wick::detail
 
-// ==== wick/read/implementation/windows.hpp
-/// \file
-/// The bodies of what read/windows.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-series series::packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
-                      const shape& row) {
-  shape strides;
-  std::int64_t elements = row.count(), step = elements;
-  if (elements < 1 || count % static_cast<std::size_t>(elements) != 0) {
-    throw error("windows: " + std::to_string(count) + " values are no whole rows of shape " + to_string(row) +
-                "; check both");
-  }
-  for (const std::int64_t e : row) strides.push_back(step /= e);
-  return {std::move(owner),
-          static_cast<const std::byte*>(data),
-          count / static_cast<std::size_t>(elements),
-          type,
-          row,
-          strides,
-          elements};
-}
-
-std::uint64_t positive_length(const char* what, std::int64_t length) {
-  if (length < 1) {
-    throw error(std::string(what) + "a length of " + std::to_string(length) +
-                " rows was asked for; it is at least 1");
-  }
-  return static_cast<std::uint64_t>(length);
-}
-
-series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
-  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
-  auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
-  const series& first = all.front();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const series& s = all[i];
-    if (s.type != first.type || !(s.row == first.row)) {
-      const auto rows_of = [](const series& of) {
-        return to_string(of.row) + " of " + std::string(to_string(of.type));
-      };
-      throw error(std::string(what) + "series " + std::to_string(i) + " has rows " + rows_of(s) +
-                  ", and the first " + rows_of(first) + "; bring all to one shape and type");
-    }
-    if (i == 0 || s.step != all[i - 1].step || !(s.strides == all[i - 1].strides)) {
-      shape extents{length}, strides{s.step};
-      for (const std::int64_t e : s.row) extents.push_back(e);
-      for (const std::int64_t e : s.strides) strides.push_back(e);
-      k->formats.push_back(std::make_shared<const row_format>(extents, s.type, strides));
-    }
-    k->parts.push_back(
-        {s.data, static_cast<std::size_t>(s.step) * size_of(s.type), k->formats.back().get(), s.rows});
-  }
-  parts_ = k->parts.data();
-  kept_ = std::move(k);
-}
-
-std::vector<std::uint64_t> series_runs::rows() const {
-  std::vector<std::uint64_t> out;
-  out.reserve(count());
-  for (const series& s : kept_->all) out.push_back(s.rows);
-  return out;
-}
-
-std::uint64_t series_runs::fingerprint() const {
-  const series& first = kept_->all.front();
-  fingerprint_hash h;
-  h.add(static_cast<std::uint64_t>(first.type));
-  for (const std::int64_t e : first.row) h.add(static_cast<std::uint64_t>(e));
-  std::uint64_t total = 0;
-  for (const series& s : kept_->all) {
-    h.add(s.rows);
-    total += s.rows;
-  }
-  std::vector<std::byte> row(static_cast<std::size_t>(first.row.count()) * size_of(first.type));
-  const std::uint64_t looked_at = std::min(total, (std::uint64_t{1} << 20) / row.size() + 1);
-  std::uint64_t next = 0, before = 0;
-  for (const series& s : kept_->all) {
-    const row_format format(s.row, s.type, s.strides);
-    for (; next < looked_at; ++next) {
-      const std::uint64_t at = next * total / looked_at - before;
-      if (at >= s.rows) break;
-      memory_view(s.data + at * static_cast<std::size_t>(s.step) * size_of(s.type), format)
-          .write_to({row.data(), false});
-      h.add(row.data(), row.size());
-    }
-    before += s.rows;
-  }
-  return h.value();
-}
-
-window_order::window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
-                           std::int64_t stride)
-    : series_(rows.size()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
-  if (stride < 1) {
-    throw error("windows: a stride of " + std::to_string(stride) +
-                " rows was asked for; it is at least 1, which gives all windows");
-  }
-  auto starts = std::make_shared<std::vector<std::uint64_t>>();
-  starts->reserve(series_);
-  std::uint64_t longest = 0;
-  for (const std::uint64_t there : rows) {
-    starts->push_back(size_);
-    longest = std::max(longest, there);
-    if (there >= need) size_ += (there - need) / stride_ + 1;
-  }
-  if (size_ == 0) {
-    throw error("windows: " +
-                (series_ == 1 ? "the series has " + std::to_string(longest) + " rows"
-                              : "the longest of " + std::to_string(series_) + " series has " +
-                                    std::to_string(longest) + " rows") +
-                ", and a window takes " + std::to_string(need) + (need == length ? "" : " with its target") +
-                "; ask for shorter ones");
-  }
-  starts_ = starts->data();
-  kept_ = std::move(starts);
-}
-
-std::string window_order::key(std::uint64_t i, std::uint64_t length) const {
-  const place p = at(i);
-  return (series_ == 1 ? "" : "series " + std::to_string(p.series) + ", ") + "rows " + std::to_string(p.row) +
-         " to " + std::to_string(p.row + length - 1);
-}
-
-std::uint64_t targeted_windows::rows_needed(const series_runs& data, const series_runs& target,
-                                            std::uint64_t offset) {
-  if (offset > ~std::uint64_t{0} - target.length()) {
-    throw error("windows: the target begins " + std::to_string(offset) +
-                " rows behind the window's first; no series is as long");
-  }
-  return std::max(data.length(), offset + target.length());
-}
-
-const series_runs& targeted_windows::of_equal_rows(const series_runs& data, const series_runs& target) {
-  if (data.count() != target.count()) {
-    throw error("windows: " + std::to_string(target.count()) + " series of targets for " +
-                std::to_string(data.count()) + " series; there must be one for each");
-  }
-  const std::vector<std::uint64_t> rows = data.rows(), targets = target.rows();
-  for (std::size_t s = 0; s < rows.size(); ++s) {
-    if (rows[s] != targets[s]) {
-      throw error("windows: " + (data.count() == 1 ? "the series" : "series " + std::to_string(s)) + " has " +
-                  std::to_string(rows[s]) + " rows, and its targets " + std::to_string(targets[s]) +
-                  "; there must be one for each row");
-    }
-  }
-  return data;
-}
-
-targeted_windows::targeted_windows(series_runs data, series_runs target, std::int64_t stride,
-                                   target_options options)
-    : data_(std::move(data)),
-      target_(std::move(target)),
-      offset_(options.offset == target_options::behind ? data_.length() : options.offset),
-      order_(of_equal_rows(data_, target_).rows(), data_.length(), rows_needed(data_, target_, offset_),
-             stride) {}
-
-std::uint64_t targeted_windows::fingerprint() const {
-  return fingerprint_hash()
-      .add(data_.fingerprint())
-      .add(target_.fingerprint())
-      .add(data_.length())
-      .add(target_.length())
-      .add(offset_)
-      .add(static_cast<std::uint64_t>(order_.stride()))
-      .value();
-}
-
-window_source::window_source(std::vector<series> all, std::int64_t length, std::int64_t stride)
-    : all_(std::move(all)),
-      runs_("windows: ", all_, length),
-      order_(runs_.rows(), runs_.length(), runs_.length(), stride) {}
-
-std::uint64_t window_source::fingerprint() const {
-  return fingerprint_hash()
-      .add(runs_.fingerprint())
-      .add(runs_.length())
-      .add(static_cast<std::uint64_t>(order_.stride()))
-      .value();
-}
-
-targeted_windows window_source::target(std::int64_t length, target_options options) const {
-  return target_of(all_, length, options);
-}
-
-targeted_windows window_source::target_of(std::vector<series> of, std::int64_t length,
-                                          target_options options) const {
-  return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
-}
-
-}  // namespace wick::detail
-
 // ==== wick/resample/implementation/resample_kernels.hpp
 /// \file
 /// The inner loops of the resize for every instruction set that there may be, in one portable build. Included
@@ -23274,20 +23138,19 @@ void neighbor_file::discard() noexcept {
   file_.close();
 }
 
-void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind) {
-  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
+file_replacement::file_replacement(const std::string& path, const char* kind) : path_(path), kind_(kind) {
   const std::filesystem::path given(path);
   const std::filesystem::path parent =
       given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
-  const std::string name = given.filename().native();
+  name_ = given.filename().native();
   // All goes by the open folder: it may be renamed meanwhile, and the name may be as long as names get.
-  const file_handle folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) state_file_error("can't be created, its folder can't be opened", path, errno, advice, kind);
-  if (name.empty() || name == "." || name == "..") {
+  folder_ = file_handle(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_) failed("can't be created, its folder can't be opened", errno);
+  if (name_.empty() || name_ == "." || name_ == "..") {
     state_file_error("can't be created", path, EISDIR, "give the path of a file", kind);
   }
   struct ::stat old {};
-  const bool is_there = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool is_there = ::fstatat(folder_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
   const char* other = is_there && !S_ISLNK(old.st_mode) ? other_than_file(old.st_mode) : nullptr;
   if (other != nullptr) {
     throw error(printable(path) + ": " + kind + ": is " + other +
@@ -23295,24 +23158,37 @@ void replace_file(const std::string& path, std::span<const std::byte> bytes, con
   }
   const bool keeps_mode = is_there && S_ISREG(old.st_mode);
 
-  neighbor_file::tidy_up(folder.get());
-  neighbor_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
-  const auto failed = [&](const char* what) { state_file_error(what, path, errno, advice, kind); };
-  if (next.fault() != 0) {
-    errno = next.fault();
-    failed("can't be created");
-  }
+  neighbor_file::tidy_up(folder_.get());
+  next_.emplace(folder_.get(), keeps_mode ? old.st_mode & 0666 : 0666);
+  if (next_->fault() != 0) failed("can't be created", next_->fault());
   // Not every file system has modes: then it stays as open() made it, which is never for more than the old
   // one was.
-  if (keeps_mode) static_cast<void>(::fchmod(next.get(), old.st_mode & 0777) == 0);
-  if (!next.write(bytes)) failed("can't be written");
-  if (!next.sync()) failed("can't be brought to the disk");
-  if (!next.rename_to(name.c_str())) failed("can't take its name");
+  if (keeps_mode) static_cast<void>(::fchmod(next_->get(), old.st_mode & 0777) == 0);
+}
+
+void file_replacement::failed(const char* what, int fault) const {
+  state_file_error(what, path_, fault,
+                   "the file is as it was; is there room, and may this program write there?", kind_);
+}
+
+void file_replacement::write(std::span<const std::byte> bytes) {
+  if (!next_->write(bytes)) failed("can't be written", errno);
+}
+
+void file_replacement::commit() {
+  if (!next_->sync()) failed("can't be brought to the disk", errno);
+  if (!next_->rename_to(name_.c_str())) failed("can't take its name", errno);
   // The name lies in the folder: it is on the disk when the folder is.
-  if (::fsync(folder.get()) != 0 && errno != EINVAL) {
-    state_file_error("was written, but its folder can't be brought to the disk", path, errno,
-                     "after a power failure the old one may be back", kind);
+  if (::fsync(folder_.get()) != 0 && errno != EINVAL) {
+    state_file_error("was written, but its folder can't be brought to the disk", path_, errno,
+                     "after a power failure the old one may be back", kind_);
   }
+}
+
+void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind) {
+  file_replacement next(path, kind);
+  next.write(bytes);
+  next.commit();
 }
 
 }  // namespace wick::detail
@@ -24120,18 +23996,6 @@ void timer_queue::work(shared& s) noexcept {
 }
 
 }  // namespace wick::detail
-
-// ==== wick/sample/implementation/context.hpp
-/// \file
-/// The bodies of what sample/context.hpp declares. Included in exactly one file of a program.
-
-namespace wick {
-
-std::string context::key() const {
-  return names_ != nullptr ? names_->key(names_->source, index()) : "sample " + std::to_string(index());
-}
-
-}  // namespace wick
 
 // ==== wick/sample/implementation/error.hpp
 /// \file
@@ -25144,6 +25008,804 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
 
 }  // namespace wick::detail
 
+// ==== wick/text/implementation/chunk_places.hpp
+/// \file
+/// The bodies of what text/detail/chunk_places.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+chunk_places::chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept
+    : plan_(plan), size_(tokens <= plan.length ? 0 : (tokens - plan.length - 1) / plan.stride + 1) {}
+
+chunk_places::chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens,
+                           const chunk_plan& plan)
+    : plan_(plan) {
+  for (std::size_t d = 0; d < begins.size(); ++d) {
+    const std::uint64_t end = d + 1 < begins.size() ? begins[d + 1] : tokens;
+    if (end - begins[d] < 2) continue;  // no token has one behind it
+    documents_.push_back({size_, begins[d], end});
+    const std::uint64_t pairs = end - begins[d] - 1;
+    // Up to the one that has the last pair; none begins behind it.
+    const std::uint64_t to_the_last =
+        pairs <= plan.length ? 1 : (pairs - plan.length + plan.stride - 1) / plan.stride + 1;
+    size_ += std::min(to_the_last, (pairs + plan.stride - 1) / plan.stride);
+  }
+  documents_.shrink_to_fit();
+}
+
+token_span chunk_places::at(std::uint64_t i) const noexcept {
+  if (documents_.empty()) return {i * plan_.stride, plan_.length + 1, plan_.length, 0};
+  const auto behind = std::upper_bound(documents_.begin(), documents_.end(), i,
+                                       [](std::uint64_t c, const document& d) { return c < d.chunk; });
+  const document& in = *(behind - 1);
+  const std::uint64_t first = in.begin + (i - in.chunk) * plan_.stride;
+  return {first, static_cast<std::size_t>(std::min<std::uint64_t>(plan_.length + 1, in.end - first)),
+          plan_.length, plan_.within_documents};
+}
+
+template <class T>
+void document_borders::find(const std::byte* tokens, std::size_t count) {
+  const T wanted = static_cast<T>(end_);
+  if (static_cast<std::int64_t>(wanted) != end_) return;  // no token of this type is that
+  for (std::size_t i = 0; i < count; ++i) {
+    T one;
+    std::memcpy(&one, tokens + i * sizeof(T), sizeof(T));
+    if (one == wanted) begins_.push_back(at_ + i + 1);
+  }
+}
+
+void document_borders::take(const std::byte* tokens, std::size_t count) {
+  switch (format_.size) {
+    case 1:
+      format_.has_sign ? find<std::int8_t>(tokens, count) : find<std::uint8_t>(tokens, count);
+      break;
+    case 2:
+      format_.has_sign ? find<std::int16_t>(tokens, count) : find<std::uint16_t>(tokens, count);
+      break;
+    case 4:
+      format_.has_sign ? find<std::int32_t>(tokens, count) : find<std::uint32_t>(tokens, count);
+      break;
+    default:
+      find<std::int64_t>(tokens, count);
+  }
+  at_ += count;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/kept_index.hpp
+/// \file
+/// The bodies of what text/detail/kept_index.hpp declares. Included in exactly one file of a program.
+
+#include <ctime>
+
+// ==== wick/text/detail/kept_index.hpp
+/// \file
+/// An index of text files that is kept on disk, so that the next start need not read them again.
+
+namespace wick::detail {
+
+/// The file: "wicktext", then little-endian numbers of 8 bytes: version, fingerprint of the rule, number of
+/// files; for each file the length of its name, its name, its size, the seconds and nanoseconds of its last
+/// change, how many samples it has, the length of their code, the code; last a checksum of all before it.
+class kept_index {
+ public:
+  /// What is kept of a file. Its name is that below the folder that all share, so that the data may move.
+  struct entry {
+    std::string_view name;
+    const file_stamp* stamp;
+    const text_extents* extents;
+  };
+
+  /// Nothing, when there is no such file, or it is damaged, of another version, or of another rule.
+  /// \throws wick::error when another kind of file lies there
+  kept_index(const std::string& path, std::uint64_t rule);
+
+  /// What it has of this file; false when that is not there, or the file has changed.
+  bool find(std::string_view name, const file_stamp& now, text_extents& out) const;
+  std::size_t size() const noexcept { return files_.size(); }
+
+  /// Whether a file's time of change tells one state of it from the next: not if that was just now, since
+  /// file systems' clocks tick some 100 times a second, some once in two.
+  static bool is_settled(const file_stamp& stamp) noexcept;
+  /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was
+  static void write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files);
+
+ private:
+  struct kept {
+    std::string_view name;
+    std::uint64_t size, samples;
+    std::int64_t seconds, nanoseconds;
+    std::string_view code;
+  };
+
+  bool parse(std::uint64_t rule);
+
+  std::string all_;
+  std::vector<kept> files_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+namespace kept_form {
+
+inline constexpr std::string_view magic = "wicktext";
+inline constexpr std::uint64_t version = 1;
+
+inline void put(std::string& out, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+}
+inline std::uint64_t get(std::string_view from) noexcept {
+  std::uint64_t value = 0;
+  for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(from[i]);
+  return value;
+}
+inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
+
+}  // namespace kept_form
+
+kept_index::kept_index(const std::string& path, std::uint64_t rule) {
+  plain_file opened = open_plain(path.c_str());
+  if (opened.other != nullptr) throw source_error(path, "index", not_a_file(opened.other));
+  if (!opened.file) return;
+  try {
+    all_.resize(static_cast<std::size_t>(opened.about.st_size));
+    all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), all_.size(), 0));
+  } catch (const error&) {
+    all_.clear();
+    return;
+  }
+  const std::string_view start = std::string_view(all_).substr(0, kept_form::magic.size());
+  if (start != kept_form::magic.substr(0, start.size())) {
+    throw source_error(path, "index",
+                       "is not an index (starts with \"" + printable(start) +
+                           "\"), and is left as it is; give .index a path of its own, or remove that file");
+  }
+  if (!parse(rule)) files_.clear();
+}
+
+bool kept_index::parse(std::uint64_t rule) {
+  std::string_view left = all_;
+  constexpr std::size_t number = 8, least_entry = 7 * number;
+  if (left.size() < kept_form::magic.size() + 4 * number) return false;
+  const std::string_view sum = left.substr(left.size() - number);
+  left.remove_suffix(number);
+  if (kept_form::checksum(left) != kept_form::get(sum)) return false;
+  left.remove_prefix(kept_form::magic.size());
+  const auto next = [&] {
+    const std::uint64_t value = kept_form::get(left);
+    left.remove_prefix(number);
+    return value;
+  };
+  const auto text = [&](std::string_view& out) {
+    if (left.size() < number) return false;
+    const std::uint64_t length = next();
+    if (length > left.size()) return false;
+    out = left.substr(0, static_cast<std::size_t>(length));
+    left.remove_prefix(out.size());
+    return true;
+  };
+  if (next() != kept_form::version || next() != rule) return false;
+  const std::uint64_t count = next();
+  if (count > left.size() / (least_entry - number)) return false;
+  files_.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    kept f{};
+    if (!text(f.name) || left.size() < 4 * number) return false;
+    f.size = next();
+    f.seconds = static_cast<std::int64_t>(next());
+    f.nanoseconds = static_cast<std::int64_t>(next());
+    f.samples = next();
+    if (!text(f.code)) return false;
+    files_.push_back(f);
+  }
+  std::sort(files_.begin(), files_.end(), [](const kept& a, const kept& b) { return a.name < b.name; });
+  return left.empty();
+}
+
+bool kept_index::find(std::string_view name, const file_stamp& now, text_extents& out) const {
+  const auto found = std::lower_bound(files_.begin(), files_.end(), name,
+                                      [](const kept& a, std::string_view b) { return a.name < b; });
+  if (found == files_.end() || found->name != name || found->size != now.size ||
+      found->seconds != now.seconds || found->nanoseconds != now.nanoseconds) {
+    return false;
+  }
+  const auto* code = reinterpret_cast<const std::uint8_t*>(found->code.data());
+  return out.decode({code, found->code.size()}, found->samples, found->size);
+}
+
+bool kept_index::is_settled(const file_stamp& stamp) noexcept {
+  return stamp.seconds + 3 < static_cast<std::int64_t>(::time(nullptr));
+}
+
+void kept_index::write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files) {
+  std::string all(kept_form::magic);
+  for (const std::uint64_t n : {kept_form::version, rule, std::uint64_t{files.size()}})
+    kept_form::put(all, n);
+  for (const entry& f : files) {
+    kept_form::put(all, f.name.size());
+    all += f.name;
+    for (const std::uint64_t n : {f.stamp->size, static_cast<std::uint64_t>(f.stamp->seconds),
+                                  static_cast<std::uint64_t>(f.stamp->nanoseconds), f.extents->size(),
+                                  std::uint64_t{f.extents->code().size()}}) {
+      kept_form::put(all, n);
+    }
+    const auto code = f.extents->code();
+    all.append(reinterpret_cast<const char*>(code.data()), code.size());
+  }
+  kept_form::put(all, kept_form::checksum(all));
+  replace_file(path, std::as_bytes(std::span(all)), "index");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/lines.hpp
+/// \file
+/// The bodies of what text/lines.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+text_samples::text_samples(files paths, const line_options& options)
+    : index_(std::make_shared<const text_index>(
+          std::move(paths), "lines", text_rule{.by = text_rule::line, .keep_empty = !options.skip_empty},
+          options.index)) {}
+
+text_samples::text_samples(files paths, const document_options& options)
+    : index_(std::make_shared<const text_index>(
+          std::move(paths), "documents",
+          text_rule{.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,
+                    .keep_empty = false,
+                    .separator = options.separator},
+          options.index)) {}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_extents.hpp
+/// \file
+/// The bodies of what text/detail/text_extents.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void text_extents::add(extent next) {
+  if (size_++ % per_mark == 0) marks_.push_back({end_, code_.size()});
+  const std::uint64_t gap = next.offset - end_;
+  put(next.length << 1 | (gap != 1 ? 1 : 0));
+  if (gap != 1) put(gap);
+  end_ = next.offset + next.length;
+}
+
+void text_extents::shrink() {
+  code_.shrink_to_fit();
+  marks_.shrink_to_fit();
+}
+
+void text_extents::put(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) code_.push_back(static_cast<std::uint8_t>(value | 0x80));
+  code_.push_back(static_cast<std::uint8_t>(value));
+}
+
+bool text_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size) {
+  const std::uint8_t* p = code.data();
+  const std::uint8_t* const behind = p + code.size();
+  const auto number = [&]() -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 63 && p != behind; shift += 7) {
+      const std::uint8_t byte = *p++;
+      value |= std::uint64_t{byte & 0x7Fu} << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    return std::nullopt;
+  };
+  text_extents out;
+  if (size > code.size()) return false;  // each takes a byte
+  for (; out.size_ < size; ++out.size_) {
+    if (out.size_ % per_mark == 0) {
+      out.marks_.push_back({out.end_, static_cast<std::uint64_t>(p - code.data())});
+    }
+    const std::optional<std::uint64_t> length = number();
+    std::optional<std::uint64_t> gap = 1;
+    if (length && (*length & 1) != 0) gap = number();
+    if (!length || !gap || *gap > file_size - out.end_) return false;
+    out.end_ += *gap;
+    if (*length >> 1 > file_size - out.end_) return false;
+    out.end_ += *length >> 1;
+  }
+  if (p != behind) return false;
+  out.code_.assign(code.begin(), code.end());
+  *this = std::move(out);
+  return true;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_index.hpp
+/// \file
+/// The bodies of what text/detail/text_index.hpp declares. Included in exactly one file of a program.
+
+#include <unistd.h>
+
+namespace wick::detail {
+
+/// How far the paths are the same, up to a slash.
+inline std::size_t shared_folder(const files& paths) noexcept {
+  const std::string_view first = paths.path(0);
+  std::size_t shared = first.rfind('/') + 1;
+  for (std::uint64_t f = 1; f < paths.size(); ++f) {
+    const std::string_view other = paths.path(f);
+    while (shared > 0 && other.substr(0, shared) != first.substr(0, shared))
+      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
+  }
+  return shared;
+}
+
+/// Lines of what is compressed can't be reached one by one.
+inline void refuse_compressed(const std::string& path, const char* who, int file) {
+  std::byte start[6] = {};
+  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
+  const char* const packer = p.starts_with("\x1F\x8B")           ? "gzip"
+                             : p.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
+                             : p.starts_with(
+                                   "\xFD"
+                                   "7zXZ")
+                                 ? "xz"
+                                 : nullptr;
+  if (packer == nullptr) return;
+  throw source_error(path, who,
+                     std::string("is compressed with ") + packer +
+                         ", and what lies in a compressed file cannot be reached line by line; unpack it");
+}
+
+text_index::text_index(files paths, const char* who, const text_rule& rule, const std::string& kept)
+    : paths_(std::move(paths)),
+      rule_(rule),
+      shared_(shared_folder(paths_)),
+      open_(static_cast<std::size_t>(paths_.size())) {
+  std::optional<kept_index> known;
+  if (!kept.empty()) known.emplace(kept, rule.fingerprint());
+  bool all_known = known && known->size() == paths_.size();
+  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
+  extents_.resize(static_cast<std::size_t>(paths_.size()));
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    const std::string path = paths_.path(f);
+    opened_file opened = open_regular(path, who);
+    stamps_.push_back(opened.stamp);
+    if (!known || !known->find(name(f), opened.stamp, extents_[f])) {
+      all_known = false;
+      try {
+        refuse_compressed(path, who, opened.file.get());
+        extents_[f] = scan_text(opened.file.get(), rule_);
+      } catch (const error& e) {
+        const std::string_view text = e.what();
+        throw text.starts_with(printable(path)) ? e : source_error(path, who, e.what());
+      }
+      bytes_scanned_ += opened.stamp.size;
+      require_unchanged(opened, path, who);
+    }
+    firsts_.push_back(firsts_.back() + extents_[f].size());
+    open_.keep(std::move(opened.file));
+  }
+  if (size() == 0) {
+    throw source_error(paths_.path(0), who,
+                       "nothing in " + std::to_string(paths_.size()) +
+                           (paths_.size() == 1 ? " file" : " files") + "; are these the right ones?");
+  }
+  if (known && !all_known) keep(kept);
+}
+
+void text_index::keep(const std::string& path) {
+  std::vector<kept_index::entry> entries;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    if (kept_index::is_settled(stamps_[f])) entries.push_back({name(f), &stamps_[f], &extents_[f]});
+  }
+  if (entries.empty()) return;
+  try {
+    kept_index::write(path, rule_.fingerprint(), entries);
+  } catch (const error& e) {
+    note_ = std::string(e.what()) + ". Without it the text is read through at each start";
+  }
+}
+
+std::size_t text_index::file_of(std::uint64_t i) const noexcept {
+  if (extents_.size() == 1) return 0;
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), i) - firsts_.begin()) - 1;
+}
+
+location text_index::at(std::uint64_t i) const noexcept {
+  const std::size_t f = file_of(i);
+  const text_extents::extent e = extents_[f].at(i - firsts_[f]);
+  return {paths_.path(f), open_[f], e.offset, e.length, &stamps_[f]};
+}
+
+std::string text_index::key(std::uint64_t i) const {
+  const std::size_t f = file_of(i);
+  const std::string path = printable(paths_.path(f));
+  if (rule_.by == text_rule::line && rule_.keep_empty) return path + ":" + std::to_string(i - firsts_[f] + 1);
+  return path + ": byte " + std::to_string(at(i).offset);
+}
+
+std::uint64_t text_index::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    const auto code = extents_[f].code();
+    h.add(name(f)).add(stamps_[f].size).add(extents_[f].size()).add(code.data(), code.size());
+  }
+  return h.add(size()).value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_scan.hpp
+/// \file
+/// The bodies of what text/detail/text_scan.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+
+namespace wick::detail {
+
+std::uint64_t text_rule::fingerprint() const noexcept {
+  fingerprint_hash h;
+  return h.add(std::uint64_t{by}).add(std::uint64_t{keep_empty}).add(separator).value();
+}
+
+std::size_t text_scan::take(const char* from, std::size_t size, bool last) {
+  return rule_->by == text_rule::separated ? take_separated(from, size, last) : take_lines(from, size, last);
+}
+
+std::size_t text_scan::take_lines(const char* from, std::size_t size, bool last) {
+  const char* p = from;
+  const char* const behind = from + size;
+  while (p != behind) {
+    const auto* const end =
+        static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(behind - p)));
+    if (end == nullptr) break;
+    const bool two = end != from ? end[-1] == '\r' : carriage_return_;
+    const std::uint64_t offset = at_ + static_cast<std::uint64_t>(end - from);
+    line(begin_, offset - begin_ - (two ? 1 : 0));
+    begin_ = offset + 1;
+    p = end + 1;
+  }
+  at_ += size;
+  if (size != 0) carriage_return_ = behind[-1] == '\r';
+  if (last) {
+    if (begin_ != at_) line(begin_, at_ - begin_);
+    end_paragraph();
+  }
+  return size;
+}
+
+void text_scan::line(std::uint64_t offset, std::uint64_t length) {
+  if (rule_->by == text_rule::line) {
+    if (length != 0 || rule_->keep_empty) out_->add({offset, length});
+  } else if (length == 0) {
+    end_paragraph();
+  } else {
+    if (!open_) paragraph_ = offset;
+    open_ = true;
+    end_ = offset + length;
+  }
+}
+
+void text_scan::end_paragraph() {
+  if (open_) out_->add({paragraph_, end_ - paragraph_});
+  open_ = false;
+}
+
+std::size_t text_scan::take_separated(const char* from, std::size_t size, bool last) {
+  const std::string_view text(from, size), separator = rule_->separator;
+  const auto is_break = [](char c) { return c == '\n' || c == '\r'; };
+  // Behind the last byte of text[low, high) that is no line break; what came before it counts, too.
+  const auto content_end = [&](std::size_t low, std::size_t high) {
+    while (high != low && is_break(text[high - 1])) --high;
+    if (high != low) end_ = at_ + high;
+  };
+  const auto find_begin = [&](std::size_t low, std::size_t high) {
+    if (open_) return;
+    while (low != high && is_break(text[low])) ++low;
+    begin_ = at_ + low;
+    open_ = low != high;
+  };
+  const auto close = [&] {
+    if (open_ && end_ > begin_) out_->add({begin_, end_ - begin_});
+    open_ = false;
+  };
+  std::size_t p = 0;
+  for (;;) {
+    const std::size_t found = text.find(separator, p);
+    // A separator may have begun in what is left.
+    const std::size_t kept = last ? 0 : std::min(separator.size() - 1, size - p);
+    const std::size_t to = found != std::string_view::npos ? found : size - kept;
+    find_begin(p, to);
+    content_end(p, to);
+    p = to;
+    if (found == std::string_view::npos) break;
+    close();
+    p += separator.size();
+  }
+  if (last) close();
+  at_ += p;
+  return p;
+}
+
+text_extents scan_text(int file, const text_rule& rule) {
+  text_extents out;
+  text_scan scan(rule, out);
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  std::vector<std::byte> buffer(piece + rule.separator.size());
+#ifdef POSIX_FADV_SEQUENTIAL
+  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL));
+#endif
+  std::size_t kept = 0;
+  for (std::uint64_t offset = 0;;) {
+    const std::size_t n = read_up_to(file, buffer.data() + kept, piece, offset);
+    offset += n;
+    const std::size_t there = kept + n,
+                      done = scan.take(reinterpret_cast<const char*>(buffer.data()), there, n < piece);
+    if (n < piece) break;
+    kept = there - done;
+    std::memmove(buffer.data(), buffer.data() + done, kept);
+  }
+#ifdef POSIX_FADV_SEQUENTIAL
+  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_NORMAL));
+#endif
+  out.shrink();
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_ids.hpp
+/// \file
+/// The bodies of what text/detail/token_ids.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+template <class T>
+void widen_each(const std::byte* from, std::size_t count, std::byte* to) noexcept {
+  // Eight at a time: g++ makes vector instructions of this with -O2, and of a plain loop not.
+  typedef T narrow __attribute__((vector_size(8 * sizeof(T))));                      // NOLINT(*-use-using)
+  typedef std::int64_t wide __attribute__((vector_size(8 * sizeof(std::int64_t))));  // NOLINT(*-use-using)
+  for (; count >= 8; count -= 8, from += sizeof(narrow), to += sizeof(wide)) {
+    narrow some;
+    std::memcpy(&some, from, sizeof(some));
+    const wide all = __builtin_convertvector(some, wide);
+    std::memcpy(to, &all, sizeof(all));
+  }
+  for (; count > 0; --count, from += sizeof(T), to += sizeof(std::int64_t)) {
+    T one;
+    std::memcpy(&one, from, sizeof(one));
+    const auto number = static_cast<std::int64_t>(one);
+    std::memcpy(to, &number, sizeof(number));
+  }
+}
+
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept {
+  switch (format.size) {
+    case 1:
+      return format.has_sign ? widen_each<std::int8_t>(from, count, to)
+                             : widen_each<std::uint8_t>(from, count, to);
+    case 2:
+      return format.has_sign ? widen_each<std::int16_t>(from, count, to)
+                             : widen_each<std::uint16_t>(from, count, to);
+    case 4:
+      return format.has_sign ? widen_each<std::int32_t>(from, count, to)
+                             : widen_each<std::uint32_t>(from, count, to);
+    default:
+      std::memcpy(to, from, count * sizeof(std::int64_t));
+  }
+}
+
+void token_ids::write_to(slot to) const noexcept {
+  widen_tokens(from_, format_, count_, to.data);
+  for (std::size_t i = count_; i < length_; ++i)
+    std::memcpy(to.data + i * sizeof(filler_), &filler_, sizeof(filler_));
+}
+
+token_pair token_span::pair(bytes own, token_format format) const {
+  const std::size_t size = (count - 1) * format.size;
+  bytes shifted(own.data() + format.size, size);
+  own.shrink(size);
+  return {{std::move(own), format, count - 1, length, filler},
+          {std::move(shifted), format, count - 1, length, token_ids::ignored}};
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_store.hpp
+/// \file
+/// The bodies of what text/detail/token_store.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+/// What the header of a NumPy array takes, or 0 when there is none.
+inline std::uint64_t numpy_header(int file) {
+  std::byte start[10] = {};
+  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
+  if (!p.starts_with("\x93NUMPY\x01")) return 0;
+  return 10 + std::to_integer<std::uint64_t>(start[8]) + 256 * std::to_integer<std::uint64_t>(start[9]);
+}
+
+token_store::token_store(files paths, token_format format, std::uint64_t header)
+    : paths_(std::move(paths)),
+      format_(format),
+      header_(header),
+      open_(static_cast<std::size_t>(paths_.size())) {
+  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
+  for (std::size_t f = 0; f < paths_.size(); ++f) {
+    const std::string path = paths_.path(f);
+    opened_file opened = open_regular(path, "tokens");
+    const std::uint64_t numpy = numpy_header(opened.file.get()), size = opened.stamp.size;
+    if (numpy != 0 && header == 0) {
+      throw source_error(path, "tokens",
+                         "is a NumPy array, whose first " + std::to_string(numpy) +
+                             " bytes are no tokens; set .header = " + std::to_string(numpy) +
+                             ", or write it with array.tofile()");
+    }
+    if (size < header || (size - header) % format.size != 0) {
+      throw source_error(path, "tokens",
+                         "has " + std::to_string(size) + " bytes, and tokens take " +
+                             std::to_string(format.size) + " each behind a header of " +
+                             std::to_string(header) +
+                             "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
+    }
+    stamps_.push_back(opened.stamp);
+    firsts_.push_back(firsts_.back() + (size - header) / format.size);
+    open_.keep(std::move(opened.file));
+  }
+  fingerprint_ = make_fingerprint();
+}
+
+std::size_t token_store::file_of(std::uint64_t token) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), token) - firsts_.begin()) -
+         1;
+}
+
+location token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
+  const std::size_t f = firsts_.size() == 2 ? 0 : file_of(first);
+  return {paths_.path(f), open_[f], header_ + (first - firsts_[f]) * format_.size,
+          std::min(count, firsts_[f + 1] - first) * format_.size, &stamps_[f]};
+}
+
+std::string token_store::key(std::uint64_t token) const {
+  const std::size_t f = file_of(token);
+  return printable(paths_.path(f)) + ": token " + std::to_string(token - firsts_[f]);
+}
+
+void token_store::read(std::uint64_t first, std::size_t count, std::byte* to) const {
+  while (count > 0) {
+    const location where = part(first, count);
+    try {
+      location_reader reader;
+      const bytes some = reader.read(where, where.length);
+      std::copy_n(some.data(), some.size(), to);
+    } catch (const error& e) {
+      throw source_error(where.path, "tokens", e.what());
+    }
+    to += where.length;
+    first += where.length / format_.size;
+    count -= static_cast<std::size_t>(where.length / format_.size);
+  }
+}
+
+std::uint64_t token_store::make_fingerprint() const {
+  constexpr std::uint64_t pieces = 64, piece = 1024;
+  fingerprint_hash h;
+  h.add(size()).add(std::uint64_t{format_.size});
+  std::vector<std::byte> buffer(piece * format_.size);
+  const std::uint64_t step = std::max(piece, size() / pieces);
+  for (std::uint64_t first = 0; first < size(); first += step) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    h.add(buffer.data(), count * format_.size);
+  }
+  return h.value();
+}
+
+std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 19;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(piece, size())) * format_.size);
+  document_borders borders(format_, end);
+  for (std::uint64_t first = 0; first < size(); first += piece) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    borders.take(buffer.data(), count);
+  }
+  if (borders.ended() == 0) {
+    throw source_error(paths_.path(0), "chunks",
+                       "has no token " + std::to_string(end) +
+                           ", which .within_documents says to be the end of each document; give the number "
+                           "that this tokenizer has for it");
+  }
+  return borders.begins();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_writer.hpp
+/// \file
+/// The bodies of what text/detail/token_writer.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+token_writer::token_writer(const std::string& path)
+    : path_(path), file_(std::make_shared<file_replacement>(path, "tokens")) {
+  buffer_.reserve(piece + sizeof(std::int64_t));
+}
+
+void token_writer::flush() {
+  file_->write(buffer_);
+  buffer_.clear();
+}
+
+std::uint64_t token_writer::finish() {
+  if (count_ == 0) throw source_error(path_, "write_tokens", "there is no token to write");
+  flush();
+  file_->commit();
+  return count_;
+}
+
+void token_writer::refuse(std::int64_t id, std::size_t size) const {
+  throw source_error(path_, "write_tokens",
+                     "token " + std::to_string(id) + " does not fit into " + std::to_string(size) +
+                         " bytes of this type; write write_tokens<std::uint32_t>(…), and read it with "
+                         "tokens<std::uint32_t>(…)");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/tokens.hpp
+/// \file
+/// The bodies of what text/tokens.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+inline std::shared_ptr<const chunk_places> some_chunks(chunk_places places, std::uint64_t tokens) {
+  if (places.size() == 0) {
+    throw error("chunks: " + std::to_string(tokens) + " tokens make no chunk of " +
+                std::to_string(places.plan().length) + ", which takes one more; give a shorter length");
+  }
+  return std::make_shared<const chunk_places>(std::move(places));
+}
+inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
+  return h.add(plan.length).add(plan.stride).add(static_cast<std::uint64_t>(plan.within_documents)).value();
+}
+
+token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
+  places_ = some_chunks(plan.within_documents < 0
+                            ? chunk_places(store_->size(), plan)
+                            : chunk_places(store_->documents(plan.within_documents), store_->size(), plan),
+                        store_->size());
+}
+
+std::uint64_t token_chunks::fingerprint() const noexcept {
+  return with_plan(fingerprint_hash().add(store_->fingerprint()), places_->plan());
+}
+
+array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
+  if (plan.within_documents < 0) {
+    places_ = some_chunks(chunk_places(array_.size, plan), array_.size);
+    return;
+  }
+  document_borders borders(array_.format, plan.within_documents);
+  borders.take(array_.data, static_cast<std::size_t>(array_.size));
+  if (borders.ended() == 0) {
+    throw error("chunks: there is no token " + std::to_string(plan.within_documents) +
+                ", which .within_documents says to be the end of each document");
+  }
+  places_ = some_chunks(chunk_places(borders.begins(), array_.size, plan), array_.size);
+}
+
+std::uint64_t array_chunks::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(array_.data, static_cast<std::size_t>(array_.size) * array_.format.size);
+  return with_plan(h, places_->plan());
+}
+
+}  // namespace wick::detail
+
 // ==== wick/torch/implementation/all.hpp
 /// \file
 /// The bodies of what torch/ declares: compiled once, as wick::wick, or in the one file that defines
@@ -25290,8 +25952,6 @@ std::shared_ptr<slab_memory> make_pinned_memory() { return std::make_shared<pinn
 /// \file
 /// The bodies of what torch/tensor.hpp declares. Included in exactly one file of a program.
 
-#include <c10/core/Layout.h>
-
 namespace wick::detail {
 
 dtype dtype_of(at::ScalarType t) {
@@ -25320,18 +25980,6 @@ dtype dtype_of(at::ScalarType t) {
   }
 }
 
-at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
-  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
-  if (!t.device().is_cpu()) {
-    throw error(name + " is on " + t.device().str() +
-                "; the source reads from the CPU, transfer() takes batches to the device");
-  }
-  if (t.layout() != at::kStrided) {
-    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
-  }
-  return t.resolve_neg();
-}
-
 void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
   if (!t.device().is_cpu()) {
     throw error("a tensor on " + t.device().str() +
@@ -25355,11 +26003,22 @@ void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
 /// \file
 /// The bodies of what torch/tensors.hpp declares. Included in exactly one file of a program.
 
+#include <c10/core/Layout.h>
+
 namespace wick::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
-  tensor_ = rows_on_cpu(t, std::string("tensors: ") + what);
-  const dtype type = dtype_of(tensor_.scalar_type());
+  const std::string name = std::string("tensors: ") + what;
+  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
+  if (!t.device().is_cpu()) {
+    throw error(name + " is on " + t.device().str() +
+                "; the source reads from the CPU, transfer() takes batches to the device");
+  }
+  if (t.layout() != at::kStrided) {
+    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
+  }
+  const dtype type = dtype_of(t.scalar_type());
+  tensor_ = t.resolve_neg();
   count_ = static_cast<std::uint64_t>(tensor_.size(0));
   shape row, strides;
   for (std::int64_t d = 1; d < tensor_.dim(); ++d) {
@@ -25592,42 +26251,6 @@ void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
     c.from.clear();
   }
   std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
-}
-
-}  // namespace wick::detail
-
-// ==== wick/torch/implementation/windows.hpp
-/// \file
-/// The bodies of what torch/windows.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-inline series series_of_tensor(const at::Tensor& t, const std::string& name) {
-  auto kept = std::make_shared<const at::Tensor>(rows_on_cpu(t, name));
-  series s;
-  s.type = dtype_of(kept->scalar_type());
-  s.data = static_cast<const std::byte*>(kept->data_ptr());
-  s.rows = static_cast<std::uint64_t>(kept->size(0));
-  s.step = kept->stride(0);
-  for (std::int64_t d = 1; d < kept->dim(); ++d) {
-    s.row.push_back(kept->size(d));
-    s.strides.push_back(kept->stride(d));
-  }
-  s.owner = std::move(kept);
-  return s;
-}
-
-std::vector<series> series_access<at::Tensor>::of(const at::Tensor& one) {
-  return {series_of_tensor(one, "windows: the series")};
-}
-
-std::vector<series> series_access<std::vector<at::Tensor>>::of(const std::vector<at::Tensor>& all) {
-  std::vector<series> out;
-  out.reserve(all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    out.push_back(series_of_tensor(all[i], "windows: series " + std::to_string(i)));
-  }
-  return out;
 }
 
 }  // namespace wick::detail

@@ -97,6 +97,7 @@ void text_index::keep(const std::string& path) {
   for (std::size_t f = 0; f < extents_.size(); ++f) {
     if (kept_index::is_settled(stamps_[f])) entries.push_back({name(f), &stamps_[f], &extents_[f]});
   }
+  if (entries.empty()) return;
   try {
     kept_index::write(path, rule_.fingerprint(), entries);
   } catch (const error& e) {
