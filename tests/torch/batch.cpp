@@ -446,3 +446,36 @@ TEST_CASE("fields of any length become padded tensors, which go to a device as o
   }
   CHECK(number == 10);
 }
+
+TEST_CASE("packed rows are tensors: what attention of variable length needs") {
+  std::vector<wick::sample<std::vector<std::int64_t>>> texts;
+  std::vector<std::uint32_t> lengths;
+  for (std::int64_t i = 1; i <= 12; ++i) {
+    texts.push_back({std::vector<std::int64_t>(static_cast<std::size_t>(i), i), i});
+    lengths.push_back(static_cast<std::uint32_t>(i));
+  }
+  wick::loader l(wick::from(texts) | wick::shuffle() | wick::pack(2, 13, {.lengths = lengths}));
+  CHECK(l.batches() == 3);  // 78 values fill six rows
+  std::int64_t documents = 0;
+  for (auto& b : l.epoch(0)) {
+    CHECK((b.values.data.size(0) == 2 && b.values.data.size(1) == 13));
+    CHECK((b.cu_seqlens.scalar_type() == at::kInt && b.segments.scalar_type() == at::kInt));
+    CHECK(b.segments.ne(0).all().item<bool>());
+    const at::Tensor flat = b.values.data.view({-1});
+    const std::int64_t n = b.values.target.size(0);
+    CHECK(b.cu_seqlens.size(0) == n + 1);
+    for (std::int64_t d = 0; d < n; ++d) {
+      const std::int64_t from = b.cu_seqlens[d].item<int>(), to = b.cu_seqlens[d + 1].item<int>();
+      const auto own = b.values.target[d].item<std::int64_t>();
+      CHECK(to - from == own);
+      CHECK(flat.narrow(0, from, own).eq(own).all().item<bool>());
+      const auto* const positions = static_cast<const std::int32_t*>(b.positions.data_ptr()) + from;
+      for (std::int64_t i = 0; i < own; ++i) CHECK(positions[i] == i);
+    }
+    documents += n;
+    std::size_t tensors = 0;
+    wick::detail::for_each_tensor(b, [&](at::Tensor&) { ++tensors; });
+    CHECK(tensors == 5);
+  }
+  CHECK(documents == 12);
+}
