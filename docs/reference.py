@@ -31,7 +31,12 @@ ROOMS = {
         "A pipeline begins with a source. It knows how many samples there are and where each lies, and reads none of them: that is "
         "what `read()` is for, in the pipeline, on the loader's workers and I/O threads. A type of your own is a source as soon as "
         "it has `size()` and `at(i)`: see [source](sample.md#source).",
-        ["records", "series", "from_python_dataloader", "from_torch_data"],
+        ["records", "from_python_dataloader", "from_torch_data"],
+    ),
+    "series": (
+        "Series",
+        "Windows over measurements that follow each other, in memory or in files. [windows()](torch.md#windows) of tensors is their like.",
+        ["series"],
     ),
     "replay": (
         "Replay",

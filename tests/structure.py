@@ -28,6 +28,7 @@ ARROWS = {
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
     "read": {"run", "sample", "system"},
     "replay": {"order", "sample"},
+    "series": {"read", "sample"},
     "tar": {"read", "sample"},
     "text": {"loader", "pipeline", "read", "resume", "sample", "system"},
     "pixels": {"sample"},
@@ -36,7 +37,7 @@ ARROWS = {
     "jpeg": {"codec", "pixels", "sample"},
     "color": {"image", "pixels", "sample"},
     "image": {"batch", "codec", "observe", "pixels", "resample", "sample"},
-    "torch": {"batch", "image", "read", "resume", "run", "sample", "system"},
+    "torch": {"batch", "image", "read", "resume", "run", "sample", "series", "system"},
 }
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"fwd.hpp", "version.hpp"}

@@ -55,7 +55,7 @@
 #include <wick/read/implementation/decode_raw.hpp>
 #include <wick/read/implementation/file_io.hpp>
 #include <wick/read/implementation/file_stamp.hpp>
-#include <wick/read/implementation/file_windows.hpp>
+#include <wick/series/implementation/file_windows.hpp>
 #include <wick/read/implementation/files.hpp>
 #include <wick/read/implementation/folder.hpp>
 #include <wick/read/implementation/idx.hpp>
@@ -67,7 +67,7 @@
 #include <wick/read/implementation/record.hpp>
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
-#include <wick/read/implementation/windows.hpp>
+#include <wick/series/implementation/windows.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
 #include <wick/resume/implementation/replace_file.hpp>

@@ -153,10 +153,9 @@ class loader<pipeline<Source, S...>> {
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
-  ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
+  /// wick::too_many_errors at a limit of on_error; the next call goes on behind it
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
-  /// a stage of
-  ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
+  /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
     if constexpr (!feed_type::batched) {
       if (user_.still_this_thread()) {  // most wait for nothing

@@ -10,7 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <wick/read/windows.hpp>
+#include <wick/series/windows.hpp>
 #include <wick/torch/tensor.hpp>
 #include <wick/torch/windows.hpp>
 

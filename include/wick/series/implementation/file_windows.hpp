@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what read/file_windows.hpp declares. Included in exactly one file of a program.
+/// The bodies of what series/file_windows.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include <wick/read/detail/open_shards.hpp>
 #include <wick/read/detail/source_file.hpp>
 #include <wick/read/file_stamp.hpp>
-#include <wick/read/file_windows.hpp>
+#include <wick/series/file_windows.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 

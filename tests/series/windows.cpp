@@ -17,7 +17,7 @@
 #include <wick/batch/batch.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
-#include <wick/read/windows.hpp>
+#include <wick/series/windows.hpp>
 
 static_assert(wick::source<wick::detail::window_source>);
 static_assert(wick::source<wick::detail::targeted_windows>);

@@ -13,7 +13,7 @@
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
 #include <wick/read/decode_raw.hpp>
-#include <wick/read/file_windows.hpp>
+#include <wick/series/file_windows.hpp>
 #include <wick/read/read.hpp>
 
 static_assert(wick::source<wick::detail::file_windows>);

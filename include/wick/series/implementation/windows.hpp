@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what read/windows.hpp declares. Included in exactly one file of a program.
+/// The bodies of what series/windows.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <wick/read/memory_view.hpp>
-#include <wick/read/windows.hpp>
+#include <wick/series/windows.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/shape.hpp>

@@ -8,7 +8,7 @@
 
 #include <wick/read/files.hpp>
 #include <wick/read/location.hpp>
-#include <wick/read/windows.hpp>
+#include <wick/series/windows.hpp>
 
 namespace wick {
 
