@@ -14,6 +14,7 @@
 #include <wick/order/block_shuffle.hpp>
 #include <wick/order/concat.hpp>
 #include <wick/order/mix.hpp>
+#include <wick/order/subset.hpp>
 #include <wick/order/weighted.hpp>
 #include <wick/order/weights.hpp>
 #include <wick/pipeline/filter.hpp>

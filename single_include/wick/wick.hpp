@@ -2897,8 +2897,8 @@ struct slab_memory {};
 struct around {};
 /// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
 struct deliver {};
-/// `void refresh()`, of an order stage: takes anew what it keeps of data that changes. Called when the loader
-/// is made and by loader.refresh(), while no worker looks at the stage.
+/// `void refresh()` or `void refresh(const Source&)`, of an order stage: takes anew what it keeps of data
+/// that changes. Called when the loader is made and by loader.refresh(), while no worker looks at the stage.
 struct refresh {};
 }  // namespace hook
 
@@ -3068,11 +3068,10 @@ consteval bool check_hooks() {
   static_assert(deliver_listed,
                 "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
                 "wick::hooks<wick::hook::deliver>;`, or give the member another name");
-  constexpr bool refresh_there = !has_hook<S, hook::refresh> || requires(S& s) { s.refresh(); };
-  static_assert(
-      refresh_there,
-      "wick: stage_hooks of this stage lists hook::refresh, and there is no `void refresh()`; write "
-      "it, or take the hook off the list");
+  constexpr bool refresh_there = !has_hook<S, hook::refresh> || names_refresh<S>;
+  static_assert(refresh_there,
+                "wick: stage_hooks of this stage lists hook::refresh, and it has no member refresh; write "
+                "it, or take the hook off the list");
   constexpr bool refresh_listed = has_hook<S, hook::refresh> || !names_refresh<S>;
   static_assert(refresh_listed,
                 "wick: this stage has a member refresh and does not list it; write `using stage_hooks = "
@@ -8899,6 +8898,10 @@ class claimed_runs {
 /// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
 /// between.
 
+// ==== wick/batch/detail/single_column.hpp
+/// \file
+/// Where samples lie that are handed over one by one.
+
 namespace wick::detail {
 
 /// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
@@ -8926,6 +8929,10 @@ class single_column {
  private:
   output slots_;
 };
+
+}  // namespace wick::detail
+
+namespace wick::detail {
 
 template <class Source, class... S>
 struct pipeline_types {
@@ -9106,8 +9113,11 @@ class stage_path<pipeline<Source, S...>> {
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
     const auto rest = [&] {
-      const auto ask = [](auto& s) {
-        if constexpr (has_hook<decltype(s), hook::refresh>) s.refresh();
+      const auto ask = [&](auto& s) {
+        if constexpr (requires { s.refresh(std::as_const(source_)); })
+          s.refresh(std::as_const(source_));
+        else if constexpr (has_hook<decltype(s), hook::refresh>)
+          s.refresh();
       };
       std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
     };
@@ -11853,6 +11863,92 @@ auto mix(weighted_source<Parts>... each) {
 
 }  // namespace wick
 
+// ==== wick/order/subset.hpp
+/// \file
+/// subset(predicate): the samples that the source describes so, found once, before anything is read.
+
+namespace wick {
+
+namespace detail {
+
+template <class P>
+class matching_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint, hook::refresh, hook::check>;
+  static constexpr std::string_view name = "subset";
+  explicit matching_stage(P keep) : keep_(std::move(keep)) {}
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = sizeof...(Before) == 0;
+    static_assert(first,
+                  "wick: subset(predicate) asks the source for its samples, and came behind a stage that "
+                  "orders them; write it directly behind the source");
+    return first;
+  }
+  /// By the loader that takes the stage over.
+  template <class Source>
+  void refresh(const Source& from) {
+    auto found = std::make_shared<std::vector<std::uint64_t>>();
+    const std::uint64_t n = from.size();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (keeps(from.at(i))) found->push_back(i);
+    }
+    indices_ = std::move(found);
+    of_ = n;
+  }
+  /// \throws wick::error where no loader has asked
+  std::uint64_t size(std::uint64_t n) const {
+    if (indices_ == nullptr || n != of_) {
+      throw error("subset: the predicate was asked of " + std::to_string(of_) + " samples, and there are " +
+                  std::to_string(n) + "; a subset by a predicate is for a loader, in mix() give indices");
+    }
+    return indices_->size();
+  }
+  subset_stage::listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {indices_};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    if (indices_ == nullptr) return 0;
+    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
+  }
+
+ private:
+  template <class Item>
+  bool keeps(const Item& item) {
+    if constexpr (requires { static_cast<bool>(keep_(item)); }) {
+      return static_cast<bool>(keep_(item));
+    } else {
+      constexpr bool takes_data = requires { static_cast<bool>(keep_(item.data)); };
+      static_assert(
+          takes_data,
+          "wick: subset(predicate) asks with what the source gives ('Item'), or its data, as const&, "
+          "and wants a bool");
+      return static_cast<bool>(keep_(item.data));
+    }
+  }
+
+  P keep_;
+  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
+  std::uint64_t of_ = 0;
+};
+
+}  // namespace detail
+
+/// Those samples for which `keep` returns true, as the source describes them: nothing is read.
+/// `image_folder(path) | subset([](const auto& s) { return s.target != 3; }) | shuffle() | …`. Stands
+/// directly behind the source. `keep` is asked once for each sample, in their order, when the loader is made
+/// and at each refresh(): then order, batches, ranks and resume are those of a source with these samples
+/// alone. 8 bytes a sample. filter() looks at what was read or decoded.
+template <class P>
+  requires(!std::convertible_to<P, std::vector<std::uint64_t>>)
+detail::matching_stage<std::decay_t<P>> subset(P&& keep) {
+  return detail::matching_stage<std::decay_t<P>>(std::forward<P>(keep));
+}
+
+}  // namespace wick
+
 // ==== wick/order/weighted.hpp
 /// \file
 /// weighted(weights): samples are drawn with a probability each, with replacement or without.
@@ -12127,8 +12223,8 @@ class filter_stage {
 /// Leaves out the samples for which `keep` returns false: `filter([](const record& r) { return r.score > 4;
 /// })`. `keep` takes the item, or the data of a sample<>, as const&, and a `context&` if it wants; it is
 /// called by all workers at once. What it needs must have been done before it, so it stands behind read() or
-/// decode() when it looks at bytes or pictures. For what the source knows without reading, `subset` costs
-/// nothing in the epoch.
+/// decode() when it looks at bytes or pictures. For what the source knows
+/// without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
 ///
 /// Every other sample stays where it stands: a batch is shorter by what was left out of it, and may be empty;
 /// each rank has as many batches as without filter(), and the slices of all ranks are the batches of one.

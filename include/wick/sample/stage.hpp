@@ -73,8 +73,8 @@ struct slab_memory {};
 struct around {};
 /// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
 struct deliver {};
-/// `void refresh()`, of an order stage: takes anew what it keeps of data that changes. Called when the loader
-/// is made and by loader.refresh(), while no worker looks at the stage.
+/// `void refresh()` or `void refresh(const Source&)`, of an order stage: takes anew what it keeps of data
+/// that changes. Called when the loader is made and by loader.refresh(), while no worker looks at the stage.
 struct refresh {};
 }  // namespace hook
 
@@ -244,11 +244,10 @@ consteval bool check_hooks() {
   static_assert(deliver_listed,
                 "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
                 "wick::hooks<wick::hook::deliver>;`, or give the member another name");
-  constexpr bool refresh_there = !has_hook<S, hook::refresh> || requires(S& s) { s.refresh(); };
-  static_assert(
-      refresh_there,
-      "wick: stage_hooks of this stage lists hook::refresh, and there is no `void refresh()`; write "
-      "it, or take the hook off the list");
+  constexpr bool refresh_there = !has_hook<S, hook::refresh> || names_refresh<S>;
+  static_assert(refresh_there,
+                "wick: stage_hooks of this stage lists hook::refresh, and it has no member refresh; write "
+                "it, or take the hook off the list");
   constexpr bool refresh_listed = has_hook<S, hook::refresh> || !names_refresh<S>;
   static_assert(refresh_listed,
                 "wick: this stage has a member refresh and does not list it; write `using stage_hooks = "

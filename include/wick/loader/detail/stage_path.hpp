@@ -58,8 +58,11 @@ class stage_path<pipeline<Source, S...>> {
   /// The source, then the order stages take anew what changes. No worker is here.
   void refresh() {
     const auto rest = [&] {
-      const auto ask = [](auto& s) {
-        if constexpr (has_hook<decltype(s), hook::refresh>) s.refresh();
+      const auto ask = [&](auto& s) {
+        if constexpr (requires { s.refresh(std::as_const(source_)); })
+          s.refresh(std::as_const(source_));
+        else if constexpr (has_hook<decltype(s), hook::refresh>)
+          s.refresh();
       };
       std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
     };
