@@ -10676,6 +10676,10 @@ class claimed_runs {
 /// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
 /// between.
 
+// ==== wick/batch/detail/single_column.hpp
+/// \file
+/// Where samples lie that are handed over one by one.
+
 namespace wick::detail {
 
 /// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
@@ -10703,6 +10707,10 @@ class single_column {
  private:
   output slots_;
 };
+
+}  // namespace wick::detail
+
+namespace wick::detail {
 
 template <class Source, class... S>
 struct pipeline_types {
@@ -14798,8 +14806,8 @@ class filter_stage {
 /// Leaves out the samples for which `keep` returns false: `filter([](const record& r) { return r.score > 4;
 /// })`. `keep` takes the item, or the data of a sample<>, as const&, and a `context&` if it wants; it is
 /// called by all workers at once. What it needs must have been done before it, so it stands behind read() or
-/// decode() when it looks at bytes or pictures. For what the source knows without reading, `subset` costs
-/// nothing in the epoch.
+/// decode() when it looks at bytes or pictures. For what the source knows
+/// without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
 ///
 /// Every other sample stays where it stands: a batch is shorter by what was left out of it, and may be empty;
 /// each rank has as many batches as without filter(), and the slices of all ranks are the batches of one.

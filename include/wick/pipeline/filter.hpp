@@ -64,8 +64,8 @@ class filter_stage {
 /// Leaves out the samples for which `keep` returns false: `filter([](const record& r) { return r.score > 4;
 /// })`. `keep` takes the item, or the data of a sample<>, as const&, and a `context&` if it wants; it is
 /// called by all workers at once. What it needs must have been done before it, so it stands behind read() or
-/// decode() when it looks at bytes or pictures. For what the source knows without reading, `subset` costs
-/// nothing in the epoch.
+/// decode() when it looks at bytes or pictures. For what the source knows
+/// without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
 ///
 /// Every other sample stays where it stands: a batch is shorter by what was left out of it, and may be empty;
 /// each rank has as many batches as without filter(), and the slices of all ranks are the batches of one.
