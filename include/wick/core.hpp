@@ -27,13 +27,11 @@
 #include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/per_worker.hpp>
 #include <wick/read/decode_raw.hpp>
-#include <wick/series/file_windows.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
-#include <wick/series/windows.hpp>
 #include <wick/replay/replay_buffer.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/resume/state_file.hpp>
@@ -54,6 +52,8 @@
 #include <wick/run/worker_local.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
+#include <wick/series/file_windows.hpp>
+#include <wick/series/windows.hpp>
 #include <wick/tar/tar.hpp>
 #include <wick/text/lines.hpp>
 #include <wick/text/tokens.hpp>

@@ -55,7 +55,6 @@
 #include <wick/read/implementation/decode_raw.hpp>
 #include <wick/read/implementation/file_io.hpp>
 #include <wick/read/implementation/file_stamp.hpp>
-#include <wick/series/implementation/file_windows.hpp>
 #include <wick/read/implementation/files.hpp>
 #include <wick/read/implementation/folder.hpp>
 #include <wick/read/implementation/idx.hpp>
@@ -67,7 +66,6 @@
 #include <wick/read/implementation/record.hpp>
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
-#include <wick/series/implementation/windows.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
 #include <wick/resume/implementation/replace_file.hpp>
@@ -84,6 +82,8 @@
 #include <wick/sample/implementation/error.hpp>
 #include <wick/sample/implementation/random.hpp>
 #include <wick/sample/implementation/shape.hpp>
+#include <wick/series/implementation/file_windows.hpp>
+#include <wick/series/implementation/windows.hpp>
 #include <wick/system/implementation/cpu_set.hpp>
 #include <wick/system/implementation/cpus.hpp>
 #include <wick/system/implementation/file_system.hpp>

@@ -12036,21 +12036,18 @@ class sample_runs<pipeline<Source, S...>> {
     if constexpr (epoch_plan<path_type>::grouped) {
       throw error(
           "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
-          "leave "
-          "it out, or use replace, which draws one of the same length");
+          "leave it out, or use replace, which draws one of the same length");
     }
     if (path.shard().world > 1) {
       throw error("on_error: compact with " + std::to_string(path.shard().world) +
                   " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
-                  "know; use "
-                  "replace, which keeps batches full and equal on every rank");
+                  "know; use replace, which keeps batches full and equal on every rank");
     }
     if constexpr (types::batched) {
       if (path.template stage<types::batching>().pad_last()) {
         throw error(
             "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
-            "be "
-            "padded by what is not known in advance; use replace, or leave one of the two out");
+            "be padded by what is not known in advance; use replace, or leave one of the two out");
       }
     }
   }
@@ -13469,10 +13466,9 @@ class loader<pipeline<Source, S...>> {
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
-  ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
+  /// wick::too_many_errors at a limit of on_error; the next call goes on behind it
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
-  /// a stage of
-  ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
+  /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
     if constexpr (!feed_type::batched) {
       if (user_.still_this_thread()) {  // most wait for nothing
@@ -15127,10 +15123,6 @@ detail::decode_raw_stage decode_raw(const shape& of) {
 
 }  // namespace wick
 
-// ==== wick/read/file_windows.hpp
-/// \file
-/// Windows over series that lie in files: each is a range of bytes, which read() gets when its turn comes.
-
 // ==== wick/read/files.hpp
 /// \file
 /// A source of files, one sample each.
@@ -15218,268 +15210,6 @@ class files {
 
   std::shared_ptr<const table> data_;
 };
-
-}  // namespace wick
-
-// ==== wick/read/windows.hpp
-/// \file
-/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
-
-namespace wick {
-
-namespace detail {
-
-/// A series: rows of one shape in time, where they lie.
-struct series {
-  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
-  const std::byte* data = nullptr;
-  std::uint64_t rows = 0;
-  dtype type = dtype::float32;
-  shape row, strides;     ///< of one row; strides in elements
-  std::int64_t step = 0;  ///< elements from one row to the next
-
-  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
-  static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
-                       const shape& row);
-};
-
-/// What is a series, or several: specialized for what windows_of::target() takes.
-template <class T>
-struct series_access;
-template <class T>
-  requires std::is_arithmetic_v<T>
-struct series_access<std::vector<T>> {
-  static std::vector<series> of(std::vector<T> values) {
-    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-    return {series::packed(kept, kept->data(), kept->size(), dtype_of<T>(), {})};
-  }
-};
-
-/// \throws wick::error for less than 1
-std::uint64_t positive_length(const char* what, std::int64_t length);
-
-/// Runs of `length` rows of some series, all of one shape and type.
-class series_runs {
- public:
-  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
-  series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
-  std::size_t count() const noexcept { return kept_->parts.size(); }
-  /// Of each series.
-  std::vector<std::uint64_t> rows() const;
-  std::uint64_t length() const noexcept { return kept_->length; }
-
-  /// The run from `row` on.
-  memory_view at(std::size_t series, std::uint64_t row) const noexcept {
-    const part& p = parts_[series];
-    return {p.data + row * p.step, *p.format};
-  }
-  void prefetch(std::size_t series, std::uint64_t row, std::size_t most) const noexcept {
-    const part& p = parts_[series];
-    prefetch_bytes(p.data + row * p.step, p.format->span(), most);
-  }
-  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
-  /// numbers, however they lie.
-  std::uint64_t fingerprint() const;
-
- private:
-  struct part {
-    const std::byte* data;
-    std::size_t step;  // bytes
-    const row_format* format;
-    std::uint64_t rows;
-  };
-  struct kept {
-    std::vector<series> all;
-    std::vector<part> parts;
-    std::vector<std::shared_ptr<const row_format>> formats;
-    std::uint64_t length;
-  };
-  std::shared_ptr<const kept> kept_;
-  const part* parts_;  // without a way through kept_
-};
-
-/// Which window is the i-th: those of the first series, then those of the second, …
-class window_order {
- public:
-  struct place {
-    std::size_t series;
-    std::uint64_t row;
-  };
-
-  /// Over series of so many rows: windows of `length` rows, one each `stride`, as far as `need` rows are
-  /// there. \throws wick::error when there is none
-  window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
-               std::int64_t stride);
-  std::uint64_t size() const noexcept { return size_; }
-  std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
-  place at(std::uint64_t i) const noexcept {
-    const std::uint64_t* first = starts_;
-    for (std::size_t n = series_; n > 1;) {
-      const std::size_t half = n / 2;
-      first = first[half] <= i ? first + half : first;
-      n -= half;
-    }
-    return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
-  }
-  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
-  std::string key(std::uint64_t i, std::uint64_t length) const;
-
- private:
-  std::shared_ptr<const std::vector<std::uint64_t>> kept_;
-  const std::uint64_t* starts_;  // the first window of each series
-  std::size_t series_;
-  std::uint64_t stride_, size_;
-};
-
-struct target_options {
-  static constexpr std::uint64_t behind = ~std::uint64_t{0};
-  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
-  std::uint64_t offset = behind;
-};
-
-/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
-/// windows(…).target(…).
-class targeted_windows {
- public:
-  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
-    const window_order::place p = order_.at(i);
-    return {data_.at(p.series, p.row), target_.at(p.series, p.row + offset_)};
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    const window_order::place p = order_.at(i);
-    data_.prefetch(p.series, p.row, most);
-    target_.prefetch(p.series, p.row + offset_, most);
-  }
-  std::string key(std::uint64_t i) const { return order_.key(i, data_.length()); }
-  std::uint64_t fingerprint() const;
-
- private:
-  /// Rows that a window takes with its target, from its first on.
-  static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
-  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
-  static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
-
-  series_runs data_, target_;
-  std::uint64_t offset_;
-  window_order order_;
-};
-
-/// Source of memory_view: windows over series. Made by windows().
-class window_source {
- public:
-  /// \throws wick::error
-  window_source(std::vector<series> all, std::int64_t length, std::int64_t stride);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  memory_view at(std::uint64_t i) const noexcept {
-    const window_order::place p = order_.at(i);
-    return runs_.at(p.series, p.row);
-  }
-  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
-    const window_order::place p = order_.at(i);
-    runs_.prefetch(p.series, p.row, most);
-  }
-  std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
-  std::uint64_t fingerprint() const;
-
-  /// With `length` rows of the same series as the target, those behind the window unless the options say
-  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
-  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
-  targeted_windows target(std::int64_t length, target_options options = {}) const;
-  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
-  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
-  /// \throws wick::error when their lengths differ
-  template <class Series>
-  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
-    return target_of(series_access<Series>::of(of), length, options);
-  }
-
- private:
-  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
-
-  std::vector<series> all_;
-  series_runs runs_;
-  window_order order_;
-};
-
-}  // namespace detail
-
-/// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
-/// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
-/// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
-/// stride below 1, a series shorter than a window, or values that are no whole rows
-template <class T>
-  requires std::is_arithmetic_v<T>
-detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
-                              std::int64_t stride = 1) {
-  auto kept = std::make_shared<const std::vector<T>>(std::move(values));
-  return {
-      {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
-}
-
-/// The same over memory of the caller's, who keeps it alive and unchanged.
-template <class T, std::size_t N>
-  requires std::is_arithmetic_v<T>
-detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
-                              std::int64_t stride = 1) {
-  return {{detail::series::packed(nullptr, values.data(), values.size(),
-                                  detail::dtype_of<std::remove_const_t<T>>(), row)},
-          length,
-          stride};
-}
-
-}  // namespace wick
-
-namespace wick {
-
-namespace detail {
-
-/// How rows lie in a file.
-struct file_rows {
-  /// Of one row.
-  std::uint64_t row_bytes = 0;
-  /// Before the first row.
-  std::uint64_t header_bytes = 0;
-};
-
-/// Source of locations: windows over the rows of files. Made by windows(files(…), …).
-class file_windows {
- public:
-  /// \throws wick::error
-  file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride);
-  std::uint64_t size() const noexcept { return order_.size(); }
-  location at(std::uint64_t i) const noexcept;
-  std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, and of how many rows each file has.
-  std::uint64_t fingerprint() const;
-
- private:
-  struct series_files;
-
-  file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
-               std::int64_t stride);
-  static std::shared_ptr<const series_files> look_into(const files& of, const file_rows& rows);
-
-  std::shared_ptr<const series_files> files_;
-  file_rows rows_;
-  std::uint64_t length_;
-  window_order order_;
-};
-
-}  // namespace detail
-
-/// Windows over series in files, one a file, that are rows of `.row_bytes` each behind `.header_bytes`, and
-/// nothing else: sample i is where `length` rows lie, so that the files need not fit into memory.
-/// `windows(files("*.f32"), {.row_bytes = 64}, 64) | read() | decode_raw<float>({64, 16})`. For a target ask
-/// for as many rows more, and take the batch apart: `batch.slice(1, 0, 64)` and `batch.slice(1, 64)` copy
-/// nothing. The files are opened here, once, to see how long they are; one that is changed later is an error
-/// of its windows. \throws wick::error for a length or stride below 1, when a file is missing or has no whole
-/// rows, or when none has a window
-inline detail::file_windows windows(const files& of, detail::file_rows rows, std::int64_t length,
-                                    std::int64_t stride = 1) {
-  return {of, rows, length, stride};
-}
 
 }  // namespace wick
 
@@ -17626,6 +17356,272 @@ task<first_of<awaited_t<task<T>>>> when_any(stop_source& stop, std::vector<task<
 
 }  // namespace wick::detail
 
+// ==== wick/series/file_windows.hpp
+/// \file
+/// Windows over series that lie in files: each is a range of bytes, which read() gets when its turn comes.
+
+// ==== wick/series/windows.hpp
+/// \file
+/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
+
+namespace wick {
+
+namespace detail {
+
+/// A series: rows of one shape in time, where they lie.
+struct series {
+  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
+  const std::byte* data = nullptr;
+  std::uint64_t rows = 0;
+  dtype type = dtype::float32;
+  shape row, strides;     ///< of one row; strides in elements
+  std::int64_t step = 0;  ///< elements from one row to the next
+
+  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
+  static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
+                       const shape& row);
+};
+
+/// What is a series, or several: specialized for what windows_of::target() takes.
+template <class T>
+struct series_access;
+template <class T>
+  requires std::is_arithmetic_v<T>
+struct series_access<std::vector<T>> {
+  static std::vector<series> of(std::vector<T> values) {
+    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+    return {series::packed(kept, kept->data(), kept->size(), dtype_of<T>(), {})};
+  }
+};
+
+/// \throws wick::error for less than 1
+std::uint64_t positive_length(const char* what, std::int64_t length);
+
+/// Runs of `length` rows of some series, all of one shape and type.
+class series_runs {
+ public:
+  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
+  series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
+  std::size_t count() const noexcept { return kept_->parts.size(); }
+  /// Of each series.
+  std::vector<std::uint64_t> rows() const;
+  std::uint64_t length() const noexcept { return kept_->length; }
+
+  /// The run from `row` on.
+  memory_view at(std::size_t series, std::uint64_t row) const noexcept {
+    const part& p = parts_[series];
+    return {p.data + row * p.step, *p.format};
+  }
+  void prefetch(std::size_t series, std::uint64_t row, std::size_t most) const noexcept {
+    const part& p = parts_[series];
+    prefetch_bytes(p.data + row * p.step, p.format->span(), most);
+  }
+  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
+  /// numbers, however they lie.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct part {
+    const std::byte* data;
+    std::size_t step;  // bytes
+    const row_format* format;
+    std::uint64_t rows;
+  };
+  struct kept {
+    std::vector<series> all;
+    std::vector<part> parts;
+    std::vector<std::shared_ptr<const row_format>> formats;
+    std::uint64_t length;
+  };
+  std::shared_ptr<const kept> kept_;
+  const part* parts_;  // without a way through kept_
+};
+
+/// Which window is the i-th: those of the first series, then those of the second, …
+class window_order {
+ public:
+  struct place {
+    std::size_t series;
+    std::uint64_t row;
+  };
+
+  /// Over series of so many rows: windows of `length` rows, one each `stride`, as far as `need` rows are
+  /// there. \throws wick::error when there is none
+  window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+               std::int64_t stride);
+  std::uint64_t size() const noexcept { return size_; }
+  std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
+  place at(std::uint64_t i) const noexcept {
+    const std::uint64_t* first = starts_;
+    for (std::size_t n = series_; n > 1;) {
+      const std::size_t half = n / 2;
+      first = first[half] <= i ? first + half : first;
+      n -= half;
+    }
+    return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
+  }
+  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
+  std::string key(std::uint64_t i, std::uint64_t length) const;
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> kept_;
+  const std::uint64_t* starts_;  // the first window of each series
+  std::size_t series_;
+  std::uint64_t stride_, size_;
+};
+
+struct target_options {
+  static constexpr std::uint64_t behind = ~std::uint64_t{0};
+  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
+  std::uint64_t offset = behind;
+};
+
+/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
+/// windows(…).target(…).
+class targeted_windows {
+ public:
+  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return {data_.at(p.series, p.row), target_.at(p.series, p.row + offset_)};
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    data_.prefetch(p.series, p.row, most);
+    target_.prefetch(p.series, p.row + offset_, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, data_.length()); }
+  std::uint64_t fingerprint() const;
+
+ private:
+  /// Rows that a window takes with its target, from its first on.
+  static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
+  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
+  static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
+
+  series_runs data_, target_;
+  std::uint64_t offset_;
+  window_order order_;
+};
+
+/// Source of memory_view: windows over series. Made by windows().
+class window_source {
+ public:
+  /// \throws wick::error
+  window_source(std::vector<series> all, std::int64_t length, std::int64_t stride);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  memory_view at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return runs_.at(p.series, p.row);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    runs_.prefetch(p.series, p.row, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
+  std::uint64_t fingerprint() const;
+
+  /// With `length` rows of the same series as the target, those behind the window unless the options say
+  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
+  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
+  targeted_windows target(std::int64_t length, target_options options = {}) const;
+  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
+  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
+  /// \throws wick::error when their lengths differ
+  template <class Series>
+  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
+    return target_of(series_access<Series>::of(of), length, options);
+  }
+
+ private:
+  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
+
+  std::vector<series> all_;
+  series_runs runs_;
+  window_order order_;
+};
+
+}  // namespace detail
+
+/// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
+/// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
+/// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
+/// stride below 1, a series shorter than a window, or values that are no whole rows
+template <class T>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+  return {
+      {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
+}
+
+/// The same over memory of the caller's, who keeps it alive and unchanged.
+template <class T, std::size_t N>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  return {{detail::series::packed(nullptr, values.data(), values.size(),
+                                  detail::dtype_of<std::remove_const_t<T>>(), row)},
+          length,
+          stride};
+}
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// How rows lie in a file.
+struct file_rows {
+  /// Of one row.
+  std::uint64_t row_bytes = 0;
+  /// Before the first row.
+  std::uint64_t header_bytes = 0;
+};
+
+/// Source of locations: windows over the rows of files. Made by windows(files(…), …).
+class file_windows {
+ public:
+  /// \throws wick::error
+  file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, and of how many rows each file has.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct series_files;
+
+  file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
+               std::int64_t stride);
+  static std::shared_ptr<const series_files> look_into(const files& of, const file_rows& rows);
+
+  std::shared_ptr<const series_files> files_;
+  file_rows rows_;
+  std::uint64_t length_;
+  window_order order_;
+};
+
+}  // namespace detail
+
+/// Windows over series in files, one a file, that are rows of `.row_bytes` each behind `.header_bytes`, and
+/// nothing else: sample i is where `length` rows lie, so that the files need not fit into memory.
+/// `windows(files("*.f32"), {.row_bytes = 64}, 64) | read() | decode_raw<float>({64, 16})`. For a target ask
+/// for as many rows more, and take the batch apart: `batch.slice(1, 0, 64)` and `batch.slice(1, 64)` copy
+/// nothing. The files are opened here, once, to see how long they are; one that is changed later is an error
+/// of its windows. \throws wick::error for a length or stride below 1, when a file is missing or has no whole
+/// rows, or when none has a window
+inline detail::file_windows windows(const files& of, detail::file_rows rows, std::int64_t length,
+                                    std::int64_t stride = 1) {
+  return {of, rows, length, stride};
+}
+
+}  // namespace wick
+
 // ==== wick/tar/tar.hpp
 /// \file
 /// A source of samples in tar shards, named as WebDataset names them: KEY.jpg, KEY.cls, KEY.json, …
@@ -19175,7 +19171,7 @@ inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer
 
 // ==== wick/torch/windows.hpp
 /// \file
-/// Overlapping windows over tensors as a source: read/windows.hpp of rows that Torch has in memory.
+/// Overlapping windows over tensors as a source: series/windows.hpp of rows that Torch has in memory.
 
 namespace wick {
 
@@ -26896,9 +26892,15 @@ void file_watch::end(int file, const file_stamp* indexed) {
 
 }  // namespace wick::detail
 
-// ==== wick/read/implementation/file_windows.hpp
+// ==== wick/read/implementation/files.hpp
 /// \file
-/// The bodies of what read/file_windows.hpp declares. Included in exactly one file of a program.
+/// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/read/detail/folder.hpp
+/// \file
+/// Lists a folder without a stat for each file.
+
+#include <dirent.h>
 
 // ==== wick/read/detail/source_file.hpp
 /// \file
@@ -26924,84 +26926,6 @@ opened_file open_regular(const std::string& path, std::string_view who);
 void require_unchanged(const opened_file& opened, const std::string& path, std::string_view who);
 
 }  // namespace wick::detail
-
-namespace wick::detail {
-
-struct file_windows::series_files {
-  explicit series_files(const files& of) : paths(of), open(of.size()) {}
-  files paths;
-  open_shards open;
-  std::vector<file_stamp> stamps;
-  std::vector<std::uint64_t> rows;
-};
-
-std::shared_ptr<const file_windows::series_files> file_windows::look_into(const files& of,
-                                                                          const file_rows& rows) {
-  if (rows.row_bytes == 0) {
-    throw error("windows: a row of the files has 0 bytes; say how many by .row_bytes");
-  }
-  auto out = std::make_shared<series_files>(of);
-  for (std::uint64_t f = 0; f < of.size(); ++f) {
-    const std::string path = of.path(f);
-    opened_file opened = open_regular(path, "windows");
-    const std::uint64_t size = opened.stamp.size;
-    if (size < rows.header_bytes || (size - rows.header_bytes) % rows.row_bytes != 0) {
-      throw source_error(path, "windows",
-                         "has " + std::to_string(size) + " bytes, which are no whole rows of " +
-                             std::to_string(rows.row_bytes) + " behind " + std::to_string(rows.header_bytes) +
-                             "; check .row_bytes and .header_bytes");
-    }
-    out->rows.push_back((size - rows.header_bytes) / rows.row_bytes);
-    out->stamps.push_back(opened.stamp);
-    out->open.keep(std::move(opened.file));
-  }
-  return out;
-}
-
-file_windows::file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride)
-    : file_windows(look_into(of, rows), rows, length, stride) {}
-
-file_windows::file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
-                           std::int64_t stride)
-    : files_(std::move(all)),
-      rows_(rows),
-      length_(positive_length("windows: ", length)),
-      order_(files_->rows, length_, length_, stride) {}
-
-location file_windows::at(std::uint64_t i) const noexcept {
-  const window_order::place p = order_.at(i);
-  return {.path = files_->paths.path(p.series),
-          .file = files_->open[p.series],
-          .offset = rows_.header_bytes + p.row * rows_.row_bytes,
-          .length = length_ * rows_.row_bytes,
-          .indexed = &files_->stamps[p.series]};
-}
-
-std::string file_windows::key(std::uint64_t i) const {
-  const window_order::place p = order_.at(i);
-  return files_->paths.key(p.series) + ", rows " + std::to_string(p.row) + " to " +
-         std::to_string(p.row + length_ - 1);
-}
-
-std::uint64_t file_windows::fingerprint() const {
-  fingerprint_hash h;
-  h.add(files_->paths.fingerprint()).add(length_).add(static_cast<std::uint64_t>(order_.stride()));
-  h.add(rows_.row_bytes).add(rows_.header_bytes);
-  for (const std::uint64_t rows : files_->rows) h.add(rows);
-  return h.value();
-}
-
-}  // namespace wick::detail
-
-// ==== wick/read/implementation/files.hpp
-/// \file
-/// The bodies of what read/files.hpp declares. Included in exactly one file of a program.
-
-// ==== wick/read/detail/folder.hpp
-/// \file
-/// Lists a folder without a stat for each file.
-
-#include <dirent.h>
 
 namespace wick::detail {
 
@@ -28206,199 +28130,6 @@ std::vector<std::string> walk_folders(const std::string& folder, std::string_vie
   std::vector<std::string> out;
   for (folder_files& f : walk.run(folder)) out.push_back(std::move(f.folder));
   return out;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/read/implementation/windows.hpp
-/// \file
-/// The bodies of what read/windows.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-series series::packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
-                      const shape& row) {
-  shape strides;
-  std::int64_t elements = row.count(), step = elements;
-  if (elements < 1 || count % static_cast<std::size_t>(elements) != 0) {
-    throw error("windows: " + std::to_string(count) + " values are no whole rows of shape " + to_string(row) +
-                "; check both");
-  }
-  for (const std::int64_t e : row) strides.push_back(step /= e);
-  return {std::move(owner),
-          static_cast<const std::byte*>(data),
-          count / static_cast<std::size_t>(elements),
-          type,
-          row,
-          strides,
-          elements};
-}
-
-std::uint64_t positive_length(const char* what, std::int64_t length) {
-  if (length < 1) {
-    throw error(std::string(what) + "a length of " + std::to_string(length) +
-                " rows was asked for; it is at least 1");
-  }
-  return static_cast<std::uint64_t>(length);
-}
-
-series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
-  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
-  auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
-  const series& first = all.front();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const series& s = all[i];
-    if (s.type != first.type || !(s.row == first.row)) {
-      const auto rows_of = [](const series& of) {
-        return to_string(of.row) + " of " + std::string(to_string(of.type));
-      };
-      throw error(std::string(what) + "series " + std::to_string(i) + " has rows " + rows_of(s) +
-                  ", and the first " + rows_of(first) + "; bring all to one shape and type");
-    }
-    if (i == 0 || s.step != all[i - 1].step || !(s.strides == all[i - 1].strides)) {
-      shape extents{length}, strides{s.step};
-      for (const std::int64_t e : s.row) extents.push_back(e);
-      for (const std::int64_t e : s.strides) strides.push_back(e);
-      k->formats.push_back(std::make_shared<const row_format>(extents, s.type, strides));
-    }
-    k->parts.push_back(
-        {s.data, static_cast<std::size_t>(s.step) * size_of(s.type), k->formats.back().get(), s.rows});
-  }
-  parts_ = k->parts.data();
-  kept_ = std::move(k);
-}
-
-std::vector<std::uint64_t> series_runs::rows() const {
-  std::vector<std::uint64_t> out;
-  out.reserve(count());
-  for (const series& s : kept_->all) out.push_back(s.rows);
-  return out;
-}
-
-std::uint64_t series_runs::fingerprint() const {
-  const series& first = kept_->all.front();
-  fingerprint_hash h;
-  h.add(static_cast<std::uint64_t>(first.type));
-  for (const std::int64_t e : first.row) h.add(static_cast<std::uint64_t>(e));
-  std::uint64_t total = 0;
-  for (const series& s : kept_->all) {
-    h.add(s.rows);
-    total += s.rows;
-  }
-  std::vector<std::byte> row(static_cast<std::size_t>(first.row.count()) * size_of(first.type));
-  const std::uint64_t looked_at = std::min(total, (std::uint64_t{1} << 20) / row.size() + 1);
-  std::uint64_t next = 0, before = 0;
-  for (const series& s : kept_->all) {
-    const row_format format(s.row, s.type, s.strides);
-    for (; next < looked_at; ++next) {
-      const std::uint64_t at = next * total / looked_at - before;
-      if (at >= s.rows) break;
-      memory_view(s.data + at * static_cast<std::size_t>(s.step) * size_of(s.type), format)
-          .write_to({row.data(), false});
-      h.add(row.data(), row.size());
-    }
-    before += s.rows;
-  }
-  return h.value();
-}
-
-window_order::window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
-                           std::int64_t stride)
-    : series_(rows.size()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
-  if (stride < 1) {
-    throw error("windows: a stride of " + std::to_string(stride) +
-                " rows was asked for; it is at least 1, which gives all windows");
-  }
-  auto starts = std::make_shared<std::vector<std::uint64_t>>();
-  starts->reserve(series_);
-  std::uint64_t longest = 0;
-  for (const std::uint64_t there : rows) {
-    starts->push_back(size_);
-    longest = std::max(longest, there);
-    if (there >= need) size_ += (there - need) / stride_ + 1;
-  }
-  if (size_ == 0) {
-    throw error("windows: " +
-                (series_ == 1 ? "the series has " + std::to_string(longest) + " rows"
-                              : "the longest of " + std::to_string(series_) + " series has " +
-                                    std::to_string(longest) + " rows") +
-                ", and a window takes " + std::to_string(need) + (need == length ? "" : " with its target") +
-                "; ask for shorter ones");
-  }
-  starts_ = starts->data();
-  kept_ = std::move(starts);
-}
-
-std::string window_order::key(std::uint64_t i, std::uint64_t length) const {
-  const place p = at(i);
-  return (series_ == 1 ? "" : "series " + std::to_string(p.series) + ", ") + "rows " + std::to_string(p.row) +
-         " to " + std::to_string(p.row + length - 1);
-}
-
-std::uint64_t targeted_windows::rows_needed(const series_runs& data, const series_runs& target,
-                                            std::uint64_t offset) {
-  if (offset > ~std::uint64_t{0} - target.length()) {
-    throw error("windows: the target begins " + std::to_string(offset) +
-                " rows behind the window's first; no series is as long");
-  }
-  return std::max(data.length(), offset + target.length());
-}
-
-const series_runs& targeted_windows::of_equal_rows(const series_runs& data, const series_runs& target) {
-  if (data.count() != target.count()) {
-    throw error("windows: " + std::to_string(target.count()) + " series of targets for " +
-                std::to_string(data.count()) + " series; there must be one for each");
-  }
-  const std::vector<std::uint64_t> rows = data.rows(), targets = target.rows();
-  for (std::size_t s = 0; s < rows.size(); ++s) {
-    if (rows[s] != targets[s]) {
-      throw error("windows: " + (data.count() == 1 ? "the series" : "series " + std::to_string(s)) + " has " +
-                  std::to_string(rows[s]) + " rows, and its targets " + std::to_string(targets[s]) +
-                  "; there must be one for each row");
-    }
-  }
-  return data;
-}
-
-targeted_windows::targeted_windows(series_runs data, series_runs target, std::int64_t stride,
-                                   target_options options)
-    : data_(std::move(data)),
-      target_(std::move(target)),
-      offset_(options.offset == target_options::behind ? data_.length() : options.offset),
-      order_(of_equal_rows(data_, target_).rows(), data_.length(), rows_needed(data_, target_, offset_),
-             stride) {}
-
-std::uint64_t targeted_windows::fingerprint() const {
-  return fingerprint_hash()
-      .add(data_.fingerprint())
-      .add(target_.fingerprint())
-      .add(data_.length())
-      .add(target_.length())
-      .add(offset_)
-      .add(static_cast<std::uint64_t>(order_.stride()))
-      .value();
-}
-
-window_source::window_source(std::vector<series> all, std::int64_t length, std::int64_t stride)
-    : all_(std::move(all)),
-      runs_("windows: ", all_, length),
-      order_(runs_.rows(), runs_.length(), runs_.length(), stride) {}
-
-std::uint64_t window_source::fingerprint() const {
-  return fingerprint_hash()
-      .add(runs_.fingerprint())
-      .add(runs_.length())
-      .add(static_cast<std::uint64_t>(order_.stride()))
-      .value();
-}
-
-targeted_windows window_source::target(std::int64_t length, target_options options) const {
-  return target_of(all_, length, options);
-}
-
-targeted_windows window_source::target_of(std::vector<series> of, std::int64_t length,
-                                          target_options options) const {
-  return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
 }
 
 }  // namespace wick::detail
@@ -29968,6 +29699,271 @@ std::string to_string(const shape& s) {
 }
 
 }  // namespace wick
+
+// ==== wick/series/implementation/file_windows.hpp
+/// \file
+/// The bodies of what series/file_windows.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+struct file_windows::series_files {
+  explicit series_files(const files& of) : paths(of), open(of.size()) {}
+  files paths;
+  open_shards open;
+  std::vector<file_stamp> stamps;
+  std::vector<std::uint64_t> rows;
+};
+
+std::shared_ptr<const file_windows::series_files> file_windows::look_into(const files& of,
+                                                                          const file_rows& rows) {
+  if (rows.row_bytes == 0) {
+    throw error("windows: a row of the files has 0 bytes; say how many by .row_bytes");
+  }
+  auto out = std::make_shared<series_files>(of);
+  for (std::uint64_t f = 0; f < of.size(); ++f) {
+    const std::string path = of.path(f);
+    opened_file opened = open_regular(path, "windows");
+    const std::uint64_t size = opened.stamp.size;
+    if (size < rows.header_bytes || (size - rows.header_bytes) % rows.row_bytes != 0) {
+      throw source_error(path, "windows",
+                         "has " + std::to_string(size) + " bytes, which are no whole rows of " +
+                             std::to_string(rows.row_bytes) + " behind " + std::to_string(rows.header_bytes) +
+                             "; check .row_bytes and .header_bytes");
+    }
+    out->rows.push_back((size - rows.header_bytes) / rows.row_bytes);
+    out->stamps.push_back(opened.stamp);
+    out->open.keep(std::move(opened.file));
+  }
+  return out;
+}
+
+file_windows::file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride)
+    : file_windows(look_into(of, rows), rows, length, stride) {}
+
+file_windows::file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
+                           std::int64_t stride)
+    : files_(std::move(all)),
+      rows_(rows),
+      length_(positive_length("windows: ", length)),
+      order_(files_->rows, length_, length_, stride) {}
+
+location file_windows::at(std::uint64_t i) const noexcept {
+  const window_order::place p = order_.at(i);
+  return {.path = files_->paths.path(p.series),
+          .file = files_->open[p.series],
+          .offset = rows_.header_bytes + p.row * rows_.row_bytes,
+          .length = length_ * rows_.row_bytes,
+          .indexed = &files_->stamps[p.series]};
+}
+
+std::string file_windows::key(std::uint64_t i) const {
+  const window_order::place p = order_.at(i);
+  return files_->paths.key(p.series) + ", rows " + std::to_string(p.row) + " to " +
+         std::to_string(p.row + length_ - 1);
+}
+
+std::uint64_t file_windows::fingerprint() const {
+  fingerprint_hash h;
+  h.add(files_->paths.fingerprint()).add(length_).add(static_cast<std::uint64_t>(order_.stride()));
+  h.add(rows_.row_bytes).add(rows_.header_bytes);
+  for (const std::uint64_t rows : files_->rows) h.add(rows);
+  return h.value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/series/implementation/windows.hpp
+/// \file
+/// The bodies of what series/windows.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+series series::packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
+                      const shape& row) {
+  shape strides;
+  std::int64_t elements = row.count(), step = elements;
+  if (elements < 1 || count % static_cast<std::size_t>(elements) != 0) {
+    throw error("windows: " + std::to_string(count) + " values are no whole rows of shape " + to_string(row) +
+                "; check both");
+  }
+  for (const std::int64_t e : row) strides.push_back(step /= e);
+  return {std::move(owner),
+          static_cast<const std::byte*>(data),
+          count / static_cast<std::size_t>(elements),
+          type,
+          row,
+          strides,
+          elements};
+}
+
+std::uint64_t positive_length(const char* what, std::int64_t length) {
+  if (length < 1) {
+    throw error(std::string(what) + "a length of " + std::to_string(length) +
+                " rows was asked for; it is at least 1");
+  }
+  return static_cast<std::uint64_t>(length);
+}
+
+series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
+  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
+  auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
+  const series& first = all.front();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const series& s = all[i];
+    if (s.type != first.type || !(s.row == first.row)) {
+      const auto rows_of = [](const series& of) {
+        return to_string(of.row) + " of " + std::string(to_string(of.type));
+      };
+      throw error(std::string(what) + "series " + std::to_string(i) + " has rows " + rows_of(s) +
+                  ", and the first " + rows_of(first) + "; bring all to one shape and type");
+    }
+    if (i == 0 || s.step != all[i - 1].step || !(s.strides == all[i - 1].strides)) {
+      shape extents{length}, strides{s.step};
+      for (const std::int64_t e : s.row) extents.push_back(e);
+      for (const std::int64_t e : s.strides) strides.push_back(e);
+      k->formats.push_back(std::make_shared<const row_format>(extents, s.type, strides));
+    }
+    k->parts.push_back(
+        {s.data, static_cast<std::size_t>(s.step) * size_of(s.type), k->formats.back().get(), s.rows});
+  }
+  parts_ = k->parts.data();
+  kept_ = std::move(k);
+}
+
+std::vector<std::uint64_t> series_runs::rows() const {
+  std::vector<std::uint64_t> out;
+  out.reserve(count());
+  for (const series& s : kept_->all) out.push_back(s.rows);
+  return out;
+}
+
+std::uint64_t series_runs::fingerprint() const {
+  const series& first = kept_->all.front();
+  fingerprint_hash h;
+  h.add(static_cast<std::uint64_t>(first.type));
+  for (const std::int64_t e : first.row) h.add(static_cast<std::uint64_t>(e));
+  std::uint64_t total = 0;
+  for (const series& s : kept_->all) {
+    h.add(s.rows);
+    total += s.rows;
+  }
+  std::vector<std::byte> row(static_cast<std::size_t>(first.row.count()) * size_of(first.type));
+  const std::uint64_t looked_at = std::min(total, (std::uint64_t{1} << 20) / row.size() + 1);
+  std::uint64_t next = 0, before = 0;
+  for (const series& s : kept_->all) {
+    const row_format format(s.row, s.type, s.strides);
+    for (; next < looked_at; ++next) {
+      const std::uint64_t at = next * total / looked_at - before;
+      if (at >= s.rows) break;
+      memory_view(s.data + at * static_cast<std::size_t>(s.step) * size_of(s.type), format)
+          .write_to({row.data(), false});
+      h.add(row.data(), row.size());
+    }
+    before += s.rows;
+  }
+  return h.value();
+}
+
+window_order::window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+                           std::int64_t stride)
+    : series_(rows.size()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
+  if (stride < 1) {
+    throw error("windows: a stride of " + std::to_string(stride) +
+                " rows was asked for; it is at least 1, which gives all windows");
+  }
+  auto starts = std::make_shared<std::vector<std::uint64_t>>();
+  starts->reserve(series_);
+  std::uint64_t longest = 0;
+  for (const std::uint64_t there : rows) {
+    starts->push_back(size_);
+    longest = std::max(longest, there);
+    if (there >= need) size_ += (there - need) / stride_ + 1;
+  }
+  if (size_ == 0) {
+    throw error("windows: " +
+                (series_ == 1 ? "the series has " + std::to_string(longest) + " rows"
+                              : "the longest of " + std::to_string(series_) + " series has " +
+                                    std::to_string(longest) + " rows") +
+                ", and a window takes " + std::to_string(need) + (need == length ? "" : " with its target") +
+                "; ask for shorter ones");
+  }
+  starts_ = starts->data();
+  kept_ = std::move(starts);
+}
+
+std::string window_order::key(std::uint64_t i, std::uint64_t length) const {
+  const place p = at(i);
+  return (series_ == 1 ? "" : "series " + std::to_string(p.series) + ", ") + "rows " + std::to_string(p.row) +
+         " to " + std::to_string(p.row + length - 1);
+}
+
+std::uint64_t targeted_windows::rows_needed(const series_runs& data, const series_runs& target,
+                                            std::uint64_t offset) {
+  if (offset > ~std::uint64_t{0} - target.length()) {
+    throw error("windows: the target begins " + std::to_string(offset) +
+                " rows behind the window's first; no series is as long");
+  }
+  return std::max(data.length(), offset + target.length());
+}
+
+const series_runs& targeted_windows::of_equal_rows(const series_runs& data, const series_runs& target) {
+  if (data.count() != target.count()) {
+    throw error("windows: " + std::to_string(target.count()) + " series of targets for " +
+                std::to_string(data.count()) + " series; there must be one for each");
+  }
+  const std::vector<std::uint64_t> rows = data.rows(), targets = target.rows();
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    if (rows[s] != targets[s]) {
+      throw error("windows: " + (data.count() == 1 ? "the series" : "series " + std::to_string(s)) + " has " +
+                  std::to_string(rows[s]) + " rows, and its targets " + std::to_string(targets[s]) +
+                  "; there must be one for each row");
+    }
+  }
+  return data;
+}
+
+targeted_windows::targeted_windows(series_runs data, series_runs target, std::int64_t stride,
+                                   target_options options)
+    : data_(std::move(data)),
+      target_(std::move(target)),
+      offset_(options.offset == target_options::behind ? data_.length() : options.offset),
+      order_(of_equal_rows(data_, target_).rows(), data_.length(), rows_needed(data_, target_, offset_),
+             stride) {}
+
+std::uint64_t targeted_windows::fingerprint() const {
+  return fingerprint_hash()
+      .add(data_.fingerprint())
+      .add(target_.fingerprint())
+      .add(data_.length())
+      .add(target_.length())
+      .add(offset_)
+      .add(static_cast<std::uint64_t>(order_.stride()))
+      .value();
+}
+
+window_source::window_source(std::vector<series> all, std::int64_t length, std::int64_t stride)
+    : all_(std::move(all)),
+      runs_("windows: ", all_, length),
+      order_(runs_.rows(), runs_.length(), runs_.length(), stride) {}
+
+std::uint64_t window_source::fingerprint() const {
+  return fingerprint_hash()
+      .add(runs_.fingerprint())
+      .add(runs_.length())
+      .add(static_cast<std::uint64_t>(order_.stride()))
+      .value();
+}
+
+targeted_windows window_source::target(std::int64_t length, target_options options) const {
+  return target_of(all_, length, options);
+}
+
+targeted_windows window_source::target_of(std::vector<series> of, std::int64_t length,
+                                          target_options options) const {
+  return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
+}
+
+}  // namespace wick::detail
 
 // ==== wick/system/implementation/cpu_set.hpp
 /// \file

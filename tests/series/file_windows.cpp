@@ -13,8 +13,8 @@
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>
 #include <wick/read/decode_raw.hpp>
-#include <wick/series/file_windows.hpp>
 #include <wick/read/read.hpp>
+#include <wick/series/file_windows.hpp>
 
 static_assert(wick::source<wick::detail::file_windows>);
 

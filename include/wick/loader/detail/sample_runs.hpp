@@ -217,21 +217,18 @@ class sample_runs<pipeline<Source, S...>> {
     if constexpr (epoch_plan<path_type>::grouped) {
       throw error(
           "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
-          "leave "
-          "it out, or use replace, which draws one of the same length");
+          "leave it out, or use replace, which draws one of the same length");
     }
     if (path.shard().world > 1) {
       throw error("on_error: compact with " + std::to_string(path.shard().world) +
                   " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
-                  "know; use "
-                  "replace, which keeps batches full and equal on every rank");
+                  "know; use replace, which keeps batches full and equal on every rank");
     }
     if constexpr (types::batched) {
       if (path.template stage<types::batching>().pad_last()) {
         throw error(
             "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
-            "be "
-            "padded by what is not known in advance; use replace, or leave one of the two out");
+            "be padded by what is not known in advance; use replace, or leave one of the two out");
       }
     }
   }

@@ -12,9 +12,9 @@
 #include <wick/read/detail/open_shards.hpp>
 #include <wick/read/detail/source_file.hpp>
 #include <wick/read/file_stamp.hpp>
-#include <wick/series/file_windows.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
+#include <wick/series/file_windows.hpp>
 
 namespace wick::detail {
 

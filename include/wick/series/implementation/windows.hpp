@@ -12,10 +12,10 @@
 #include <vector>
 
 #include <wick/read/memory_view.hpp>
-#include <wick/series/windows.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/shape.hpp>
+#include <wick/series/windows.hpp>
 
 namespace wick::detail {
 
