@@ -9355,6 +9355,9 @@ void tell_all(const Job& job, const std::vector<std::string>& names, const Sourc
   }
 }
 
+/// By rising slot; those of one slot stay in their order.
+void sort_by_slot(std::vector<told_failure>& failures);
+
 sample_error to_exception(const told_failure& f);
 
 class error_account {
@@ -9712,7 +9715,7 @@ void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& 
   to.clear();
   if (job.failures.empty() && !job.unlisted) return;
   tell_all<Feed::batched>(job, feed.path().stage_names(), feed.origin(), feed.runs().bad, feed.plan(), to);
-  std::stable_sort(to.begin(), to.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
+  sort_by_slot(to);
 }
 
 }  // namespace wick::detail
@@ -21801,6 +21804,11 @@ void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
   }
   // A stage's own message may begin with its name: once is enough.
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
+}
+
+void sort_by_slot(std::vector<told_failure>& failures) {
+  std::stable_sort(failures.begin(), failures.end(),
+                   [](const told_failure& a, const told_failure& b) { return a.slot < b.slot; });
 }
 
 sample_error to_exception(const told_failure& f) {

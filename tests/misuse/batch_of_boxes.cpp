@@ -3,8 +3,8 @@
 
 #include <wick/core.hpp>
 
-// expect: wick: batch() can't put what came into a tensor
-// expect: write group(n) for what has no fixed shape
+// expect: wick: batch() makes tensors, and a field that came (see 'Item') has any length
+// expect: write batch(n, {.ragged = wick::pad_with(0)}) to fill it up
 int main() {
   wick::loader train(wick::zip(wick::files("img/*"), wick::in_memory(std::vector<wick::boxes>(8))) |
                      wick::read() | wick::decode() | wick::center_crop(4) | wick::array_batch(4));

@@ -104,6 +104,9 @@ void tell_all(const Job& job, const std::vector<std::string>& names, const Sourc
   }
 }
 
+/// By rising slot; those of one slot stay in their order.
+void sort_by_slot(std::vector<told_failure>& failures);
+
 sample_error to_exception(const told_failure& f);
 
 class error_account {

@@ -58,6 +58,11 @@ void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
 }
 
+void sort_by_slot(std::vector<told_failure>& failures) {
+  std::stable_sort(failures.begin(), failures.end(),
+                   [](const told_failure& a, const told_failure& b) { return a.slot < b.slot; });
+}
+
 sample_error to_exception(const told_failure& f) {
   return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
 }

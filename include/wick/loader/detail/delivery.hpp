@@ -4,7 +4,6 @@
 /// and sample_delivery.hpp.
 #pragma once
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -48,7 +47,7 @@ void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& 
   to.clear();
   if (job.failures.empty() && !job.unlisted) return;
   tell_all<Feed::batched>(job, feed.path().stage_names(), feed.origin(), feed.runs().bad, feed.plan(), to);
-  std::stable_sort(to.begin(), to.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
+  sort_by_slot(to);
 }
 
 }  // namespace wick::detail
