@@ -17538,7 +17538,8 @@ class window_source {
   }
 
  private:
-  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
+  targeted_windows target_of(const std::vector<series>& of, std::int64_t length,
+                             target_options options) const;
 
   std::vector<series> all_;
   series_runs runs_;
@@ -21568,8 +21569,9 @@ rect random_erasing_stage::box(random_stream& random, int width, int height) con
                  exact_width = std::nearbyint(std::sqrt(erased / ratio));
     if (!(exact_height < height && exact_width < width)) continue;
     const int w = static_cast<int>(exact_width), h = static_cast<int>(exact_height);
-    const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height - h + 1)));
-    const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(width - w + 1)));
+    const int rows = height - h + 1, columns = width - w + 1;
+    const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(rows)));
+    const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(columns)));
     return {x, y, w, h};
   }
   return {};
@@ -24199,7 +24201,7 @@ inline double area(const outline& of) noexcept {
 inline void cut(polygons& of, frame size) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < of.size(); ++i) {
-    outline left = half(std::move(of.outlines[i]), 0, 0, false);
+    outline left = half(of.outlines[i], 0, 0, false);
     left = half(left, 0, static_cast<float>(size.width), true);
     left = half(left, 1, 0, false);
     left = half(left, 1, static_cast<float>(size.height), true);
@@ -26157,9 +26159,10 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
   const int reach = size / 2;
   std::vector<double> exact(static_cast<std::size_t>(size));
   double sum = 0;
-  for (int i = -reach; i <= reach; ++i) {
-    const double w = std::exp(-(i * i) / (2 * deviation * deviation));
-    exact[static_cast<std::size_t>(i + reach)] = w;
+  for (int i = 0; i < size; ++i) {
+    const int away = i - reach;
+    const double w = std::exp(-(away * away) / (2 * deviation * deviation));
+    exact[static_cast<std::size_t>(i)] = w;
     sum += w;
   }
   std::vector<std::uint16_t> weights(exact.size());
@@ -26214,9 +26217,9 @@ inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& a
   for (std::size_t k = 0; k < across.size(); ++k) shifted[k] = line.data() + k * channels;
   for (int y = 0; y < p.height; ++y) {
     std::memcpy(kept_row(y), p.at(y), n);
-    for (int k = -reach_y; k <= reach_y; ++k) {
-      const int from = reflected(y + k, p.height);
-      rows[static_cast<std::size_t>(k + reach_y)] = from <= y ? kept_row(from) : p.at(from);
+    for (int k = 0; k <= 2 * reach_y; ++k) {
+      const int from = reflected(y + k - reach_y, p.height);
+      rows[static_cast<std::size_t>(k)] = from <= y ? kept_row(from) : p.at(from);
     }
     std::uint16_t* const middle = line.data() + margin;
     weigh(rows.data(), down, blur_weight_bits - 8, middle, n);  // 8 bits behind the point
@@ -29966,7 +29969,7 @@ targeted_windows window_source::target(std::int64_t length, target_options optio
   return target_of(all_, length, options);
 }
 
-targeted_windows window_source::target_of(std::vector<series> of, std::int64_t length,
+targeted_windows window_source::target_of(const std::vector<series>& of, std::int64_t length,
                                           target_options options) const {
   return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
 }
@@ -31486,6 +31489,7 @@ void widen_each(const std::byte* from, std::size_t count, std::byte* to) noexcep
   for (; count > 0; --count, from += sizeof(T), to += sizeof(std::int64_t)) {
     T one;
     std::memcpy(&one, from, sizeof(one));
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a token is a number, and may be below 0
     const auto number = static_cast<std::int64_t>(one);
     std::memcpy(to, &number, sizeof(number));
   }

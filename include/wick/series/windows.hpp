@@ -187,7 +187,8 @@ class window_source {
   }
 
  private:
-  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
+  targeted_windows target_of(const std::vector<series>& of, std::int64_t length,
+                             target_options options) const;
 
   std::vector<series> all_;
   series_runs runs_;

@@ -50,8 +50,9 @@ rect random_erasing_stage::box(random_stream& random, int width, int height) con
                  exact_width = std::nearbyint(std::sqrt(erased / ratio));
     if (!(exact_height < height && exact_width < width)) continue;
     const int w = static_cast<int>(exact_width), h = static_cast<int>(exact_height);
-    const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(height - h + 1)));
-    const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(width - w + 1)));
+    const int rows = height - h + 1, columns = width - w + 1;
+    const auto y = static_cast<int>(random.below(static_cast<std::uint64_t>(rows)));
+    const auto x = static_cast<int>(random.below(static_cast<std::uint64_t>(columns)));
     return {x, y, w, h};
   }
   return {};

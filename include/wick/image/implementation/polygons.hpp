@@ -65,7 +65,7 @@ inline double area(const outline& of) noexcept {
 inline void cut(polygons& of, frame size) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < of.size(); ++i) {
-    outline left = half(std::move(of.outlines[i]), 0, 0, false);
+    outline left = half(of.outlines[i], 0, 0, false);
     left = half(left, 0, static_cast<float>(size.width), true);
     left = half(left, 1, 0, false);
     left = half(left, 1, static_cast<float>(size.height), true);

@@ -46,9 +46,10 @@ inline std::vector<std::uint16_t> blur_weights(int size, double deviation) {
   const int reach = size / 2;
   std::vector<double> exact(static_cast<std::size_t>(size));
   double sum = 0;
-  for (int i = -reach; i <= reach; ++i) {
-    const double w = std::exp(-(i * i) / (2 * deviation * deviation));
-    exact[static_cast<std::size_t>(i + reach)] = w;
+  for (int i = 0; i < size; ++i) {
+    const int away = i - reach;
+    const double w = std::exp(-(away * away) / (2 * deviation * deviation));
+    exact[static_cast<std::size_t>(i)] = w;
     sum += w;
   }
   std::vector<std::uint16_t> weights(exact.size());
@@ -103,9 +104,9 @@ inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& a
   for (std::size_t k = 0; k < across.size(); ++k) shifted[k] = line.data() + k * channels;
   for (int y = 0; y < p.height; ++y) {
     std::memcpy(kept_row(y), p.at(y), n);
-    for (int k = -reach_y; k <= reach_y; ++k) {
-      const int from = reflected(y + k, p.height);
-      rows[static_cast<std::size_t>(k + reach_y)] = from <= y ? kept_row(from) : p.at(from);
+    for (int k = 0; k <= 2 * reach_y; ++k) {
+      const int from = reflected(y + k - reach_y, p.height);
+      rows[static_cast<std::size_t>(k)] = from <= y ? kept_row(from) : p.at(from);
     }
     std::uint16_t* const middle = line.data() + margin;
     weigh(rows.data(), down, blur_weight_bits - 8, middle, n);  // 8 bits behind the point

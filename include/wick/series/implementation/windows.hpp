@@ -199,7 +199,7 @@ targeted_windows window_source::target(std::int64_t length, target_options optio
   return target_of(all_, length, options);
 }
 
-targeted_windows window_source::target_of(std::vector<series> of, std::int64_t length,
+targeted_windows window_source::target_of(const std::vector<series>& of, std::int64_t length,
                                           target_options options) const {
   return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
 }

@@ -27,6 +27,7 @@ void widen_each(const std::byte* from, std::size_t count, std::byte* to) noexcep
   for (; count > 0; --count, from += sizeof(T), to += sizeof(std::int64_t)) {
     T one;
     std::memcpy(&one, from, sizeof(one));
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a token is a number, and may be below 0
     const auto number = static_cast<std::int64_t>(one);
     std::memcpy(to, &number, sizeof(number));
   }
