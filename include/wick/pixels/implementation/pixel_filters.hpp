@@ -112,9 +112,10 @@ inline void blur_strip(const pixel_strip& p, const std::vector<std::uint16_t>& a
     weigh(rows.data(), down, blur_weight_bits - 8, middle, n);  // 8 bits behind the point
     for (int x = 1; x <= reach_x; ++x) {
       for (std::size_t c = 0; c < channels; ++c) {
-        const auto at = static_cast<std::size_t>(x) * channels;
-        middle[c - at] = middle[at + c];
-        middle[n - channels + at + c] = middle[n - channels - at + c];
+        const std::size_t away = static_cast<std::size_t>(x) * channels;
+        std::uint16_t *const first = middle + c, *const last = middle + n - channels + c;
+        *(first - away) = *(first + away);
+        *(last + away) = *(last - away);
       }
     }
     weigh(shifted.data(), across, blur_weight_bits + 8, p.at(y), n);
