@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 110
+MOST_NAMES = 160
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -33,23 +33,47 @@ ROOMS = {
         "it has `size()` and `at(i)`: see [source](sample.md#source).",
         ["records", "from_python_dataloader", "from_torch_data"],
     ),
+    "series": (
+        "Series",
+        "Windows over measurements that follow each other, in memory or in files. [windows()](torch.md#windows) of tensors is their like.",
+        ["series"],
+    ),
+    "replay": (
+        "Replay",
+        "Data that a program makes while it trains on it. A loader takes it anew at each `refresh()`.",
+        ["changing_data"],
+    ),
     "tar": (
         "Tar shards",
         "Tar archives as a source: what belongs together in a shard is one record, and only the members that are wanted are read.",
         ["records"],
     ),
+    "text": (
+        "Text",
+        "Lines and documents of text files as samples of their own, reached at random. A tokenizer is a callable that takes a "
+        "`std::string_view`.",
+        ["text"],
+    ),
     "order": (
         "Order",
         "Which sample stands where in an epoch. These stages come directly behind the source and work on positions; nothing is read. "
-        "An order is computed from the seed and the epoch, so it takes no memory and is the same on every machine. `concat()` and "
-        "`mix()` make one source of several.",
+        "An order is computed from the seed and the epoch, so it takes no memory and is the same on every machine. `concat()`, "
+        "`mix()` and `zip()` make one source of several.",
         ["from_python_dataloader"],
     ),
     "image": (
         "Pictures",
         "Stages on pictures, with the definitions and the defaults of torchvision. Sizes are given as height, width. Crops, resizes "
         "and flips only note what is to be done; it is done in one pass, when the place of the picture in its batch is known. "
-        "A stage of your own that takes a [`wick::image`](pixels.md#image) gets the pixels as they are by then.",
+        "A stage of your own that takes a [`wick::image`](pixels.md#image) gets the pixels as they are by then. Masks, boxes, keypoints and polygons "
+        "in the same sample go along with the geometry; colors are for pictures alone.",
+        ["parts", "from_python_dataloader"],
+    ),
+    "color": (
+        "Color",
+        "Stages that change what pixels look like and leave them where they are, with torchvision's definitions on pictures of 8 bits. "
+        "They only note what is to be done; it is done in the picture's place in its batch. Those whose name begins with `random_` draw "
+        "whether and how much.",
         ["from_python_dataloader"],
     ),
     "pixels": (
@@ -68,19 +92,19 @@ ROOMS = {
         "Batches",
         "How samples become batches, without Torch: [batch()](torch.md#batch) does the same and makes tensors. Each field of a sample "
         "becomes a column, with one dimension more.",
-        ["from_torch_data"],
+        ["series", "any_length", "from_torch_data"],
     ),
     "torch": (
         "Torch",
         "Batches of tensors, pinned memory, transfer to a device, tensors as a source, and what else needs LibTorch. Only "
         "`<wick/wick.hpp>` has these; `<wick/core.hpp>` does without LibTorch.",
-        ["from_torch_data", "from_python_dataloader", "checkpoint"],
+        ["series", "from_torch_data", "from_python_dataloader", "checkpoint"],
     ),
     "loader": (
         "The loader",
         "What a training program holds: it runs a pipeline on threads of its own or on an [executor](run.md#executor) that is shared, "
         "and gives batches in order, epoch after epoch.",
-        ["two_loaders", "checkpoint", "bad_samples"],
+        ["two_loaders", "checkpoint", "bad_samples", "changing_data"],
     ),
     "failure": (
         "Bad samples",

@@ -27,13 +27,17 @@ ARROWS = {
     "failure": {"observe", "resume", "sample", "system"},
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
     "read": {"run", "sample", "system"},
+    "replay": {"order", "sample"},
+    "series": {"read", "sample"},
     "tar": {"read", "sample"},
+    "text": {"loader", "pipeline", "read", "resume", "sample", "system"},
     "pixels": {"sample"},
     "resample": {"observe", "pixels", "sample"},
     "codec": {"pixels", "sample"},
     "jpeg": {"codec", "pixels", "sample"},
-    "image": {"codec", "observe", "pixels", "resample", "sample"},
-    "torch": {"batch", "image", "read", "resume", "run", "sample", "system"},
+    "color": {"image", "pixels", "sample"},
+    "image": {"batch", "codec", "observe", "pixels", "resample", "sample"},
+    "torch": {"batch", "image", "read", "resume", "run", "sample", "series", "system"},
 }
 # Headers at the top that any room may include, and those that gather the rooms.
 SHARED = {"fwd.hpp", "version.hpp"}

@@ -9,18 +9,30 @@
 // clang-format on
 
 #include <wick/batch/batch.hpp>
+#include <wick/batch/pack.hpp>
+#include <wick/batch/ragged.hpp>
+#include <wick/batch/with_index.hpp>
+#include <wick/color/transforms.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
+#include <wick/loader/measure_lengths.hpp>
 #include <wick/order/block_shuffle.hpp>
+#include <wick/order/bucket.hpp>
 #include <wick/order/concat.hpp>
 #include <wick/order/mix.hpp>
+#include <wick/order/subset.hpp>
 #include <wick/order/weighted.hpp>
+#include <wick/order/weights.hpp>
+#include <wick/order/zip.hpp>
+#include <wick/pipeline/filter.hpp>
 #include <wick/pipeline/per_worker.hpp>
+#include <wick/read/decode_raw.hpp>
 #include <wick/read/files.hpp>
 #include <wick/read/idx.hpp>
 #include <wick/read/image_folder.hpp>
 #include <wick/read/memory.hpp>
 #include <wick/read/read.hpp>
+#include <wick/replay/replay_buffer.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/resume/state_file.hpp>
 #include <wick/run/async_mutex.hpp>
@@ -40,5 +52,10 @@
 #include <wick/run/worker_local.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
+#include <wick/series/file_windows.hpp>
+#include <wick/series/windows.hpp>
 #include <wick/tar/tar.hpp>
+#include <wick/text/lines.hpp>
+#include <wick/text/tokens.hpp>
+#include <wick/text/write_tokens.hpp>
 #include <wick/version.hpp>

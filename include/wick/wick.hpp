@@ -11,6 +11,7 @@
 #include <wick/torch/tensors.hpp>
 #include <wick/torch/threads.hpp>
 #include <wick/torch/transfer.hpp>
+#include <wick/torch/windows.hpp>
 
 #ifdef WICK_IMPLEMENTATION
 #if __has_include(<jpeglib.h>) && !defined(WICK_JPEG_STB)

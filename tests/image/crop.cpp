@@ -7,9 +7,10 @@
 #include "../support/picture.hpp"
 #include <wick/image/crop.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::center_crop_stage, wick::on_data>);
-static_assert(wick::detail::stage_of<wick::detail::random_crop_stage, wick::on_data>);
-static_assert(wick::detail::stage_of<wick::detail::random_resized_crop_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::center_crop_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_crop_stage, wick::detail::on_sample_or_data>);
+static_assert(
+    wick::detail::stage_of<wick::detail::random_resized_crop_stage, wick::detail::on_sample_or_data>);
 
 using namespace wick_test;
 using wick::image;

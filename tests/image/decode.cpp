@@ -18,7 +18,7 @@
 #include <wick/loader/loader.hpp>
 #include <wick/read/memory.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::decode_stage, wick::detail::on_sample_or_data>);
 
 using namespace wick_test;
 using wick::color;

@@ -5,7 +5,7 @@
 #include "../support/picture.hpp"
 #include <wick/image/pad.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::pad_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::pad_stage, wick::detail::on_sample_or_data>);
 
 using namespace wick_test;
 using wick::image;

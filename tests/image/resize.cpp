@@ -5,7 +5,7 @@
 #include "../support/picture.hpp"
 #include <wick/image/resize.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::resize_stage, wick::detail::on_sample_or_data>);
 
 using namespace wick_test;
 using size = std::pair<int, int>;
@@ -41,4 +41,20 @@ TEST_CASE("sizes that leave no picture are refused when the stage is made") {
   CHECK(contains(message_of([] { return wick::resize(5, -2); }), "-2 x 5"));
   CHECK(contains(message_of([] { return wick::resize(256, {.max_size = 256}); }), "max_size 256", "256"));
   CHECK(contains(message_of([] { return wick::resize(256, 256, {.max_size = 300}); }), "max_size"));
+}
+
+TEST_CASE("nearest gives Torch's nearest-exact where a center falls between two pixels") {
+  wick::context ctx = context_at(0);
+  wick::image two(2, 1, 1);
+  two.data()[0] = 0;
+  two.data()[1] = 1;
+  const auto middle = [&](int width, int height) {
+    const wick::image p =
+        wick::resize(height, width, {.interpolation = wick::interpolation::nearest})(two, ctx).pixels();
+    return static_cast<int>(p.data()[width / 2]);
+  };
+  CHECK(middle(141, 1) == 1);
+  CHECK(middle(41, 1) == 0);
+  CHECK(middle(41, 88) == 1);
+  CHECK(middle(141, 100) == 1);
 }

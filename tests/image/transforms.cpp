@@ -7,6 +7,7 @@
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
 #include <wick/batch/batch.hpp>
+#include <wick/color/jitter.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 

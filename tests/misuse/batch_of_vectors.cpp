@@ -1,10 +1,10 @@
-// What has no fixed shape is batched.
+// What has any length is batched.
 #include <vector>
 
 #include <wick/core.hpp>
 
-// expect: wick: batch() can't put what came into a tensor
-// expect: write group(n)
+// expect: has any length (std::vector)
+// expect: write batch(n, {.ragged = wick::pad_with(0)})
 // expect: wick::sample<std::vector<int
 int main() {
   wick::loader train(std::vector<wick::sample<std::vector<int>>>(10) | wick::shuffle() |

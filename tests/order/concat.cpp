@@ -62,3 +62,17 @@ TEST_CASE("a loader goes over all of them") {
   REQUIRE(all.size() == 42);
   for (std::size_t i = 0; i < 42; ++i) CHECK(all[i] == static_cast<std::int64_t>(i < 30 ? i : i - 30));
 }
+
+TEST_CASE("concat says how long samples are where all its sources do") {
+  struct lines {
+    std::uint64_t first, count;
+    std::uint64_t size() const { return count; }
+    std::int64_t at(std::uint64_t i) const { return static_cast<std::int64_t>(first + i); }
+    std::uint64_t length(std::uint64_t i) const { return 10 * (first + i); }
+  };
+  const auto both = wick::concat(lines{0, 3}, lines{7, 2});
+  CHECK(both.length(2) == 20);
+  CHECK(both.length(3) == 70);
+  static_assert(wick::detail::says_length<decltype(both)>);
+  static_assert(!wick::detail::says_length<decltype(wick::concat(lines{0, 3}, std::vector<std::int64_t>()))>);
+}

@@ -23,7 +23,7 @@
 #include <wick/read/read.hpp>
 #include <wick/tar/tar.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::read_stage, wick::detail::on_sample_or_data>);
 
 using wick_test::contains;
 

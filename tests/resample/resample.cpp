@@ -23,11 +23,14 @@ double filter_at(double x, interpolation f) {
 }
 
 /// The weights of output i by the textbook, all source pixels considered.
-std::vector<double> weights_of(int i, int in, int out, interpolation f) {
+std::vector<double> weights_of(int i, int in, int out, interpolation f, bool small) {
   const double scale = static_cast<double>(in) / out, center = (i + 0.5) * scale;
   std::vector<double> w(static_cast<std::size_t>(in), 0);
   if (f == interpolation::nearest) {
-    w[static_cast<std::size_t>(center)] = 1;
+    // Torch's nearest-exact, in floats: by one fused product, or by two operations in small pictures.
+    const float step = static_cast<float>(in) / static_cast<float>(out), half = static_cast<float>(i) + 0.5f;
+    const float at = small ? half * step : std::fma(half, step, -0.5f) + 0.5f;
+    w[std::min(static_cast<std::size_t>(at), w.size() - 1)] = 1;
     return w;
   }
   double sum = 0;
@@ -47,7 +50,7 @@ image reference(const image& from, int width, int height, interpolation f) {
     return between[static_cast<std::size_t>((y * width + x) * channels + c)];
   };
   for (int x = 0; x < width; ++x) {
-    const std::vector<double> w = weights_of(x, from.width(), width, f);
+    const std::vector<double> w = weights_of(x, from.width(), width, f, width + height <= 128);
     for (int y = 0; y < from.height(); ++y) {
       for (int c = 0; c < channels; ++c) {
         double sum = 0;
@@ -59,7 +62,7 @@ image reference(const image& from, int width, int height, interpolation f) {
   }
   image out(width, height, channels);
   for (int y = 0; y < height; ++y) {
-    const std::vector<double> w = weights_of(y, from.height(), height, f);
+    const std::vector<double> w = weights_of(y, from.height(), height, f, width + height <= 128);
     for (int x = 0; x < width; ++x) {
       for (int c = 0; c < channels; ++c) {
         double sum = 0;

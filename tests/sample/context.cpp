@@ -1,5 +1,6 @@
 #include <chrono>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "support/doctest.hpp"
@@ -81,6 +82,7 @@ TEST_CASE("a context made by hand has no executor, no bound on memory and is nev
   CHECK(c.try_reserve(std::size_t{1} << 40));
   CHECK(c.reserve(std::size_t{1} << 40).await_ready());
   CHECK(!c.stop().stop_requested());
+  CHECK(c.key() == "sample " + std::to_string(c.index()));
 }
 
 TEST_CASE("what a sample has reserved is given back when it ends, and when the next one begins") {

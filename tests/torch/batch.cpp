@@ -206,6 +206,38 @@ TEST_CASE("a struct that names its batch_type becomes that, with its names") {
   CHECK(holds({batch.picture, batch.count}, 0, 3));
 }
 
+TEST_CASE("a struct of tensors that batch<T>(n) names is filled in the order of the fields") {
+  struct step {
+    std::array<float, 3> observation;
+    struct {
+      std::int64_t action;
+      bool done;
+    } taken;
+    std::string note;
+  };
+  struct steps {
+    at::Tensor observation, action, done;
+    std::vector<std::string> note;
+  };
+  wick::loader loader(
+      wick::from(numbers{5}) |
+      [](std::int64_t i) {
+        return step{{static_cast<float>(i)}, {i * i, i == 3}, "note " + std::to_string(i)};
+      } |
+      wick::batch<steps>(5) |
+      [](steps batch) {
+        batch.action.add_(1);
+        return batch;
+      });
+  static_assert(std::is_same_v<decltype(loader)::value_type, steps>);
+  const steps batch = loader.next().value();
+  CHECK((batch.observation.sizes() == at::IntArrayRef({5, 3})));
+  CHECK(values<float>(batch.observation)[12] == 4.0f);
+  CHECK(values<std::int64_t>(batch.action) == std::vector<std::int64_t>{1, 2, 5, 10, 17});
+  CHECK(values<bool>(batch.done) == std::vector<bool>{false, false, false, true, false});
+  CHECK(batch.note[4] == "note 4");
+}
+
 TEST_CASE("numbers alone become one tensor, and samples of samples their like") {
   {
     wick::loader loader(wick::from(numbers{3}) | wick::batch(3));
@@ -391,4 +423,59 @@ TEST_CASE("a batch begins where vector loads like it") {
     CHECK(reinterpret_cast<std::uintptr_t>(batch.data.data_ptr()) % 64 == 0);
     CHECK(reinterpret_cast<std::uintptr_t>(batch.target.data_ptr()) % 64 == 0);
   }
+}
+
+TEST_CASE("fields of any length become padded tensors, which go to a device as others do") {
+  wick::loader l(wick::from(numbers{10}) | [](std::int64_t i) {
+    return wick::sample<std::vector<std::int64_t>>{std::vector<std::int64_t>(static_cast<std::size_t>(i), i),
+                                                   i};
+  } | wick::batch(4, {.ragged = wick::pad_with(-1, {.multiple = 2})}));
+  std::int64_t number = 0;
+  for (auto& [data, target] : l.epoch(0)) {
+    const std::int64_t n = target.size(0), width = (number + n) / 2 * 2;
+    CHECK((data.values.size(0) == n && data.values.size(1) == width));
+    CHECK(data.lengths.equal(target));
+    CHECK((data.values.scalar_type() == at::kLong));
+    for (std::int64_t row = 0; row < n; ++row, ++number) {
+      CHECK(data.values[row].narrow(0, 0, number).eq(number).all().item<bool>());
+      CHECK(data.values[row].narrow(0, number, width - number).eq(-1).all().item<bool>());
+    }
+    std::size_t tensors = 0;
+    wick::detail::for_each_tensor(data, [&](at::Tensor&) { ++tensors; });
+    CHECK(tensors == 2);
+  }
+  CHECK(number == 10);
+}
+
+TEST_CASE("packed rows are tensors: what attention of variable length needs") {
+  std::vector<wick::sample<std::vector<std::int64_t>>> texts;
+  std::vector<std::uint32_t> lengths;
+  for (std::int64_t i = 1; i <= 12; ++i) {
+    texts.push_back({std::vector<std::int64_t>(static_cast<std::size_t>(i), i), i});
+    lengths.push_back(static_cast<std::uint32_t>(i));
+  }
+  wick::loader l(wick::from(texts) | wick::shuffle() | wick::pack(2, 13, {.lengths = lengths}));
+  CHECK(l.batches() == 3);  // 78 values fill six rows
+  std::int64_t documents = 0;
+  for (auto& b : l.epoch(0)) {
+    CHECK((b.values.data.size(0) == 2 && b.values.data.size(1) == 13));
+    CHECK((b.cu_seqlens.scalar_type() == at::kInt && b.segments.scalar_type() == at::kInt));
+    CHECK(b.segments.ne(0).all().item<bool>());
+    const at::Tensor flat = b.values.data.view({-1});
+    const std::int64_t n = b.values.target.size(0);
+    CHECK(b.cu_seqlens.size(0) == n + 1);
+    for (std::int64_t d = 0; d < n; ++d) {
+      const std::int64_t from = b.cu_seqlens[d].item<int>(), to = b.cu_seqlens[d + 1].item<int>();
+      const auto own = b.values.target[d].item<std::int64_t>();
+      CHECK(to - from == own);
+      CHECK(flat.narrow(0, from, own).eq(own).all().item<bool>());
+      const auto* const positions = static_cast<const std::int32_t*>(b.positions.data_ptr()) + from;
+      for (std::int64_t i = 0; i < own; ++i) CHECK(positions[i] == i);
+    }
+    documents += n;
+    std::size_t tensors = 0;
+    wick::detail::for_each_tensor(b, [&](at::Tensor&) { ++tensors; });
+    CHECK(tensors == 5);
+  }
+  CHECK(documents == 12);
 }

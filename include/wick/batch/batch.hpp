@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <wick/batch/collate.hpp>
+#include <wick/batch/detail/named_fields.hpp>
 #include <wick/pipeline/detail/apply.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/stage.hpp>
@@ -89,8 +92,8 @@ struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
 
-/// Makes batches whose columns Output makes.
-template <class Output>
+/// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
+template <class Output, class Named = void>
 class batch_stage {
  public:
   using stage_kind = on_batching;
@@ -107,7 +110,8 @@ class batch_stage {
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
-  using collator = detail::column_of<Item, Output>;
+  using collator = std::conditional_t<std::is_void_v<Named>, detail::column_of<Item, Output>,
+                                      detail::named_columns<Item, Output, Named>>;
   template <class Item>
   using batch_of = typename collator<Item>::output;
 
@@ -116,21 +120,30 @@ class batch_stage {
     if constexpr (!can_batch<Item>::value) {
       constexpr bool is_read = !has_unread<Item>::value;
       constexpr bool is_decoded = !is_read || !has_bytes<Item>::value;
-      constexpr bool has_a_shape = !is_read || !is_decoded;
+      constexpr bool only_ragged = can_pad<Item>::value;
+      constexpr bool has_a_shape = !is_read || !is_decoded || only_ragged;
       static_assert(
           is_read,
           "wick: batch() makes tensors, and what came only says where bytes lie (see 'Item'); write "
           "read() before it, and for pictures read() | decode()");
       static_assert(is_decoded,
                     "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
-                    "write decode() before it for pictures, else a stage that makes numbers of them");
+                    "write decode() before it for pictures, decode_mask() for masks, else a stage that "
+                    "makes numbers of them");
+      static_assert(
+          !only_ragged,
+          "wick: batch() makes tensors, and a field that came (see 'Item') has any length "
+          "(std::vector); write batch(n, {.ragged = wick::pad_with(0)}) to fill it up to the longest "
+          "of the batch, or group(n) to keep the samples as they are");
       static_assert(has_a_shape,
                     "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
-                    "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
-                    "stage before batch() that gives it one");
+                    "to 8 fields of these; write group(n) for what has no fixed shape, or a stage before "
+                    "batch() that gives it one");
+      return false;
+    } else {
+      return check_named<Named, Item, Output>();
     }
-    return can_batch<Item>::value;
   }
 
  private:
@@ -148,14 +161,35 @@ inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
   return {size, options};
 }
 
+/// The same as a struct of yours: `struct steps { wick::array observation, reward; };` and
+/// `array_batch<steps>(64)`. The sample's fields are put into those of `Named` by their order; where a field
+/// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
+/// they are called can't be.
+template <class Named>
+detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size,
+                                                             detail::batch_options options = {}) {
+  return {size, options};
+}
+
 namespace detail {
+
+/// Decodes what is in the fields of a struct, whose types stay.
+template <class T>
+void carry_out_fields(T& value) {
+  if constexpr (requires { value.carry_out(); })
+    value.carry_out();
+  else if constexpr (composite<T>)
+    with_fields(value, [](auto&... fields) { (carry_out_fields(fields), ...); });
+}
 
 /// A column of objects that are made before they are put: no undecoded picture leaves a batch.
 template <class Item>
 class group_column : public object_column<materialized_t<Item>> {
  public:
   void put(std::size_t i, Item&& value) {
-    object_column<materialized_t<Item>>::put(i, materialized<Item>::make(std::move(value)));
+    auto made = materialized<Item>::make(std::move(value));
+    carry_out_fields(made);
+    object_column<materialized_t<Item>>::put(i, std::move(made));
   }
 };
 

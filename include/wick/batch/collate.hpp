@@ -321,7 +321,9 @@ class composite_column {
   using output = decltype(whole(std::type_identity<tuple>{}));
 
   /// `number` tells the columns of a batch apart, nested ones too.
-  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
+  template <class Order>
+  void begin(std::size_t n, const Order& order, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
     number *= max_fields + 1;
     std::apply([&](auto&... c) { (c.begin(n, order, pool, ++number), ...); }, columns_);
   }
@@ -358,6 +360,10 @@ class composite_column {
     std::apply([&](const auto&... c) { ((seed = c.content(i, seed)), ...); }, columns_);
     return seed;
   }
+  /// What a worker still has to do before finish(), for columns that have something left.
+  void seal(std::size_t n) {
+    std::apply([&](auto&... c) { (seal_one(c, n), ...); }, columns_);
+  }
   output finish(std::size_t n) {
     return std::apply([&](auto&... c) { return output{c.finish(n)...}; }, columns_);
   }
@@ -366,6 +372,11 @@ class composite_column {
   }
 
  private:
+  template <class C>
+  static void seal_one(C& c, std::size_t n) {
+    if constexpr (requires { c.seal(n); }) c.seal(n);
+  }
+
   tuple columns_;
 };
 

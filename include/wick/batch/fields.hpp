@@ -10,6 +10,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
@@ -214,6 +215,22 @@ template <composite T>
 struct can_batch<T> {
   static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
     return (can_batch<F>::value && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
+/// Any number of numbers, or of arrays of them: what can be padded.
+template <class T>
+inline constexpr bool ragged = false;
+template <class T>
+inline constexpr bool ragged<std::vector<T>> = fixed_array<T>::value && !std::is_same_v<T, bool>;
+
+/// As can_batch, where fields may have any length.
+template <class T>
+struct can_pad : std::bool_constant<leaf<T> || ragged<T>> {};
+template <composite T>
+struct can_pad<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (can_pad<F>::value && ...);
   }(std::type_identity<typename field_types<T>::type>{});
 };
 

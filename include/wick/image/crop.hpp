@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include <wick/image/lazy_image.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/image/pad.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
@@ -20,15 +21,13 @@ namespace wick {
 
 namespace detail {
 
-class center_crop_stage {
+class center_crop_stage : public geometry_stage<center_crop_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "center_crop";
 
   center_crop_stage(int height, int width);
-  /// \throws wick::error when the picture is smaller than the crop
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
@@ -39,7 +38,8 @@ class center_crop_stage {
 
 }  // namespace detail
 
-/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error.
+/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error
+/// of the sample.
 inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
 inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
@@ -52,17 +52,16 @@ struct random_crop_options {
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
   fill_color fill{};           ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+  int mask_fill = 0;  ///< what stands in a mask's border where the mode is constant
 };
 
-class random_crop_stage {
+class random_crop_stage : public geometry_stage<random_crop_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_crop";
 
   random_crop_stage(int height, int width, const random_crop_options& options);
-  /// \throws wick::error when the picture (padded) is smaller than the crop
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -88,14 +87,13 @@ struct random_resized_crop_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
-class random_resized_crop_stage {
+class random_resized_crop_stage : public geometry_stage<random_resized_crop_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_resized_crop";
 
   random_resized_crop_stage(int height, int width, const random_resized_crop_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
 
   /// The rectangle for a picture of this size: torchvision's RandomResizedCrop.get_params.
   rect choose(int width, int height, random_stream& random) const noexcept;

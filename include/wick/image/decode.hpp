@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <wick/codec/detail/decoders_seen.hpp>
+#include <wick/image/detail/encoded.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/sample.hpp>
@@ -50,15 +52,21 @@ struct decode_options {
 
 class decode_stage {
  public:
-  using stage_kind = on_data;
+  using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode";
 
   /// \throws wick::error when max_pixels is less than 1
-  explicit decode_stage(const decode_options& options);
+  /// \param called  the stage that messages name
+  explicit decode_stage(const decode_options& options, const char* called = "decode");
 
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
   lazy_image operator()(bytes encoded, context&) const;
+  template <class Item>
+    requires holds_more_bytes<Item>
+  auto operator()(Item item, context& c) const {
+    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+  }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
@@ -73,6 +81,7 @@ class decode_stage {
   pixel_numbers numbers(const picture_info& info) const;
   int channels(const picture_info& info) const noexcept;
   decode_options options_;
+  const char* called_;
   mutable detail::decoders_seen seen_;
 };
 
@@ -85,6 +94,7 @@ struct once_decoded<bytes> {
 
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
+/// It takes the first part of a sample that is bytes: its data, where there are several parts the first.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
 detail::decode_stage decode(const detail::decode_options& options = {});

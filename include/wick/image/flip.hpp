@@ -7,7 +7,8 @@
 #include <string_view>
 
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/lazy_image.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
@@ -16,36 +17,27 @@ namespace wick {
 
 namespace detail {
 
-struct horizontal_flip_stage {
-  using stage_kind = on_data;
+struct horizontal_flip_stage : geometry_stage<horizontal_flip_stage> {
   static constexpr std::string_view name = "horizontal_flip";
 
-  lazy_image operator()(lazy_image picture, context&) const noexcept {
-    picture.mirror_x();
-    return picture;
-  }
+  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_x(); }
 };
 
-struct vertical_flip_stage {
-  using stage_kind = on_data;
+struct vertical_flip_stage : geometry_stage<vertical_flip_stage> {
   static constexpr std::string_view name = "vertical_flip";
 
-  lazy_image operator()(lazy_image picture, context&) const noexcept {
-    picture.mirror_y();
-    return picture;
-  }
+  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_y(); }
 };
 
-class random_horizontal_flip_stage {
+class random_horizontal_flip_stage : public geometry_stage<random_horizontal_flip_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_horizontal_flip";
 
   explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
-    if (ctx.random().bernoulli(p_)) picture.mirror_x();
-    return picture;
+  geometry_steps decide(frame, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_x();
+    return {};
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
@@ -53,16 +45,15 @@ class random_horizontal_flip_stage {
   double p_;
 };
 
-class random_vertical_flip_stage {
+class random_vertical_flip_stage : public geometry_stage<random_vertical_flip_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_vertical_flip";
 
   explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
-    if (ctx.random().bernoulli(p_)) picture.mirror_y();
-    return picture;
+  geometry_steps decide(frame, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_y();
+    return {};
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 

@@ -6,8 +6,10 @@
 #include <array>
 #include <cstddef>
 #include <utility>
+#include <vector>
 
 #include <wick/codec/codec.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
@@ -43,6 +45,8 @@ class lazy_image {
              const detail::pixel_numbers& as = {}) noexcept;
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
   lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
+  /// The same in other numbers.
+  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
 
   /// As it will come out.
   int width() const noexcept { return plan_.output_width(); }
@@ -56,8 +60,14 @@ class lazy_image {
   void crop(const detail::rect& part);
   /// \throws wick::error when a side is less than 1, or when numbers of classes would be blended
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
-  void mirror_x() noexcept { detail::compose_mirror_x(plan_); }
-  void mirror_y() noexcept { detail::compose_mirror_y(plan_); }
+  void mirror_x() noexcept;
+  void mirror_y() noexcept;
+
+  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
+  /// more than the picture has
+  void pad(const detail::border& around);
+  /// One of these.
+  void follow(const detail::geometry_step& step, detail::frame = {});
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op);
@@ -66,6 +76,11 @@ class lazy_image {
   /// The picture comes out as float32, (x / 255 - mean) / deviation. Color operations must come before.
   /// \throws wick::error when that was said already
   void normalize(const detail::normalization& by);
+
+  /// The picture comes out as float32 in [0, 1]. \throws wick::error when it is to be something else
+  void as_float();
+  /// Overwrites numbers of a picture that comes out as float32. \throws wick::error when it does not
+  void erase(const detail::erased_numbers& what);
 
   /// Decodes and does all that was asked for. \throws wick::error for damaged data, or when normalized or of
   /// 16 bits: neither has a place in an image
@@ -76,6 +91,8 @@ class lazy_image {
   image materialize() &&;
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
+  /// Does now what was asked for. \throws wick::error for damaged data
+  void carry_out();
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -106,7 +123,6 @@ class lazy_image {
   detail::wide_rows render_wide() const;
   /// All of it but the normalization.
   image render() const;
-  void carry_out();
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
@@ -122,6 +138,7 @@ class lazy_image {
   bool pointwise_ =
       true;  // all of them; a flag, since g++ 12 takes a look at the array after a move for one at nothing
   detail::normalization normal_;
+  std::vector<detail::erased_numbers> erased_;
 };
 
 }  // namespace wick

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/sample/context.hpp>
@@ -29,15 +30,15 @@ struct channel_values {
   channel_values(std::initializer_list<double> each);
 };
 
-class normalize_stage {
+class normalize_stage : public color_stage<normalize_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "normalize";
 
   normalize_stage(const channel_values& mean, const channel_values& deviation);
 
-  lazy_image operator()(lazy_image picture, context&) const;
+  const normalization& draw(context&) const noexcept { return by_; }
+  void apply(lazy_image& picture, const normalization& by) const { picture.normalize(by); }
 
   /// The first count() are meant; with a count of 1 they hold for every channel.
   const std::array<float, 4>& mean() const noexcept { return by_.mean; }

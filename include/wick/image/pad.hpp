@@ -3,12 +3,13 @@
 /// out first.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include <wick/image/lazy_image.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/pixels/wide_rows.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/stage.hpp>
@@ -17,48 +18,11 @@ namespace wick {
 
 namespace detail {
 
-/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
-struct edges {
-  int left = 0, top = 0, right = 0, bottom = 0;
-
-  constexpr edges() noexcept = default;
-  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
-  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
-  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
-  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
-};
-
-/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
-struct fill_color {
-  std::array<std::uint8_t, 4> levels{};
-
-  constexpr fill_color() noexcept = default;
-  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
-      : levels{level(r), level(g), level(b), level(a)} {}
-
- private:
-  static constexpr std::uint8_t level(int v) noexcept {
-    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
-  }
-};
-
-}  // namespace detail
-
-/// What stands in the border that pad() makes.
-enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill color
-  edge,       ///< the outermost pixel again and again
-  reflect,    ///< mirrored about the outermost pixel, which is not repeated
-  symmetric,  ///< mirrored about the edge
-};
-
-namespace detail {
-
 struct pad_options {
   fill_color fill{};  ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+  int mask_fill =
+      0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
 };
 
 void require_edges(std::string_view stage, const edges& e);
@@ -68,15 +32,16 @@ std::vector<int> padded_axis(int size, int before, int after, padding_mode mode)
 
 /// `picture` with a border. \throws wick::error when it is mirrored by more than it has
 image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
+/// The same of numbers of 16 bits.
+wide_rows pad_wide(const wide_rows& numbers, const border& around);
 
-class pad_stage {
+class pad_stage : public geometry_stage<pad_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
 
   pad_stage(const edges& by, const pad_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/image/lazy_image.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/stage.hpp>
@@ -21,15 +22,14 @@ struct resize_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
-class resize_stage {
+class resize_stage : public geometry_stage<resize_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "resize";
 
   resize_stage(int height, int width, const resize_options& options);
   resize_stage(int shorter_edge, const resize_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
 
   /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
   /// number, as torchvision's int() does.

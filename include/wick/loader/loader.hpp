@@ -18,14 +18,15 @@
 #include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/batch_delivery.hpp>
 #include <wick/loader/detail/delivery.hpp>
+#include <wick/loader/detail/epoch_range.hpp>
 #include <wick/loader/detail/feed.hpp>
 #include <wick/loader/detail/sample_delivery.hpp>
-#include <wick/loader/detail/single_user.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/report.hpp>
 #include <wick/pipeline/pipeline.hpp>
 #include <wick/resume/epoch_fingerprint.hpp>
 #include <wick/resume/state.hpp>
+#include <wick/run/detail/single_user.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/system/detail/owned.hpp>
@@ -56,16 +57,15 @@ class loader<pipeline<Source, S...>> {
   using value_type = typename feed_type::delivered;
 
   /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when
-  /// workers are
-  ///   given beside an executor, or when a
-  ///   ledger or quarantine file can't be opened or is of another data set
+  /// workers are given beside an executor, or when a ledger or quarantine file can't be opened or is of
+  /// another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
 
-  class epoch_range;
-
+  /// A range for one pass: its iterators take batches as they advance, its next() without them.
+  using epoch_range = detail::epoch_range<loader>;
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
@@ -77,6 +77,28 @@ class loader<pipeline<Source, S...>> {
     begin(e);
     return epoch_range(*this);
   }
+  /// The source's size and its weights may have changed: all is planned anew over what they are now. What was
+  /// prefetched is dropped, an epoch that is under way ends where it stands, and from now on none is begun
+  /// ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide changing_data.
+  /// \throws wick::error where a loader of what there is now couldn't be made, or a loaded state be gone on
+  /// with: the loader gives nothing until it was called again with success
+  /// \throws std::logic_error on a worker of the loader's executor while batches are under way
+  void refresh() {
+    const detail::single_user::hold mine(user_, "refresh()");
+    feed_->on().require_workers();
+    if (!feed_->idle()) feed_->on().require_outside("refresh()", "take the epoch to its end before it");
+    if (epoch_) books_.prints.seal(data(), batch_of_prints());
+    refreshed_ = false;
+    left_ = 0;
+    sought_ = true;
+    delivery_.begin(0, 0);
+    books_.drops.begin(false);
+    data_.reset();
+    feed_->refresh();
+    if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
+    ++rounds_;
+    refreshed_ = true;
+  }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
@@ -85,6 +107,8 @@ class loader<pipeline<Source, S...>> {
   std::vector<std::byte> state() const {
     detail::loader_state s;
     s.of = identity();
+    s.rounds = rounds_;
+    s.filtered = books_.drops.of_training;
     books_.account.write(s);
     if (resume_) {
       s.moved = resume_->moved;
@@ -93,7 +117,7 @@ class loader<pipeline<Source, S...>> {
       s.sample = resume_->sample;
     } else if (epoch_) {
       s.epoch = *epoch_;
-      s.batch = feed_->plan().batches() - left_;
+      s.batch = batches() - left_;
       delivery_.write(s);
       if (ends(s)) s.begin_next_epoch();
     }
@@ -102,14 +126,11 @@ class loader<pipeline<Source, S...>> {
   /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
-  /// has
-  ///   changed then
+  /// has changed then
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
     detail::loader_state s = detail::loader_state::from_bytes(bytes);
-    if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
-      throw error("load_state: the state is of " + what);
-    }
+    require_goes_on(s, "load_state: the state is of ");
     if (s.batch > feed_->plan().batches() ||
         (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
@@ -122,6 +143,8 @@ class loader<pipeline<Source, S...>> {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
+    rounds_ = resume_->rounds;
+    books_.drops.of_training = books_.drops.reported = resume_->filtered;
     books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
@@ -130,10 +153,9 @@ class loader<pipeline<Source, S...>> {
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
-  ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
+  /// wick::too_many_errors at a limit of on_error; the next call goes on behind it
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
-  /// a stage of
-  ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
+  /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
     if constexpr (!feed_type::batched) {
       if (user_.still_this_thread()) {  // most wait for nothing
@@ -179,12 +201,14 @@ class loader<pipeline<Source, S...>> {
   const Source& source() const noexcept { return feed_->origin(); }
   /// Where it runs: loader_options::executor, or its own.
   executor& on() noexcept { return feed_->on(); }
+  /// Samples that filter() has left out in this training so far.
+  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
   /// All failures that were told so far.
   const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return books_.prints.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
+    return books_.prints.of(epoch, data(), batch_of_prints());
   }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
@@ -202,46 +226,9 @@ class loader<pipeline<Source, S...>> {
   /// Everything since the last report: time a stage, share of waiting, what to change.
   wick::report report();
 
-  /// A range for one pass: its iterators take batches as they advance.
-  class epoch_range {
-   public:
-    class iterator {
-     public:
-      using value_type = loader::value_type;
-      using difference_type = std::ptrdiff_t;
-      using iterator_concept = std::input_iterator_tag;
-      iterator() = default;
-      value_type& operator*() const noexcept { return *of_->current_; }
-      value_type* operator->() const noexcept { return &*of_->current_; }
-      iterator& operator++() {
-        of_->advance();
-        return *this;
-      }
-      void operator++(int) { ++*this; }
-      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-     private:
-      friend class epoch_range;
-      bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-      explicit iterator(loader* of) : of_(of) {}
-      loader* of_ = nullptr;
-    };
-
-    iterator begin() {
-      of_->advance();
-      return iterator(of_);
-    }
-    std::default_sentinel_t end() const noexcept { return {}; }
-    /// The same without iterators.
-    std::optional<value_type> next() { return of_->next(); }
-
-   private:
-    friend class loader;
-    explicit epoch_range(loader& of) : of_(&of) {}
-    loader* of_;
-  };
-
  private:
+  friend epoch_range;
+
   static detail::owned<executor> own_executor(const loader_options& options) {
     if (options.executor == nullptr) {
       return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
@@ -255,6 +242,7 @@ class loader<pipeline<Source, S...>> {
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
+    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
     feed_->size().require_same();
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
@@ -262,6 +250,7 @@ class loader<pipeline<Source, S...>> {
     delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
     if (!goes_on) books_.account.begin(e);
+    books_.drops.begin(number == 0);
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
@@ -291,6 +280,7 @@ class loader<pipeline<Source, S...>> {
 
   std::nullopt_t at_end() {
     books_.report.end(feed_->reported());
+    books_.drops.require_some(current_epoch());
     return std::nullopt;
   }
 
@@ -318,6 +308,13 @@ class loader<pipeline<Source, S...>> {
     return job;
   }
 
+  std::uint64_t batch_of_prints() const noexcept {
+    return feed_type::batched ? feed_->plan().batch_size() : 0;
+  }
+  /// \throws wick::error when the state can't be gone on with here
+  void require_goes_on(const detail::loader_state& s, const char* told) const {
+    if (const std::string what = detail::difference(s, identity()); !what.empty()) throw error(told + what);
+  }
   std::uint64_t data() const {
     if (!data_) data_ = detail::fingerprint_of(feed_->origin());
     return *data_;
@@ -354,7 +351,9 @@ class loader<pipeline<Source, S...>> {
   detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
-  bool sought_ = true;  // the feed is where these say
+  bool sought_ = true;        // the feed is where these say
+  bool refreshed_ = true;     // the last refresh() has gone well
+  std::uint64_t rounds_ = 0;  // how often, in this training
   detail::single_user user_;
   std::optional<value_type> current_;
   detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
@@ -389,7 +388,9 @@ loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   r.notes = feed_->path().notes();
+  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
   return r;
 }

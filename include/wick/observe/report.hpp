@@ -50,6 +50,7 @@ struct report {
   double wait_mean = 0;          ///< share of the training loop's time spent waiting for data, 0 … 1
   double wait_median = 0;        ///< the same of the median iteration
   std::uint64_t iterations = 0;  ///< of the training loop
+  std::uint64_t filtered = 0;    ///< samples that filter() has left out
   std::uint64_t failures = 0;    ///< samples that could not be delivered
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline

@@ -50,6 +50,12 @@ class concat_source {
   std::string key(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) { return key_of(s, j); });
   }
+  /// Where all sources say how long their samples are.
+  std::uint64_t length(std::uint64_t i) const
+    requires(says_length<First> && (says_length<Rest> && ...))
+  {
+    return visit(i, [](const auto& s, std::uint64_t j) { return static_cast<std::uint64_t>(s.length(j)); });
+  }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
     visit(i, [most](const auto& s, std::uint64_t j) { prefetch_sample(s, j, most); });
   }

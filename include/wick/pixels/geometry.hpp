@@ -17,15 +17,21 @@ struct rect {
 
 }  // namespace detail
 
-/// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that
-/// nothing aliases (Pillow's resize, torchvision's antialias=True).
+/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
+/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
 enum class interpolation : std::uint8_t {
-  nearest,   ///< the pixel under the center
-  bilinear,  ///< triangle
-  bicubic,   ///< Keys' cubic with a = -0.5
+  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
+  bilinear,        ///< triangle
+  bicubic,         ///< Keys' cubic with a = -0.5
+  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
 };
 
 namespace detail {
+
+/// Each pixel comes out as one that goes in.
+constexpr bool is_nearest(interpolation filter) noexcept {
+  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
+}
 
 /// "500 x 375", as messages name a size: width first.
 std::string size_text(std::int64_t width, std::int64_t height);

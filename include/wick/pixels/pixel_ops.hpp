@@ -1,38 +1,58 @@
 /// \file
-/// Color operations on finished pixels, in place: brightness, contrast, saturation, hue, gray; and float32
-/// with mean and deviation taken out. The last things done to a picture before it is batched.
+/// Operations on finished pixels, in place, that move none of them: levels, colors, blur, erasing; and
+/// float32 with mean and deviation taken out. The last things done to a picture before it is batched.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick::detail {
 
-/// One color operation, as torchvision.transforms.functional defines it on uint8 tensors. Alpha stays as it
-/// is.
+/// One operation, as torchvision.transforms.v2.functional defines it on uint8 tensors. Alpha stays as it is,
+/// unless it says otherwise.
 struct pixel_op {
   enum class kind : std::uint8_t {
-    brightness,  ///< blend with black; value ≥ 0, 1 changes nothing
-    contrast,    ///< blend with the mean of the gray picture; value ≥ 0
-    saturation,  ///< blend with the gray picture; value ≥ 0
-    hue,         ///< turn the color circle; value in [-0.5, 0.5] of a turn
-    gray,        ///< all three colors become the gray picture
+    brightness,    ///< blend with black; value ≥ 0, 1 changes nothing
+    contrast,      ///< blend with the mean of the gray picture; value ≥ 0
+    saturation,    ///< blend with the gray picture; value ≥ 0
+    hue,           ///< turn the color circle; value in [-0.5, 0.5] of a turn
+    gray,          ///< all three colors become the gray picture
+    invert,        ///< 255 - level
+    posterize,     ///< keeps the upper bits; value is how many, 0 to 8
+    solarize,      ///< inverts levels from value on
+    autocontrast,  ///< stretches each channel so that it reaches from 0 to 255
+    equalize,      ///< spreads each channel's levels so that all are about as frequent
+    sharpness,     ///< blend with the picture smoothed by 3 x 3; value ≥ 0, 1 changes nothing
+    blur,          ///< Gaussian of deviation value over box.width x box.height px, both odd; alpha, too
+    permute,       ///< color c becomes what color levels[c] was
+    erase,         ///< `box` gets `levels`; alpha, too
   };
   kind what = kind::brightness;
-  float value = 1;
+  double value = 1;
+  std::array<std::uint8_t, 4> levels{};
+  rect box{};
 
-  /// Whether a pixel's result depends on that pixel alone.
-  bool pointwise() const noexcept { return what != kind::contrast; }
+  /// Whether a pixel's result depends on that pixel, and on where it is, alone.
+  bool pointwise() const noexcept;
+  /// Follows the picture that is cut or mirrored behind the operation.
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept { box.x = width - box.x - box.width; }
+  void mirror_y(int height) noexcept { box.y = height - box.y - box.height; }
 };
 
 /// torchvision's rgb_to_grayscale: ITU-R 601-2 luma, cut off, not rounded.
 std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept;
 
-/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off.
-std::uint8_t blend(float value, std::uint8_t a, float b) noexcept;
+/// torchvision's _blend: value * a + (1 - value) * b, clamped to [0, 255], cut off; with Torch's roundings.
+std::uint8_t blend(double value, std::uint8_t a, float b) noexcept;
 
 template <class F>
 inline void for_each_pixel(const picture_target& p, F f) {
@@ -52,6 +72,34 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
 
 /// Carries out one operation on the pixels at `p`.
 void apply(const pixel_op& op, const picture_target& p);
+
+/// What `part` and `other` share, seen from part's corner; empty where that is nothing.
+rect shared_part(const rect& part, const rect& other) noexcept;
+
+/// A box of float32 numbers that are overwritten when all else is done. It may reach past the picture.
+struct erased_numbers {
+  rect box;
+  std::array<float, 4> values{};  ///< for each channel
+  bool noise = false;             ///< normal numbers instead, made of `key`
+  std::uint64_t key = 0;
+  bool mirrored_x = false, mirrored_y = false;  ///< since the box was chosen: the noise, too
+
+  void crop(const rect& part) noexcept {
+    box.x -= part.x;
+    box.y -= part.y;
+  }
+  void mirror_x(int width) noexcept {
+    box.x = width - box.x - box.width;
+    mirrored_x = !mirrored_x;
+  }
+  void mirror_y(int height) noexcept {
+    box.y = height - box.y - box.height;
+    mirrored_y = !mirrored_y;
+  }
+};
+
+/// In a picture `of` [H, W, C] that `to` holds.
+void erase(const erased_numbers& what, const shape& of, const slot& to);
 
 /// Mean and deviation a channel, for pixels in [0, 1]. One pair serves all channels; count 0 means no
 /// normalization.

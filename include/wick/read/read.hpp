@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -27,7 +28,7 @@ namespace wick {
 namespace detail {
 
 struct read_options {
-  /// A sample with more bytes (all members of a record together) is an error of that sample.
+  /// A file, or a record with all its members, of more bytes is an error of its sample.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
@@ -204,13 +205,97 @@ class [[nodiscard]] read_operation {
   std::optional<typename task<to>::awaiter> awaiting_;
 };
 
+/// What read() makes of an item: bytes of each location in it.
+template <class T>
+struct once_all_read {
+  using type =
+      std::conditional_t<std::is_void_v<typename once_read<T>::type>, T, typename once_read<T>::type>;
+  static constexpr bool differs = !std::is_void_v<typename once_read<T>::type>;
+};
+template <class D, class T>
+struct once_all_read<sample<D, T>> {
+  using type = sample<typename once_all_read<D>::type, typename once_all_read<T>::type>;
+  static constexpr bool differs = once_all_read<D>::differs || once_all_read<T>::differs;
+};
+template <class... T>
+struct once_all_read<std::tuple<T...>> {
+  using type = std::tuple<typename once_all_read<T>::type...>;
+  static constexpr bool differs = (once_all_read<T>::differs || ...);
+};
+
+/// An item that is read as a whole, since several of its parts lie somewhere. A sample<> of which only the
+/// data does is read by that.
+template <class T>
+inline constexpr bool is_read_whole = false;
+template <class D, class T>
+inline constexpr bool is_read_whole<sample<D, T>> = once_all_read<T>::differs;
+template <class... T>
+inline constexpr bool is_read_whole<std::tuple<T...>> = once_all_read<std::tuple<T...>>::differs;
+
+template <class... T>
+task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
+                                                                read_options options);
+
+/// Reads one part, or all parts of it.
+template <class T>
+task<typename once_all_read<T>::type> read_part(T part, context* c, read_options options) {
+  if constexpr (!once_all_read<T>::differs) {
+    co_return std::move(part);
+  } else if constexpr (is_sample<T>) {
+    auto reading = read_tuple(std::tuple(std::move(part.data), std::move(part.target)), c, options);
+    auto got = co_await std::move(reading);
+    typename once_all_read<T>::type out{std::move(std::get<0>(got)), std::move(std::get<1>(got))};
+    co_return out;
+  } else if constexpr (is_read_whole<T>) {
+    auto reading = read_tuple(std::move(part), c, options);
+    auto got = co_await std::move(reading);
+    co_return got;
+  } else {
+    read_operation<T> reading(std::move(part), *c, options);
+    auto got = co_await reading;
+    co_return got;
+  }
+}
+
+/// One part after the other, so that a sample has one file open at a time.
+template <class... T>
+task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
+                                                                read_options options) {
+  if constexpr (sizeof...(T) == 0) {
+    co_return std::tuple<>();
+  } else {
+    auto split = [](T&... each) { return std::tuple<T&...>(each...); };
+    auto refs = std::apply(split, parts);
+    auto first_reading = read_part(std::move(std::get<0>(refs)), c, options);
+    auto first = co_await std::move(first_reading);
+    auto others = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::make_tuple(std::move(std::get<I + 1>(refs))...);
+    }(std::make_index_sequence<sizeof...(T) - 1>{});
+    auto rest_reading = read_tuple(std::move(others), c, options);
+    auto rest = co_await std::move(rest_reading);
+    auto out = std::tuple_cat(std::make_tuple(std::move(first)), std::move(rest));
+    co_return out;
+  }
+}
+
 class read_stage {
  public:
-  using stage_kind = on_data;
+  using stage_kind = on_sample_or_data;
   static constexpr std::string_view name = "read";
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
   read_operation<record<location>> operator()(record<location> where, context& c) const;
+  /// Of what another room has said how to read.
+  template <class From>
+    requires(sizeof(read_shape<From>) != 0)
+  read_operation<From> operator()(From where, context& c) const {
+    return {std::move(where), c, options_};
+  }
+  template <class Item>
+    requires is_read_whole<Item>
+  task<typename once_all_read<Item>::type> operator()(Item where, context& c) const {
+    return read_part(std::move(where), &c, options_);
+  }
 
  private:
   read_options options_;
@@ -218,11 +303,11 @@ class read_stage {
 
 }  // namespace detail
 
-/// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the
-/// page cache is read by the executor's I/O threads, and what exceeds the loader's memory bound waits, lowest
-/// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
-/// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
-/// larger than `max_bytes`
+/// Reads a location (or all members of a record, or all locations of a zipped sample) into wick::bytes. Never
+/// blocks a worker: what is not in the page cache is read by the executor's I/O threads, and what exceeds the
+/// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
+/// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file
+/// can't be opened, ends early, or is larger than `max_bytes`
 detail::read_stage read(detail::read_options options = {}) noexcept;
 
 }  // namespace wick

@@ -19,6 +19,7 @@ namespace wick::detail {
 struct stage_identity {
   std::string name;
   std::uint64_t parameters = 0;
+  bool changes = false;  ///< with the data, at each refresh(): not written
 };
 
 /// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
@@ -36,7 +37,8 @@ struct pipeline_identity {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 3;  // 1: positions of another shuffle; 2: no limits
+  static constexpr std::uint32_t version =
+      4;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -46,7 +48,9 @@ struct loader_state {
   std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
-  std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
+  std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
+  std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
+  std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
 
   /// From behind the last batch of an epoch.
   void begin_next_epoch() noexcept;
@@ -101,10 +105,11 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
 std::string hex(std::uint64_t n);
 
 /// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
-/// already.
-std::string difference(const pipeline_identity& saved, const pipeline_identity& mine);
+/// already. At the beginning of an epoch of data that loader.refresh() takes anew, size, contents and weights
+/// may be others.
+std::string difference(const loader_state& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 13 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+static_assert(8 + 4 + 4 + 15 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
 
 }  // namespace wick::detail

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -30,6 +31,12 @@ struct place {
   std::uint64_t index = 0;     ///< in the source
 };
 
+/// What the loader's source calls its samples.
+struct sample_names {
+  const void* source = nullptr;
+  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
+};
+
 }  // namespace detail
 
 /// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
@@ -38,9 +45,11 @@ struct place {
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
+  /// \param names  lives longer
   explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
-                   stop_token stop = {}, std::uint64_t pass = 0) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
+                   stop_token stop = {}, std::uint64_t pass = 0,
+                   const detail::sample_names* names = nullptr) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -52,6 +61,9 @@ class context {
   std::uint64_t position() const noexcept { return where_.position; }
   /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
+  /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
+  /// has no name, or no loader.
+  std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
@@ -138,6 +150,7 @@ class context {
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;
+  const detail::sample_names* names_;
   detail::byte_account reserved_;
   stop_token stop_;
 };

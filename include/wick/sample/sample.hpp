@@ -74,6 +74,8 @@ class bytes {
   std::span<const std::byte> span() const noexcept { return {data_, size_}; }
   /// The bytes as characters.
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// A callable that takes text is a stage behind read().
+  operator std::string_view() const noexcept { return text(); }
   /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
 

@@ -20,8 +20,10 @@ struct on_data {};
 
 namespace detail {
 
-struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
-struct on_batching {};        ///< makes batches of samples
+/// The item or its data, whichever it takes: what a callable becomes, and a stage that knows samples of
+/// parts.
+struct on_sample_or_data {};
+struct on_batching {};  ///< makes batches of samples
 
 }  // namespace detail
 
@@ -73,6 +75,9 @@ struct slab_memory {};
 struct around {};
 /// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
 struct deliver {};
+/// `void refresh()` or `void refresh(const Source&)`, of an order stage: takes anew what it keeps of data
+/// that changes. Called when the loader is made and by loader.refresh(), while no worker looks at the stage.
+struct refresh {};
 }  // namespace hook
 
 namespace detail {
@@ -153,12 +158,20 @@ struct beside_deliver : S, member_deliver {};
 template <class S>
 concept names_deliver = !std::is_final_v<S> && !requires { &beside_deliver<S>::deliver; };
 
+struct member_refresh {
+  int refresh;
+};
+template <class S>
+struct beside_refresh : S, member_refresh {};
+template <class S>
+concept names_refresh = !std::is_final_v<S> && !requires { &beside_refresh<S>::refresh; };
+
 /// Whether the hooks of a stage are listed, and are what they should be; says so where not.
 template <class S>
 consteval bool check_hooks() {
   constexpr bool known = []<class... H>(hooks<H...>) {
     return (is_listed<H, hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
-                               hook::slab_memory, hook::around, hook::deliver>> &&
+                               hook::slab_memory, hook::around, hook::deliver, hook::refresh>> &&
             ...);
   }(typename hooks_of<S>::type{});
   static_assert(known,
@@ -233,9 +246,18 @@ consteval bool check_hooks() {
   static_assert(deliver_listed,
                 "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
                 "wick::hooks<wick::hook::deliver>;`, or give the member another name");
+  constexpr bool refresh_there = !has_hook<S, hook::refresh> || names_refresh<S>;
+  static_assert(refresh_there,
+                "wick: stage_hooks of this stage lists hook::refresh, and it has no member refresh; write "
+                "it, or take the hook off the list");
+  constexpr bool refresh_listed = has_hook<S, hook::refresh> || !names_refresh<S>;
+  static_assert(refresh_listed,
+                "wick: this stage has a member refresh and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::refresh>;`, or give the member another name");
   return known && label_there && label_listed && fingerprint_there && fingerprint_listed && note_there &&
          note_listed && attach_there && attach_listed && check_there && check_listed && slab_memory_there &&
-         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed;
+         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed &&
+         refresh_there && refresh_listed;
 }
 
 }  // namespace detail

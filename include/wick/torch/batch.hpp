@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 
 #include <wick/batch/batch.hpp>
+#include <wick/batch/pack.hpp>
+#include <wick/batch/ragged.hpp>
 #include <wick/torch/tensor.hpp>
 
 namespace wick {
@@ -33,6 +36,41 @@ struct tensor_output {
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
   return {size, options};
+}
+
+/// The same where std::vector fields become padded<Tensor>: batch(8, {.ragged = pad_with(0)}), `values`
+/// [N, L, …] and `lengths` int64 [N]. Each rank fills up to the longest of its own share. \throws wick::error
+/// when size is 0
+inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
+                                                               detail::ragged_batch_options options) {
+  return {size, options};
+}
+
+/// The same as a struct of yours: with `struct steps { torch::Tensor observation, reward; };`,
+/// `batch<steps>(64)` gives `batch.observation` and `batch.reward`. The sample's fields are put into those of
+/// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
+/// (std::vector<std::string> for strings), is checked when it is compiled; what they are called can't be.
+template <class Named>
+detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size,
+                                                        detail::batch_options options = {}) {
+  return {size, options};
+}
+/// And as a struct of yours whose fields of any length are padded<Tensor>.
+template <class Named>
+detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
+                                                               detail::ragged_batch_options options) {
+  return {size, options};
+}
+/// Batches of `rows` rows of `length` places, in which samples of std::vector fields lie one behind the
+/// other, as packed<…, Tensor>: for attention that keeps them apart, by a mask of `segments` or by
+/// `cu_seqlens`. Rows are fitted once, by the lengths of all samples (a member `length(i)` of the source, or
+/// `.lengths`): the longest first, each into the row where it leaves the least room. Behind shuffle() each
+/// epoch exchanges samples of one length and shuffles the rows. With shard(), `rows` counts those of all
+/// ranks together. 24 bytes a sample. A sample that is not as long as planned is an error; one that is left
+/// out (on_error(skip)) is padding in its place. \throws wick::error, here or in the loader
+inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::size_t length,
+                                                      detail::pack_options options = {}) {
+  return {rows, length, std::move(options)};
 }
 
 }  // namespace wick

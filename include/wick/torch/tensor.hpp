@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstdint>
 #include <iterator>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -49,6 +50,10 @@ inline shape shape_of(const at::Tensor& t) {
   for (const std::int64_t e : t.sizes()) s.push_back(e);
   return s;
 }
+
+/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensors: the first".
+/// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
+at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
 
 /// A stage may give tensors: each is copied into its slot of the batch.
 template <>

@@ -82,7 +82,9 @@ template <bool Batched, class Job, class Source, class Plan>
 void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source,
               const quarantine& bad, const Plan& plan, std::vector<told_failure>& to) {
   const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
-  for (const failure& f : job.failures) add(f);
+  for (const failure& f : job.failures) {
+    if (!f.dropped) add(f);
+  }
   if (!job.unlisted) return;
   if constexpr (Batched) {
     add(*job.unlisted);
@@ -101,6 +103,9 @@ void tell_all(const Job& job, const std::vector<std::string>& names, const Sourc
     }
   }
 }
+
+/// By rising slot; those of one slot stay in their order.
+void sort_by_slot(std::vector<told_failure>& failures);
 
 sample_error to_exception(const told_failure& f);
 
@@ -157,12 +162,20 @@ class print_book {
 
   /// An epoch begins, or goes on behind what another loader has delivered.
   void begin(std::uint64_t epoch);
-  void add(const epoch_fingerprint& some) noexcept { epochs_.back().second += some; }
+  void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
+  /// The epochs so far were of this data set; those to come are of another.
+  void seal(std::uint64_t data, std::uint64_t batch) noexcept;
   /// `data` tells the data set, `batch` is the size of the global batch.
   epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
 
  private:
-  std::vector<std::pair<std::uint64_t, epoch_fingerprint>> epochs_;
+  struct entry {
+    std::uint64_t epoch;
+    epoch_fingerprint sum;
+    std::uint64_t factor = 0;  // 0: not sealed
+  };
+  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
+  std::vector<entry> epochs_;
 };
 
 }  // namespace wick::detail

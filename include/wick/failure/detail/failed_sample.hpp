@@ -36,6 +36,7 @@ struct failure {
   error_action action = error_action::fail;
   std::uint32_t tries = 1;
   std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
+  bool dropped = false;               ///< by filter(): that is no failure, and is not told
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
 };
 

@@ -58,6 +58,11 @@ void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
 }
 
+void sort_by_slot(std::vector<told_failure>& failures) {
+  std::stable_sort(failures.begin(), failures.end(),
+                   [](const told_failure& a, const told_failure& b) { return a.slot < b.slot; });
+}
+
 sample_error to_exception(const told_failure& f) {
   return sample_error(f.entry.key, f.entry.stage, f.entry.epoch, f.entry.position, f.entry.text, f.cause);
 }
@@ -167,18 +172,28 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
 }
 
 void print_book::begin(std::uint64_t epoch) {
-  std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
+  std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
-  epochs_.emplace_back(epoch, epoch_fingerprint{});
+  epochs_.push_back({epoch, {}});
+}
+
+void print_book::seal(std::uint64_t data, std::uint64_t batch) noexcept {
+  for (entry& e : epochs_) {
+    if (e.factor == 0) e.factor = factor_of(e.epoch, data, batch);
+  }
+}
+
+// Odd, so that different sums stay different.
+std::uint64_t print_book::factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept {
+  return fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;
 }
 
 epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
                                  std::uint64_t batch) const noexcept {
-  for (const auto& [number, sum] : epochs_) {
-    if (number != epoch) continue;
-    epoch_fingerprint out = sum;
-    out.value *=
-        fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
+  for (const entry& e : epochs_) {
+    if (e.epoch != epoch) continue;
+    epoch_fingerprint out = e.sum;
+    out.value *= e.factor != 0 ? e.factor : factor_of(epoch, data, batch);  // so that sums stay sums
     return out;
   }
   return {};

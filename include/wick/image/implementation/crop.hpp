@@ -10,8 +10,7 @@
 
 #include <wick/image/crop.hpp>
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/image/pad.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
@@ -24,9 +23,8 @@ center_crop_stage::center_crop_stage(int height, int width) : height_(height), w
   detail::require_size(name, height, width);
 }
 
-lazy_image center_crop_stage::operator()(lazy_image picture, context&) const {
-  picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
-  return picture;
+geometry_steps center_crop_stage::decide(frame size, context&) const noexcept {
+  return geometry_step::crop({half(size.width - width_), half(size.height - height_), width_, height_});
 }
 
 random_crop_stage::random_crop_stage(int height, int width, const random_crop_options& options)
@@ -35,29 +33,29 @@ random_crop_stage::random_crop_stage(int height, int width, const random_crop_op
   detail::require_edges(name, options.padding);
 }
 
-lazy_image random_crop_stage::operator()(lazy_image picture, context& ctx) const {
+geometry_steps random_crop_stage::decide(frame size, context& ctx) const noexcept {
   const edges& p = options_.padding;
-  edges around = p;
+  border around{p, options_.fill, options_.padding_mode, options_.mask_fill};
   if (options_.pad_if_needed) {
-    const int across = width_ - (picture.width() + p.left + p.right);
-    const int down = height_ - (picture.height() + p.top + p.bottom);
-    if (across > 0) around.left += across, around.right += across;
-    if (down > 0) around.top += down, around.bottom += down;
+    const int across = width_ - (size.width + p.left + p.right);
+    const int down = height_ - (size.height + p.top + p.bottom);
+    if (across > 0) around.by.left += across, around.by.right += across;
+    if (down > 0) around.by.top += down, around.by.bottom += down;
   }
-  if (!around.empty())
-    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-    picture.replace_pixels(
-        pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
+  const geometry_step padding = geometry_step::pad(around);
+  const frame padded = padding.after(size);
   rect part{0, 0, width_, height_};
-  if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
-  if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
-  picture.crop(part);
-  return picture;
+  if (padded.height > height_) part.y = below(ctx, padded.height - height_ + 1);
+  if (padded.width > width_) part.x = below(ctx, padded.width - width_ + 1);
+  if (around.by.empty()) return geometry_step::crop(part);
+  return {padding, geometry_step::crop(part)};
 }
 
 std::uint64_t random_crop_stage::fingerprint() const noexcept {
-  const auto& [padding, pad_if_needed, fill, mode] = options_;
-  return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+  const auto& [padding, pad_if_needed, fill, mode, mask_fill] = options_;
+  const std::uint64_t all =
+      fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
 }
 
 int random_crop_stage::below(context& ctx, int bound) noexcept {
@@ -80,10 +78,9 @@ random_resized_crop_stage::random_resized_crop_stage(int height, int width,
   }
 }
 
-lazy_image random_resized_crop_stage::operator()(lazy_image picture, context& ctx) const {
-  picture.crop(choose(picture.width(), picture.height(), ctx.random()));
-  picture.resize(width_, height_, options_.interpolation);
-  return picture;
+geometry_steps random_resized_crop_stage::decide(frame size, context& ctx) const noexcept {
+  return {geometry_step::crop(choose(size.width, size.height, ctx.random())),
+          geometry_step::resize(width_, height_, options_.interpolation)};
 }
 
 rect random_resized_crop_stage::choose(int width, int height, random_stream& random) const noexcept {

@@ -22,18 +22,21 @@
 
 namespace wick::detail {
 
-decode_stage::decode_stage(const decode_options& options) : options_(options) {
+decode_stage::decode_stage(const decode_options& options, const char* called)
+    : options_(options), called_(called) {
+  const std::string stage = std::string(called) + ": ";
   if (options.max_pixels < 1) {
-    throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
+    throw error(stage + "max_pixels = " + std::to_string(options.max_pixels) +
                 " refuses every picture; give at least 1");
   }
   if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
-    throw error("decode: .type = " + std::string(to_string(options.type)) + "; give uint8, int32 or float32");
+    throw error(stage + ".type = " + std::string(to_string(options.type)) +
+                (options.mode == color::index ? "; give uint8 or int32" : "; give uint8, int32 or float32"));
   }
   if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
-    throw error(
-        "decode: color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
-        "uint8, or int32 for more than 256");
+    throw error(stage +
+                "color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
+                "uint8, or int32 for more than 256");
   }
   if (options.reduce_16_bits && options.type != dtype::uint8) {
     throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(to_string(options.type)) +
@@ -103,10 +106,11 @@ pixel_numbers decode_stage::numbers(const picture_info& info) const {
   }
   const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
   if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
-    throw error(what +
-                " of 16 bits a channel, of which decode() would lose 8; write wick::decode({.type = "
-                "wick::dtype::int32}) for its values as they are, wick::dtype::float32 for values in [0, 1]" +
-                (indexes ? "" : ", or wick::decode({.reduce_16_bits = true}) for the upper 8 bits"));
+    throw error(what + " of 16 bits a channel, of which " + called_ + "() would lose 8; write wick::" +
+                called_ + "({.type = wick::dtype::int32}) for its values as they are" +
+                (indexes ? ""
+                         : ", wick::dtype::float32 for values in [0, 1], or wick::decode({.reduce_16_bits = "
+                           "true}) for the upper 8 bits"));
   }
   return {options_.type, wide && options_.type != dtype::uint8, indexes};
 }

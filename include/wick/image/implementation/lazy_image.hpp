@@ -8,7 +8,9 @@
 #include <utility>
 
 #include <wick/codec/codec.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/image/pad.hpp>
 #include <wick/observe/phases.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
@@ -37,22 +39,74 @@ lazy_image::lazy_image(image pixels) noexcept
       out_channels_(channels_),
       plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
 
+lazy_image::lazy_image(image pixels, const detail::pixel_numbers& as) noexcept
+    : lazy_image(std::move(pixels)) {
+  as_ = as;
+}
+
 void lazy_image::crop(const detail::rect& part) {
   if (!pointwise_) carry_out();
   detail::compose_crop(plan_, part);
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].crop(part);
+  for (detail::erased_numbers& e : erased_) e.crop(part);
+}
+
+void lazy_image::mirror_x() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_x(width());
+  for (detail::erased_numbers& e : erased_) e.mirror_x(width());
+  detail::compose_mirror_x(plan_);
+}
+
+void lazy_image::mirror_y() noexcept {
+  for (std::size_t i = 0; i < op_count_; ++i) ops_[i].mirror_y(height());
+  for (detail::erased_numbers& e : erased_) e.mirror_y(height());
+  detail::compose_mirror_y(plan_);
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
-  if (as_.indexes && filter != interpolation::nearest &&
-      (width != this->width() || height != this->height())) {
+  if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
         ".interpolation = wick::interpolation::nearest");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        "a resize behind random_erasing, which is behind normalize or to_float; erase after the resize");
   }
   if (op_count_ != 0 && (width != this->width() || height != this->height())) carry_out();
   if (detail::compose_resize(plan_, width, height, filter)) return;
   carry_out();
   detail::compose_resize(plan_, width, height, filter);
+}
+
+void lazy_image::pad(const detail::border& around) {
+  if (around.by.empty()) return;
+  if (as_.wide && as_.indexes) {
+    carry_out();
+    wide_ = detail::pad_wide(wide_, around);
+    plan_ = detail::plan::whole(wide_.width, wide_.height);
+    return;
+  }
+  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
+}
+
+void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
+  using kind = detail::geometry_step::kind;
+  switch (step.what) {
+    case kind::crop:
+      return crop(step.part);
+    case kind::resize:
+      return resize(step.size.width, step.size.height, step.filter);
+    case kind::mirror_x:
+      return mirror_x();
+    case kind::mirror_y:
+      return mirror_y();
+    case kind::pad:
+      return pad(step.around);
+    case kind::drop_boxes:
+      return;
+  }
 }
 
 void lazy_image::apply(const detail::pixel_op& op) {
@@ -78,6 +132,22 @@ void lazy_image::normalize(const detail::normalization& by) {
                      : "; write wick::decode({.type = wick::dtype::float32}), or leave normalize out"));
   }
   normal_ = by;
+}
+
+void lazy_image::as_float() {
+  refuse_normalized("to_float");
+  if (as_.indexes || as_.type == dtype::int32) {
+    throw error("to_float gives float32, and the picture is to be " + std::string(to_string(as_.type)) +
+                (as_.indexes ? " numbers of classes; leave to_float out"
+                             : "; write wick::decode({.type = wick::dtype::float32}) instead"));
+  }
+  as_.type = dtype::float32;
+}
+
+void lazy_image::erase(const detail::erased_numbers& what) {
+  if (type() != dtype::float32)
+    throw error("erase wants a picture of float32, and it is " + std::string(to_string(type())));
+  erased_.push_back(what);
 }
 
 image lazy_image::pixels() const& {
@@ -127,11 +197,13 @@ void lazy_image::write_to(slot to) const {
     render_to(to.planar ? detail::picture_target::planar(to.data, width(), height(), channels())
                         : detail::picture_target::interleaved(to.data, width(), height(), channels()));
   }
+  for (const detail::erased_numbers& e : erased_) detail::erase(e, extents(), to);
 }
 
 bool lazy_image::untouched() const noexcept {
-  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
-         plan_ == detail::plan::whole(decoded_.width(), decoded_.height());
+  const detail::plan all = as_.wide ? detail::plan::whole(wide_.width, wide_.height)
+                                    : detail::plan::whole(decoded_.width(), decoded_.height());
+  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
 }
 
 void lazy_image::refuse_wide(const char* what) const {
@@ -152,6 +224,11 @@ void lazy_image::refuse_normalized(const char* what) const {
   if (normalized()) {
     throw error(std::string(what) +
                 " after normalize: the picture is float32 by then; make normalize the last picture stage");
+  }
+  if (!erased_.empty()) {
+    throw error(
+        std::string(what) +
+        " behind random_erasing, which is behind to_float; make random_erasing the last picture stage");
   }
 }
 
@@ -283,6 +360,7 @@ image lazy_image::render() const {
 }
 
 void lazy_image::carry_out() {
+  if (untouched()) return;
   if (as_.wide) {
     wide_ = render_wide();
     encoded_ = {};

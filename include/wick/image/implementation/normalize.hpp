@@ -44,11 +44,6 @@ normalize_stage::normalize_stage(const channel_values& mean, const channel_value
   }
 }
 
-lazy_image normalize_stage::operator()(lazy_image picture, context&) const {
-  picture.normalize(by_);
-  return picture;
-}
-
 std::uint64_t normalize_stage::fingerprint() const noexcept {
   return fingerprint_hash::of(by_.mean, by_.deviation, by_.count);
 }

@@ -89,19 +89,30 @@ image pad_picture(const image& picture, const edges& by, const fill_color& fill,
   return out;
 }
 
+wide_rows pad_wide(const wide_rows& numbers, const border& around) {
+  const std::vector<int> columns = padded_axis(numbers.width, around.by.left, around.by.right, around.mode);
+  const std::vector<int> rows = padded_axis(numbers.height, around.by.top, around.by.bottom, around.mode);
+  wide_rows out(static_cast<int>(columns.size()), static_cast<int>(rows.size()), 1, 0);
+  std::uint16_t* to = out.levels.data();
+  for (const int y : rows) {
+    for (const int x : columns)
+      *to++ = x < 0 || y < 0 ? static_cast<std::uint16_t>(around.mask_fill) : numbers.row(y)[x];
+  }
+  return out;
+}
+
 pad_stage::pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
   detail::require_edges(name, by);
 }
 
-lazy_image pad_stage::operator()(lazy_image picture, context&) const {
-  if (by_.empty()) return picture;
-  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-  picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
-  return picture;
+geometry_steps pad_stage::decide(frame, context&) const noexcept {
+  if (by_.empty()) return {};
+  return geometry_step::pad({by_, options_.fill, options_.padding_mode, options_.mask_fill});
 }
 
 std::uint64_t pad_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
+  const std::uint64_t all = fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
+  return options_.mask_fill == 0 ? all : fingerprint_hash::of(all, options_.mask_fill);
 }
 
 }  // namespace wick::detail

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <wick/image/detail/arguments.hpp>
-#include <wick/image/lazy_image.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/image/resize.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
@@ -34,10 +34,9 @@ resize_stage::resize_stage(int shorter_edge, const resize_options& options)
   }
 }
 
-lazy_image resize_stage::operator()(lazy_image picture, context&) const {
-  const auto [width, height] = size_for(picture.width(), picture.height());
-  picture.resize(width, height, options_.interpolation);
-  return picture;
+geometry_steps resize_stage::decide(frame size, context&) const noexcept {
+  const auto [width, height] = size_for(size.width, size.height);
+  return geometry_step::resize(width, height, options_.interpolation);
 }
 
 std::pair<int, int> resize_stage::size_for(int width, int height) const noexcept {

@@ -2,6 +2,7 @@
 /// Handing over whole batches.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -36,10 +37,12 @@ class batch_delivery {
     moved_ = taken->moved;
     const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
     const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
+    const auto dropped = std::count_if(taken->failures.begin(), taken->failures.end(), is_left_out);
     std::optional<value_type> batch = std::exchange(taken->value, std::nullopt);
     taken.release();
     const auto& plan = feed.plan();
     books.account.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
+    books.drops.add(static_cast<std::uint64_t>(dropped), batch ? print.samples : told_.size());
     if (!batch) {
       for (const told_failure& f : told_) {
         if (f.entry.action == error_action::fail) throw to_exception(f);

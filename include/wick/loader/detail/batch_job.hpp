@@ -123,6 +123,11 @@ struct alignas(64) batch_job {
     for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
     return n;
   }
+  /// What nobody is going to take.
+  void drop() noexcept {
+    value.reset();
+    columns.drop();
+  }
   /// Of the batch that was here before.
   void forget() noexcept {
     failures.clear();

@@ -4,10 +4,10 @@
 /// and sample_delivery.hpp.
 #pragma once
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include <wick/failure/detail/drop_book.hpp>
 #include <wick/failure/detail/error_account.hpp>
 #include <wick/loader/detail/report_book.hpp>
 
@@ -18,6 +18,7 @@ struct delivery_books {
   error_account account;
   print_book prints;
   report_book report;
+  drop_book drops = {};
 };
 
 /// A batch's place in the ring: free afterwards, whatever is thrown.
@@ -46,7 +47,7 @@ void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& 
   to.clear();
   if (job.failures.empty() && !job.unlisted) return;
   tell_all<Feed::batched>(job, feed.path().stage_names(), feed.origin(), feed.runs().bad, feed.plan(), to);
-  std::stable_sort(to.begin(), to.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
+  sort_by_slot(to);
 }
 
 }  // namespace wick::detail

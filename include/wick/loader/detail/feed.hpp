@@ -18,10 +18,10 @@
 #include <wick/loader/detail/pump_crew.hpp>
 #include <wick/loader/detail/report_book.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
-#include <wick/loader/detail/tokens.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/run/budget.hpp>
+#include <wick/run/detail/tokens.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/stop_token.hpp>
@@ -97,8 +97,7 @@ class feed<pipeline<Source, S...>> {
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
-  /// If that is what comes next anyway, nothing is lost.
-  /// Not on a worker unless leaves_for() is false.
+  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
     if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
@@ -131,8 +130,20 @@ class feed<pipeline<Source, S...>> {
   task<void> left_async() {
     while (done_.taken() < ahead_.count()) {
       job_type* const job = co_await done_.next(on_);
-      drop(*job);
+      job->drop();
     }
+  }
+
+  /// Whether nothing is under way.
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }
+  /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
+  /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
+  void refresh() {
+    if (started_) drain(make_owned<stop_source>());
+    started_ = left_ = run_ahead_ = false;
+    planned_at_ = ahead_.count();
+    runs_.refresh();
+    size_.take_anew();
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -210,13 +221,13 @@ class feed<pipeline<Source, S...>> {
   }
 
   void open(job_type& j, std::uint64_t sequence) {
-    const auto mine = runs_.plan.slice(next_in_.number);
+    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
+      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.sequence = sequence;
     j.number = next_in_.number;
+    const auto mine = runs_.plan.slice(next_in_.number, j.order);
     j.first = mine.first;
     j.count = mine.count;
-    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch)
-      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
     if (j.number == 0) ++pass_;
     j.pass = pass_;
@@ -239,10 +250,7 @@ class feed<pipeline<Source, S...>> {
     if (ahead_.count() != done_.taken()) return;
     const auto lock = lock_briefly(mutex_);
     open_more();
-    if (ahead_.count() != done_.taken()) return;
-    size_.require_same();
-    throw error(
-        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+    if (ahead_.count() == done_.taken()) size_.refuse();
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
@@ -275,7 +283,7 @@ class feed<pipeline<Source, S...>> {
   /// afterwards is stopped by `next_stop`.
   void drain(owned<stop_source> next_stop) noexcept {
     if (cancel()) {
-      while (done_.taken() < ahead_.count()) drop(*done_.take());
+      while (done_.taken() < ahead_.count()) done_.take()->drop();
     }
     if (!next_stop || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
@@ -297,10 +305,6 @@ class feed<pipeline<Source, S...>> {
       finish_some(j, j.claim_rest());
     }
     return true;
-  }
-  static void drop(job_type& j) noexcept {
-    j.value.reset();
-    j.columns.drop();
   }
 
   // ---- workers ----
@@ -366,20 +370,20 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
-  const source_size<Source> size_{origin()};
+  source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;                 // of samples that may be under way at a time
-  const bool run_ahead_;
+  bool run_ahead_;
 
   // the consumer's
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;     // what batches are opened of
-  std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
-  std::optional<std::uint64_t> moved_ =
-      0;                       // before the batch that is opened next, where only the consumer knows
+  std::uint32_t pass_ = 0;        // what batches are opened of
+  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
+  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;

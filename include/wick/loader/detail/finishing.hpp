@@ -9,12 +9,14 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <wick/batch/detail/slab.hpp>
 #include <wick/loader/detail/compaction.hpp>
 #include <wick/loader/detail/sample_runs.hpp>
 #include <wick/loader/detail/settling.hpp>
+#include <wick/order/detail/epoch_plan.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>
 #include <wick/run/task.hpp>
@@ -102,6 +104,7 @@ class finishing {
   void begin_columns(job_type& j) {
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
+      if constexpr (epoch_plan<path_type>::packs) runs_.plan.arrange(j.number, j.order, j.columns);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
@@ -214,7 +217,10 @@ class finishing {
   }
 
   context batch_context(const job_type& j) noexcept {
-    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number}, j);
+    static constexpr sample_names batches{
+        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
+    return context({runs_.seed, j.epoch, j.first, j.number}, &runs_.on, &runs_.budget, runs_.stop->token(),
+                   j.pass, &batches);
   }
 
   /// What was delivered is counted, and the gaps are gone.
@@ -234,6 +240,7 @@ class finishing {
     }
     j.print.fetch_add(print, std::memory_order_relaxed);
     if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
+    if constexpr (requires { j.columns.seal(j.rows()); }) j.columns.seal(j.rows());
   }
 
   Runs& runs_;

@@ -52,6 +52,10 @@ class sample_delivery {
     first_ = taken->first;
     group_.clear();
     look_up(feed, *taken);
+    dropped_.clear();
+    for (const failure& f : taken->failures) {
+      if (is_left_out(f)) dropped_.push_back(f.slot);
+    }
     if (taken->value) {
       group_.swap(*taken->value);
       taken->columns.reuse(std::move(*taken->value));
@@ -70,7 +74,11 @@ class sample_delivery {
       if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
       std::optional<value_type>& sample = group_[slot];
       books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
-      if (!sample) continue;
+      if (!sample) {
+        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
+        continue;
+      }
+      books.drops.add(0, 1);
       books.report.took(1);
       return std::exchange(sample, std::nullopt);
     }
@@ -113,6 +121,7 @@ class sample_delivery {
   std::vector<std::optional<value_type>> group_;
   std::vector<std::uint64_t> indexes_;  // of its samples, in the source
   std::vector<told_failure> told_;
+  std::vector<std::uint64_t> dropped_;  // slots of the group
   std::size_t next_ = 0, next_told_ = 0;
   std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written

@@ -26,8 +26,10 @@
 #include <wick/run/stop_token.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/sample/detail/dropped.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/random.hpp>
+#include <wick/sample/source.hpp>
 #include <wick/system/detail/owned.hpp>
 
 namespace wick::detail {
@@ -45,7 +47,8 @@ class sample_runs<pipeline<Source, S...>> {
  public:
   using path_type = stage_path<pipeline<Source, S...>>;
   using types = typename path_type::types;
-  using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
+  using job_type =
+      batch_job<typename epoch_plan<path_type>::order_type, typename types::columns, typename types::value>;
 
   sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : path(std::move(what), on),
@@ -65,12 +68,21 @@ class sample_runs<pipeline<Source, S...>> {
   sample_runs& operator=(const sample_runs&) = delete;
 
   context context_at(place where, const job_type& of) noexcept {
-    return context(where, &on, &budget, stop->token(), of.pass);
+    return context(where, &on, &budget, stop->token(), of.pass, &names_);
   }
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
+
+  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
+  /// does
+  void refresh() {
+    path.refresh();
+    epoch_plan<path_type> anew(path);
+    std::destroy_at(&plan);
+    std::construct_at(&plan, std::move(anew));
+  }
 
   /// Compaction: positions from here on have been moved to where others failed, as far as that is known by
   /// now. Their own batches leave them out, so that they need not be run there.
@@ -119,6 +131,7 @@ class sample_runs<pipeline<Source, S...>> {
     failure f;
     f.slot = slot;
     f.stage = c.stage();
+    f.dropped = cause == dropped();
     f.cause = std::move(cause);
     f.position = c.position();
     f.index = c.index();
@@ -166,7 +179,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  const epoch_plan<path_type> plan{path};
+  epoch_plan<path_type> plan{path};
   const std::uint64_t seed;
   executor& on;
   byte_budget budget;
@@ -177,6 +190,9 @@ class sample_runs<pipeline<Source, S...>> {
 
  private:
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const Source*>(source), i);
+                            }};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 
   /// \throws wick::error
@@ -196,20 +212,23 @@ class sample_runs<pipeline<Source, S...>> {
                   "loader_options::on_error to on_error(skip) or on_error(replace)");
     }
     if (!policy.options().compact) return;
-    if (!policy.ever(error_action::skip))
-      throw error("on_error: compact is for skip; fail and replace leave no gaps");
+    if (!policy.ever(error_action::skip) && !types::filters)
+      throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
+    if constexpr (epoch_plan<path_type>::grouped) {
+      throw error(
+          "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
+          "leave it out, or use replace, which draws one of the same length");
+    }
     if (path.shard().world > 1) {
       throw error("on_error: compact with " + std::to_string(path.shard().world) +
                   " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
-                  "know; use "
-                  "replace, which keeps batches full and equal on every rank");
+                  "know; use replace, which keeps batches full and equal on every rank");
     }
     if constexpr (types::batched) {
       if (path.template stage<types::batching>().pad_last()) {
         throw error(
             "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
-            "be "
-            "padded by what is not known in advance; use replace, or leave one of the two out");
+            "be padded by what is not known in advance; use replace, or leave one of the two out");
       }
     }
   }

@@ -21,6 +21,7 @@
 #include <wick/run/sleep.hpp>
 #include <wick/run/task.hpp>
 #include <wick/sample/context.hpp>
+#include <wick/sample/detail/dropped.hpp>
 #include <wick/sample/random.hpp>
 
 namespace wick::detail {
@@ -38,11 +39,15 @@ class settling {
   /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
   /// else it is a gap, or its batch is lost. \throws std::bad_alloc
   static task<bool> settle(Runs* self, job_type* j, context* c, failure f) {
-    if (self->only_fails) {
+    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
+    if (f.dropped) {
+      f.action = error_action::skip;
+      j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
+    }
+    if (self->only_fails || f.dropped) {
       j->note(std::move(f));
       co_return false;
     }
-    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
     random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
     std::vector<std::uint64_t> tried;  // indexes that are no good here
     for (;;) {
@@ -51,12 +56,14 @@ class settling {
         const bool good = co_await retrying;
         if (good)
           f.action = error_action::retry;
+        else if (f.dropped)  // a substitute that is left out is no good: another one
+          f.action = f.drawn != 0 ? error_action::replace : error_action::skip;
         else if (!j->cancelled.load(std::memory_order_relaxed))
           f.action = *rule_for(*self, f).action;
       }
       tried.push_back(f.index);
       if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
-        f.action = error_action::fail;
+        f.action = f.dropped ? error_action::skip : error_action::fail;
       if (f.action == error_action::skip) {
         j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
       }
@@ -145,6 +152,7 @@ class settling {
     }
     if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
     if (cause == nullptr) co_return true;
+    f->dropped = cause == dropped();
     f->cause = std::move(cause);
     f->stage = c->stage();
     if (!quarantined) ++f->tries;
@@ -155,8 +163,9 @@ class settling {
   static task<bool> try_again(Runs* self, job_type* j, context* c, failure* f) {
     if (f->tries == 0) co_return false;  // on the quarantine list
     for (;;) {
-      const error_rule rule = rule_for(*self, *f);
-      if (f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed)) co_return false;
+      const error_rule rule = f->dropped ? error_rule{} : rule_for(*self, *f);
+      if (f->dropped || f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed))
+        co_return false;
       bool stopped = false;
       try {
         if (rule.backoff.count() > 0) {
@@ -181,7 +190,7 @@ class settling {
                    std::vector<std::uint64_t>& tried, failure& f) {
     while (f.drawn < runs.policy.options().substitutes) {
       ++f.drawn;
-      const std::uint64_t index = runs.plan.index(j.order, from.below(runs.plan.ordered()));
+      const std::uint64_t index = runs.plan.substitute(j.order, f.position, from);
       if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
       f.substitute = index;
       return true;

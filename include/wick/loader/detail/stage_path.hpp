@@ -52,6 +52,29 @@ class stage_path<pipeline<Source, S...>> {
       if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
     };
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+    refresh();
+  }
+
+  /// The source, then the order stages take anew what changes. No worker is here.
+  void refresh() {
+    const auto rest = [&] {
+      const auto ask = [&](auto& s) {
+        if constexpr (requires { s.refresh(std::as_const(source_)); })
+          s.refresh(std::as_const(source_));
+        else if constexpr (has_hook<decltype(s), hook::refresh>)
+          s.refresh();
+      };
+      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
+    };
+    if constexpr (!refreshed_source<Source>) {
+      rest();
+    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
+      source_.refresh();
+      rest();
+    } else {
+      [[maybe_unused]] const auto hold = source_.refresh();
+      rest();
+    }
   }
 
   const Source& source() const noexcept { return source_; }
@@ -77,7 +100,7 @@ class stage_path<pipeline<Source, S...>> {
   std::vector<stage_identity> identity() const {
     std::vector<stage_identity> out;
     const auto ask = [&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0};
+      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
       if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
       out.push_back(std::move(one));
     };

@@ -112,6 +112,10 @@ std::string report::to_string() const {
                 detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
                 static_cast<unsigned long long>(iterations));
   out += line;
+  if (filtered != 0) {
+    out += std::to_string(filtered) + (filtered == 1 ? " sample was" : " samples were") +
+           " left out by filter()\n";
+  }
   if (failures != 0 || !outcomes.empty()) {
     out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
     for (std::size_t i = 0; i < outcomes.size(); ++i) {

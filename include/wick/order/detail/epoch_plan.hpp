@@ -7,24 +7,30 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
+#include <wick/order/detail/group_plan.hpp>
 #include <wick/order/order.hpp>
 #include <wick/sample/error.hpp>
 
 namespace wick::detail {
 
 /// All by computation: from the size of the source, the order stages, the global batch and this rank's share
-/// of it.
+/// of it. Where bucket() or pack() groups samples by their lengths, that was done when the loader was made.
 template <class Path>
 class epoch_plan {
   using types = typename Path::types;
+  using groups_type =
+      std::conditional_t<has_groups<types>, group_plan<Path>, computed_plan<typename types::order>>;
 
  public:
-  using order_type = typename types::order;
-  struct range {
-    std::uint64_t first = 0, count = 0;
-  };
+  /// Whether batches are of groups: of samples of like length, or of rows.
+  static constexpr bool grouped = has_groups<types>;
+  static constexpr bool packs = finds_pack<types>();
+  /// What a batch has to know of its epoch.
+  using order_type = typename groups_type::order_type;
+  using range = position_range;
 
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
   explicit epoch_plan(const Path& path) : path_(path), shard_(path.shard()) {
@@ -43,8 +49,16 @@ class epoch_plan {
     } else {
       batch_size_ = unbatched_group * shard_.world;
     }
-    batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
-    if (pad_last) positions_ = batches_ * batch_size_;
+    if constexpr (grouped) {
+      if (positions_ != 0) {
+        groups_.make(path_, sizes_, positions_, batch_size_, shard_, drop_last, pad_last);
+        batches_ = groups_.batches();
+        if (batches_ != 0) ordered_ = positions_ = groups_.positions();
+      }
+    } else {
+      batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
+      if (pad_last) positions_ = batches_ * batch_size_;
+    }
     check();
   }
 
@@ -53,48 +67,84 @@ class epoch_plan {
   std::uint64_t batches() const noexcept { return batches_; }
   /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
   std::uint64_t ordered() const noexcept { return ordered_; }
-  /// Samples of a batch over all ranks; without batch() those that are planned at a time.
+  /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that a rank has of a batch: its share of one that is full, or of all there are where
   /// they don't fill one.
   std::size_t slots() const noexcept {
-    return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
+    if constexpr (grouped)
+      return groups_.slots();
+    else
+      return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
   }
   /// This rank's positions of a batch.
-  range slice(std::uint64_t batch) const noexcept {
-    const std::uint64_t begin = batch * batch_size_;
-    const std::uint64_t length = std::min(batch_size_, positions_ - begin);
-    const std::uint64_t from = length * shard_.rank / shard_.world,
-                        to = length * (shard_.rank + 1) / shard_.world;
-    return {begin + from, to - from};
+  range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    if constexpr (grouped) {
+      return groups_.slice(batch, order);
+    } else {
+      const std::uint64_t begin = batch * batch_size_;
+      const range mine = share_of(std::min(batch_size_, positions_ - begin), shard_);
+      return {begin + mine.first, mine.count};
+    }
+  }
+  /// Tells the columns of packed rows how many there are, and where in them each slot lies.
+  template <class Columns>
+  void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
+    groups_.arrange(batch, order, to);
   }
 
   /// How many positions of this rank (about: its equal share) the first `batches` have.
   std::uint64_t passed(std::uint64_t batches) const noexcept {
-    return std::min(batches * batch_size_, positions_) / shard_.world;
+    if constexpr (grouped)
+      return groups_.passed(batches) / shard_.world;
+    else
+      return std::min(batches * batch_size_, positions_) / shard_.world;
   }
 
-  /// The order stages' functions for one epoch.
+  /// The order stages' functions for one epoch. For the thread that opens batches.
   order_type order(std::uint64_t seed, std::uint64_t epoch) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return order_type{
-          path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
-    }(std::make_index_sequence<types::order_end>{});
+    if constexpr (grouped) {
+      return groups_.order(seed, epoch);
+    } else {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return order_type{
+            path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
+      }(std::make_index_sequence<types::order_end>{});
+    }
   }
   /// Where in the source a position is; the stage nearest to the source has the last word.
   std::uint64_t index(const order_type& order, std::uint64_t position) const noexcept {
-    if (position >= ordered_) position %= ordered_;  // what pads the last batch
-    return index_behind(order, position);
+    std::uint64_t out = 0;
+    if constexpr (grouped) {
+      order->indexes(position, 1, &out);
+    } else {
+      if (position >= ordered_) position %= ordered_;  // what pads the last batch
+      out = index_behind(order, position);
+    }
+    return out;
+  }
+  /// A sample of the epoch, drawn from `stream`, that may stand where another failed: of those that were
+  /// planned to be as long, where lengths count.
+  template <class Stream>
+  std::uint64_t substitute(const order_type& order, std::uint64_t position, Stream& stream) const {
+    if constexpr (grouped)
+      return order->alike(position, stream.below(order->alike(position)));
+    else
+      return index(order, stream.below(ordered_));
   }
 
   /// The same for `count` positions from `first` on.
   void indexes(const order_type& order, std::uint64_t first, std::uint64_t count,
                std::uint64_t* out) const noexcept {
-    for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
-    if (first + count > ordered_) {
-      for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+    if constexpr (grouped) {
+      order->indexes(first, count, out);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+      if (first + count > ordered_) {
+        for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+      }
+      map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
     }
-    map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
   }
 
  private:
@@ -139,6 +189,7 @@ class epoch_plan {
   std::uint64_t sizes_[types::order_end + 1] = {};  // before each order stage
   std::uint64_t ordered_ = 0;                       // positions that the order stages give
   std::uint64_t positions_ = 0, batch_size_ = 0, batches_ = 0;
+  [[no_unique_address]] groups_type groups_;
 };
 
 }  // namespace wick::detail

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -60,10 +61,19 @@ struct materialized<T> {
   using type = typename T::materialized_type;
   static type make(T&& t) { return std::move(t).materialize(); }
 };
-template <lazy D, class T>
+template <class D, class T>
 struct materialized<sample<D, T>> {
-  using type = sample<typename D::materialized_type, T>;
-  static type make(sample<D, T>&& s) { return {std::move(s.data).materialize(), std::move(s.target)}; }
+  using type = sample<typename materialized<D>::type, typename materialized<T>::type>;
+  static type make(sample<D, T>&& s) {
+    return {materialized<D>::make(std::move(s.data)), materialized<T>::make(std::move(s.target))};
+  }
+};
+template <class... T>
+struct materialized<std::tuple<T...>> {
+  using type = std::tuple<typename materialized<T>::type...>;
+  static type make(std::tuple<T...>&& parts) {
+    return std::apply([](T&... part) { return type{materialized<T>::make(std::move(part))...}; }, parts);
+  }
 };
 template <class T>
 using materialized_t = typename materialized<T>::type;

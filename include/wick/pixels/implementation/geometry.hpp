@@ -51,7 +51,7 @@ bool compose_resize(plan& p, int width, int height, interpolation filter) {
   }
   if (width == p.output_width() && height == p.output_height()) return true;
   if (p.resizes()) return false;
-  if (filter == interpolation::nearest && (p.mirror_x || p.mirror_y)) return false;
+  if (is_nearest(filter) && (p.mirror_x || p.mirror_y)) return false;
   p.width = width;
   p.height = height;
   p.window = {0, 0, width, height};

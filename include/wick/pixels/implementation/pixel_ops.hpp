@@ -9,9 +9,14 @@
 #include <span>
 #include <string>
 
+#include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
+#include <wick/pixels/implementation/level_ops.hpp>
+#include <wick/pixels/implementation/pixel_filters.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/sample/error.hpp>
+#include <wick/sample/random.hpp>
+#include <wick/sample/shape.hpp>
 
 namespace wick::detail {
 
@@ -20,9 +25,12 @@ std::uint8_t luma(std::uint8_t r, std::uint8_t g, std::uint8_t b) noexcept {
                                    0.114f * static_cast<float>(b));
 }
 
-std::uint8_t blend(float value, std::uint8_t a, float b) noexcept {
-  return static_cast<std::uint8_t>(
-      std::clamp(value * static_cast<float>(a) + (1.0f - value) * b, 0.0f, 255.0f));
+std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
+  const float first = static_cast<float>(value) * static_cast<float>(a),
+              share = static_cast<float>(1.0 - value);
+  // Torch adds by one fused operation, and the product of two floats is exact in double.
+  const auto sum = static_cast<float>(static_cast<double>(first) + static_cast<double>(share) * b);
+  return static_cast<std::uint8_t>(std::clamp(sum, 0.0f, 255.0f));
 }
 
 void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
@@ -79,36 +87,118 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
   }
 }
 
-void apply(const pixel_op& op, const picture_target& p) {
-  using kind = pixel_op::kind;
-  const float value = op.value;
-  const std::ptrdiff_t plane = p.plane;
-  if (op.what == kind::brightness || op.what == kind::contrast) {
-    const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
-    std::array<std::uint8_t, 256> level;
-    for (std::size_t i = 0; i < level.size(); ++i)
-      level[i] = detail::blend(value, static_cast<std::uint8_t>(i), other);
-    return detail::map_levels(p, level);
+rect shared_part(const rect& part, const rect& other) noexcept {
+  const int x = std::max(part.x, other.x), y = std::max(part.y, other.y);
+  const int right = std::min(part.x + part.width, other.x + other.width),
+            bottom = std::min(part.y + part.height, other.y + other.height);
+  if (right <= x || bottom <= y) return {};
+  return {x - part.x, y - part.y, right - x, bottom - y};
+}
+
+bool pixel_op::pointwise() const noexcept {
+  switch (what) {
+    case kind::contrast:
+    case kind::autocontrast:
+    case kind::equalize:
+    case kind::sharpness:
+    case kind::blur:
+      return false;
+    default:
+      return true;
   }
-  if (p.channels < 3) return;  // gray has neither saturation nor hue
+}
+
+/// Colors become what `color(r, g, b)` gives.
+template <class F>
+inline void map_colors(const picture_target& p, F color) {
+  const std::ptrdiff_t plane = p.plane;
+  detail::for_each_pixel(p, [&](std::uint8_t* v) {
+    const std::array<std::uint8_t, 3> to = color(v[0], v[plane], v[2 * plane]);
+    v[0] = to[0];
+    v[plane] = to[1];
+    v[2 * plane] = to[2];
+  });
+}
+
+/// What leaves a gray picture alone, which has neither saturation nor hue.
+inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  using level = std::uint8_t;
+  if (p.channels < 3) return;
+  const double value = op.value;
   if (op.what == kind::hue) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const auto turned = detail::turn_hue(v[0], v[plane], v[2 * plane], value);
-      v[0] = turned[0];
-      v[plane] = turned[1];
-      v[2 * plane] = turned[2];
+    map_colors(p, [value = static_cast<float>(value)](level r, level g, level b) {
+      return detail::turn_hue(r, g, b, value);
     });
   } else if (op.what == kind::saturation) {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      const float gray = detail::luma(v[0], v[plane], v[2 * plane]);
-      v[0] = detail::blend(value, v[0], gray);
-      v[plane] = detail::blend(value, v[plane], gray);
-      v[2 * plane] = detail::blend(value, v[2 * plane], gray);
+    map_colors(p, [value](level r, level g, level b) {
+      const float gray = detail::luma(r, g, b);
+      return std::array{detail::blend(value, r, gray), detail::blend(value, g, gray),
+                        detail::blend(value, b, gray)};
+    });
+  } else if (op.what == kind::gray) {
+    map_colors(p, [](level r, level g, level b) {
+      const level gray = detail::luma(r, g, b);
+      return std::array{gray, gray, gray};
     });
   } else {
-    detail::for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = v[plane] = v[2 * plane] = detail::luma(v[0], v[plane], v[2 * plane]);
+    map_colors(p, [&op](level r, level g, level b) {
+      const std::array from{r, g, b};
+      return std::array{from[op.levels[0]], from[op.levels[1]], from[op.levels[2]]};
     });
+  }
+}
+
+void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  switch (op.what) {
+    case kind::brightness:
+    case kind::contrast: {
+      const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
+      std::array<std::uint8_t, 256> level;
+      for (std::size_t i = 0; i < level.size(); ++i)
+        level[i] = detail::blend(op.value, static_cast<std::uint8_t>(i), other);
+      return detail::map_levels(p, level);
+    }
+    case kind::invert:
+    case kind::posterize:
+    case kind::solarize:
+      return detail::change_levels(op, p);
+    case kind::autocontrast:
+    case kind::equalize:
+      return detail::stretch_levels(op, p);
+    case kind::sharpness:
+      return detail::sharpen(p, op.value);
+    case kind::blur:
+      return detail::gaussian_blur(p, op.box.width, op.box.height, op.value);
+    case kind::erase:
+      return detail::fill_box(p, op.box, op.levels);
+    case kind::saturation:
+    case kind::hue:
+    case kind::gray:
+    case kind::permute:
+      return apply_to_colors(op, p);
+  }
+}
+
+void erase(const erased_numbers& what, const shape& of, const slot& to) {
+  const auto height = static_cast<int>(of[0]), width = static_cast<int>(of[1]),
+             channels = static_cast<int>(of[2]);
+  float* const out = reinterpret_cast<float*>(to.data);
+  const std::ptrdiff_t step = to.planar ? 1 : channels, row = step * width,
+                       plane = to.planar ? row * height : 1;
+  random_stream noise(what.key, 0, 0, 0);
+  for (int j = 0; j < what.box.height; ++j) {
+    const int y = what.box.y + (what.mirrored_y ? what.box.height - 1 - j : j);
+    for (int i = 0; i < what.box.width; ++i) {
+      const int x = what.box.x + (what.mirrored_x ? what.box.width - 1 - i : i);
+      const bool seen = x >= 0 && x < width && y >= 0 && y < height;
+      for (int c = 0; c < channels; ++c) {
+        const float value =
+            what.noise ? static_cast<float>(noise.normal()) : what.values[static_cast<std::size_t>(c)];
+        if (seen) out[y * row + x * step + c * plane] = value;
+      }
+    }
   }
 }
 

@@ -23,6 +23,7 @@ struct axis_request {
   int window_first = 0, window_size = 0;
   bool mirrored = false;
   interpolation filter = interpolation::bilinear;
+  bool small = false;  ///< width and height of the whole result are at most 128 px together
 };
 
 /// Output i is the sum over k < count[i] of weight(i)[k] * source[first[i] + k].
@@ -56,6 +57,7 @@ class axis {
   static int fixed(double w) noexcept {
     return static_cast<int>(w * weight_one + 4.0 * weight_one + 0.5) - 4 * weight_one;
   }
+  static int nearest(const axis_request& wanted, int out, int length) noexcept;
   void fill(int i, const axis_request& wanted, int left, int length);
   void copy(const axis_request& wanted);
 
@@ -72,7 +74,7 @@ inline void axis::build(const axis_request& wanted) {
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
   const auto n = static_cast<std::size_t>(wanted.window_size);
-  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  taps_ = is_nearest(wanted.filter) ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
   first_.resize(n);
   count_.resize(n);
   weights_.resize(n * taps_);
@@ -103,6 +105,16 @@ inline void axis::copy(const axis_request& wanted) {
   copies_ = true;
 }
 
+/// Torch's nearest-exact, with its roundings to float: where a center falls between two pixels would
+/// give the other. It has two ways, by the size of the result; the larger one's product is a fused one.
+inline int axis::nearest(const axis_request& wanted, int out, int length) noexcept {
+  const double scale = static_cast<float>(wanted.high - wanted.low) / static_cast<float>(wanted.size);
+  const double exact = (out + 0.5) * scale;  // of two floats: exact in double
+  float at = wanted.small ? static_cast<float>(exact) : static_cast<float>(exact - 0.5);
+  if (!wanted.small) at += 0.5f;
+  return std::min(static_cast<int>(at), length - 1);
+}
+
 /// `length` source pixels from `left` on are the interval's.
 inline void axis::fill(int i, const axis_request& wanted, int left, int length) {
   const double low = wanted.low - left;
@@ -111,8 +123,16 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   std::int32_t& first = first_[static_cast<std::size_t>(i)];
   std::int32_t& count = count_[static_cast<std::size_t>(i)];
   std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
-  if (wanted.filter == interpolation::nearest) {
-    first = left + std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1);
+  if (is_nearest(wanted.filter)) {
+    if (wanted.filter == interpolation::nearest && low == 0) {
+      first = left + nearest(wanted, out, length);
+    } else {
+      // Torch counts corners in single precision.
+      const double at = wanted.filter == interpolation::nearest ? low + (out + 0.5) * scale
+                        : low == 0 ? static_cast<double>(static_cast<float>(out) * static_cast<float>(scale))
+                                   : low + out * scale;
+      first = left + std::clamp(static_cast<int>(std::floor(at)), 0, length - 1);
+    }
     count = 1;
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;

@@ -56,10 +56,11 @@ class resample_lease {
 /// The axis tables of a plan over a picture of which `scale` pixels stand for one of the plan's source, with
 /// pixel 0 at source column `left` and row `top`.
 inline void build_axes(const plan& p, double scale, int left, int top, resample_scratch& scratch) {
+  const bool small = p.width + p.height <= 128;
   scratch.columns.build({(p.source.x - left) * scale, (p.source.x + p.source.width - left) * scale, p.width,
-                         p.window.x, p.window.width, p.mirror_x, p.filter});
+                         p.window.x, p.window.width, p.mirror_x, p.filter, small});
   scratch.rows.build({(p.source.y - top) * scale, (p.source.y + p.source.height - top) * scale, p.height,
-                      p.window.y, p.window.height, p.mirror_y, p.filter});
+                      p.window.y, p.window.height, p.mirror_y, p.filter, small});
 }
 
 /// The column axis as the kernels want it. A row starts with its lowest pixel.

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <dirent.h>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <sys/file.h>
 #include <sys/random.h>
@@ -59,6 +61,25 @@ class neighbor_file {
   int fault_ = 0;
   file_handle file_;
   char name_[prefix.size() + digits + 1] = {};
+};
+
+/// Writes the file that takes the place of the one at `path`, piece by piece; without commit() that one
+/// stays. `kind` is its name in errors. A link there is replaced, not what it leads to.
+class file_replacement {
+ public:
+  /// \throws wick::error when it can't be begun
+  file_replacement(const std::string& path, const char* kind);
+  /// \throws wick::error, and the old file is as it was
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void failed(const char* what, int fault) const;
+
+  std::string path_, name_;
+  const char* kind_;
+  file_handle folder_;
+  std::optional<neighbor_file> next_;
 };
 
 /// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not

@@ -141,20 +141,19 @@ void neighbor_file::discard() noexcept {
   file_.close();
 }
 
-void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind) {
-  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
+file_replacement::file_replacement(const std::string& path, const char* kind) : path_(path), kind_(kind) {
   const std::filesystem::path given(path);
   const std::filesystem::path parent =
       given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
-  const std::string name = given.filename().native();
+  name_ = given.filename().native();
   // All goes by the open folder: it may be renamed meanwhile, and the name may be as long as names get.
-  const file_handle folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) state_file_error("can't be created, its folder can't be opened", path, errno, advice, kind);
-  if (name.empty() || name == "." || name == "..") {
+  folder_ = file_handle(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_) failed("can't be created, its folder can't be opened", errno);
+  if (name_.empty() || name_ == "." || name_ == "..") {
     state_file_error("can't be created", path, EISDIR, "give the path of a file", kind);
   }
   struct ::stat old {};
-  const bool is_there = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool is_there = ::fstatat(folder_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
   const char* other = is_there && !S_ISLNK(old.st_mode) ? other_than_file(old.st_mode) : nullptr;
   if (other != nullptr) {
     throw error(printable(path) + ": " + kind + ": is " + other +
@@ -162,24 +161,37 @@ void replace_file(const std::string& path, std::span<const std::byte> bytes, con
   }
   const bool keeps_mode = is_there && S_ISREG(old.st_mode);
 
-  neighbor_file::tidy_up(folder.get());
-  neighbor_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
-  const auto failed = [&](const char* what) { state_file_error(what, path, errno, advice, kind); };
-  if (next.fault() != 0) {
-    errno = next.fault();
-    failed("can't be created");
-  }
+  neighbor_file::tidy_up(folder_.get());
+  next_.emplace(folder_.get(), keeps_mode ? old.st_mode & 0666 : 0666);
+  if (next_->fault() != 0) failed("can't be created", next_->fault());
   // Not every file system has modes: then it stays as open() made it, which is never for more than the old
   // one was.
-  if (keeps_mode) static_cast<void>(::fchmod(next.get(), old.st_mode & 0777) == 0);
-  if (!next.write(bytes)) failed("can't be written");
-  if (!next.sync()) failed("can't be brought to the disk");
-  if (!next.rename_to(name.c_str())) failed("can't take its name");
+  if (keeps_mode) static_cast<void>(::fchmod(next_->get(), old.st_mode & 0777) == 0);
+}
+
+void file_replacement::failed(const char* what, int fault) const {
+  state_file_error(what, path_, fault,
+                   "the file is as it was; is there room, and may this program write there?", kind_);
+}
+
+void file_replacement::write(std::span<const std::byte> bytes) {
+  if (!next_->write(bytes)) failed("can't be written", errno);
+}
+
+void file_replacement::commit() {
+  if (!next_->sync()) failed("can't be brought to the disk", errno);
+  if (!next_->rename_to(name_.c_str())) failed("can't take its name", errno);
   // The name lies in the folder: it is on the disk when the folder is.
-  if (::fsync(folder.get()) != 0 && errno != EINVAL) {
-    state_file_error("was written, but its folder can't be brought to the disk", path, errno,
-                     "after a power failure the old one may be back", kind);
+  if (::fsync(folder_.get()) != 0 && errno != EINVAL) {
+    state_file_error("was written, but its folder can't be brought to the disk", path_, errno,
+                     "after a power failure the old one may be back", kind_);
   }
+}
+
+void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind) {
+  file_replacement next(path, kind);
+  next.write(bytes);
+  next.commit();
 }
 
 }  // namespace wick::detail

@@ -47,11 +47,12 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
   constexpr std::size_t most = 70;
   std::vector<stage_identity> out;
   for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
-    const auto& [name, parameters] = stages[i];
+    const auto& [name, parameters, changes] = stages[i];
     if (name.size() <= max_state_name)
       out.push_back(stages[i]);
     else
-      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
+      out.push_back(
+          {name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value(), changes});
   }
   if (stages.size() > most) {
     fingerprint_hash h;
@@ -68,13 +69,15 @@ std::string hex(std::uint64_t n) {
   return out;
 }
 
-std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
+std::string difference(const loader_state& state, const pipeline_identity& mine) {
+  const pipeline_identity& saved = state.of;
+  const bool may_change = state.rounds != 0 && state.batch == 0 && state.sample == 0;
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
-  if (saved.samples != mine.samples) {
+  if (saved.samples != mine.samples && !may_change) {
     return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
            number(mine.samples) + "; give the source that the state was made with";
   }
-  if (saved.data != mine.data) {
+  if (saved.data != mine.data && !may_change) {
     return "another data set: of the same size, with fingerprint " + hex(saved.data) +
            ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
   }
@@ -87,7 +90,7 @@ std::string difference(const pipeline_identity& saved, const pipeline_identity& 
     if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
     if (before[i].name != now[i].name)
       return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
-    if (before[i].parameters != now[i].parameters)
+    if (before[i].parameters != now[i].parameters && !(may_change && now[i].changes))
       return at + "(" + printable(now[i].name) + ") had other parameters";
   }
   if (saved.seed != mine.seed) {
@@ -112,7 +115,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.number(std::uint32_t{0});  // length, below
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved}) {
+        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -163,9 +166,9 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   }
   loader_state s;
   std::uint64_t batched = 0;
-  for (std::uint64_t* n :
-       {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch, &s.sample,
-        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved}) {
+  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
+                           &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
+                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = batched != 0;

@@ -21,8 +21,20 @@ class source_size {
     const std::uint64_t found = now();
     if (found == planned_) return;
     throw error("loader: the source had " + std::to_string(planned_) +
-                " samples when this loader was made, and has " + std::to_string(found) +
-                " now; make a new loader for data of another size");
+                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+                ", and has " + std::to_string(found) +
+                " now; call refresh() to take data of another size, or make a new loader");
+  }
+  /// Where it was found to have changed. \throws wick::error
+  [[noreturn]] void refuse() const {
+    require_same();
+    throw error(
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+  }
+  /// From now on it has the size that it has now.
+  void take_anew() {
+    planned_ = now();
+    ++taken_;
   }
   bool changed() const noexcept {
     try {
@@ -34,7 +46,7 @@ class source_size {
 
  private:
   const Source& of_;
-  const std::uint64_t planned_;
+  std::uint64_t planned_, taken_ = 0;
 };
 
 }  // namespace wick::detail

@@ -11,3 +11,4 @@
 #include <wick/torch/implementation/tensors.hpp>
 #include <wick/torch/implementation/threads.hpp>
 #include <wick/torch/implementation/transfer.hpp>
+#include <wick/torch/implementation/windows.hpp>

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Layout.h>
 #include <c10/core/ScalarType.h>
 
 #include <wick/batch/fields.hpp>
@@ -42,6 +43,18 @@ dtype dtype_of(at::ScalarType t) {
       throw error(std::string("a tensor of ") + c10::toString(t) +
                   " can't be batched; convert it to float or int64");
   }
+}
+
+at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
+  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
+  if (!t.device().is_cpu()) {
+    throw error(name + " is on " + t.device().str() +
+                "; the source reads from the CPU, transfer() takes batches to the device");
+  }
+  if (t.layout() != at::kStrided) {
+    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
+  }
+  return t.resolve_neg();
 }
 
 void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {

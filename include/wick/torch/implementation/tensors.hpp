@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
-#include <c10/core/Layout.h>
 
 #include <wick/read/memory_view.hpp>
 #include <wick/sample/error.hpp>
@@ -23,17 +22,8 @@
 namespace wick::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
-  const std::string name = std::string("tensors: ") + what;
-  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
-  if (!t.device().is_cpu()) {
-    throw error(name + " is on " + t.device().str() +
-                "; the source reads from the CPU, transfer() takes batches to the device");
-  }
-  if (t.layout() != at::kStrided) {
-    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
-  }
-  const dtype type = dtype_of(t.scalar_type());
-  tensor_ = t.resolve_neg();
+  tensor_ = rows_on_cpu(t, std::string("tensors: ") + what);
+  const dtype type = dtype_of(tensor_.scalar_type());
   count_ = static_cast<std::uint64_t>(tensor_.size(0));
   shape row, strides;
   for (std::int64_t d = 1; d < tensor_.dim(); ++d) {

@@ -1,11 +1,11 @@
 /// \file
-/// The bodies of what loader/detail/single_user.hpp declares. Included in exactly one file of a program.
+/// The bodies of what run/detail/single_user.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <stdexcept>
 #include <string>
 
-#include <wick/loader/detail/single_user.hpp>
+#include <wick/run/detail/single_user.hpp>
 
 namespace wick::detail {
 

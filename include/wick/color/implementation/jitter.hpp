@@ -1,5 +1,5 @@
 /// \file
-/// The bodies of what image/color.hpp declares. Included in exactly one file of a program.
+/// The bodies of what color/jitter.hpp declares. Included in exactly one file of a program.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include <wick/image/color.hpp>
+#include <wick/color/jitter.hpp>
 #include <wick/image/lazy_image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/sample/context.hpp>
@@ -32,7 +32,7 @@ color_jitter_stage::color_jitter_stage(double brightness, double contrast, doubl
   }
 }
 
-lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) const {
+color_jitter_stage::drawn color_jitter_stage::draw(context& ctx) const {
   random_stream& random = ctx.random();
   std::array<std::size_t, 4> order{0, 1, 2, 3};
   for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
@@ -44,10 +44,15 @@ lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) cons
   }
   constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
                                       pixel_op::kind::saturation, pixel_op::kind::hue};
+  drawn out;
   for (const std::size_t i : order) {
-    if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
+    if (amount_[i] != 0) out.ops[out.count++] = {kinds[i], value[i]};
   }
-  return picture;
+  return out;
+}
+
+void color_jitter_stage::apply(lazy_image& picture, const drawn& what) const {
+  for (std::size_t i = 0; i < what.count; ++i) picture.apply(what.ops[i]);
 }
 
 grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
@@ -56,14 +61,8 @@ grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
   }
 }
 
-lazy_image grayscale_stage::operator()(lazy_image picture, context&) const {
-  picture.make_gray(channels_);
-  return picture;
-}
-
-lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) const {
-  if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
-  return picture;
+void random_grayscale_stage::apply(lazy_image& picture, bool gray) const {
+  if (gray) picture.apply({pixel_op::kind::gray});
 }
 
 }  // namespace wick::detail

@@ -4,11 +4,11 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/image/color.hpp>
+#include <wick/color/jitter.hpp>
 
-static_assert(wick::detail::stage_of<wick::detail::color_jitter_stage, wick::on_data>);
-static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::on_data>);
-static_assert(wick::detail::stage_of<wick::detail::random_grayscale_stage, wick::on_data>);
+static_assert(wick::detail::stage_of<wick::detail::color_jitter_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::grayscale_stage, wick::detail::on_sample_or_data>);
+static_assert(wick::detail::stage_of<wick::detail::random_grayscale_stage, wick::detail::on_sample_or_data>);
 
 using namespace wick_test;
 using wick::image;

@@ -4,11 +4,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include <wick/image/detail/arguments.hpp>
+#include <wick/image/detail/parts.hpp>
 #include <wick/image/lazy_image.hpp>
+#include <wick/pixels/pixel_ops.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/fingerprint.hpp>
 #include <wick/sample/stage.hpp>
@@ -17,14 +20,19 @@ namespace wick {
 
 namespace detail {
 
-class color_jitter_stage {
+class color_jitter_stage : public color_stage<color_jitter_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "color_jitter";
 
   color_jitter_stage(double brightness, double contrast, double saturation, double hue);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  /// The operations, in their order.
+  struct drawn {
+    std::array<pixel_op, 4> ops;
+    std::size_t count = 0;
+  };
+  drawn draw(context& ctx) const;
+  void apply(lazy_image& picture, const drawn& what) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(amount_); }
 
  private:
@@ -41,14 +49,14 @@ detail::color_jitter_stage color_jitter(double brightness = 0, double contrast =
 
 namespace detail {
 
-class grayscale_stage {
+class grayscale_stage : public color_stage<grayscale_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "grayscale";
 
   explicit grayscale_stage(int channels);
-  lazy_image operator()(lazy_image picture, context&) const;
+  int draw(context&) const noexcept { return channels_; }
+  void apply(lazy_image& picture, int channels) const { picture.make_gray(channels); }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
 
  private:
@@ -62,14 +70,14 @@ inline detail::grayscale_stage grayscale(int channels = 1) { return detail::gray
 
 namespace detail {
 
-class random_grayscale_stage {
+class random_grayscale_stage : public color_stage<random_grayscale_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_grayscale";
 
   explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  bool draw(context& ctx) const noexcept { return ctx.random().bernoulli(p_); }
+  void apply(lazy_image& picture, bool gray) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:

@@ -1,0 +1,280 @@
+/// \file
+/// Rows in which samples lie one behind the other. Where each lies was planned, so it is written once, into
+/// its place; what tells the samples of a row apart is made when all have ended.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/collate.hpp>
+#include <wick/batch/detail/ragged_column.hpp>
+#include <wick/batch/detail/slab.hpp>
+#include <wick/batch/fields.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/shape.hpp>
+
+namespace wick {
+
+/// Rows of several samples each, for attention that keeps them apart: by `segments` as a mask, or by
+/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error(skip)) is padding where
+/// it would have been.
+template <class Values, class Column>
+struct packed {
+  Values values;      ///< std::vector fields as [R, L, …]; the others as [D, …], in the samples' order
+  Column segments;    ///< [R, L] int32: which sample of its row, from 1 on; 0 is padding
+  Column positions;   ///< [R, L] int32: which value of its sample, from 0 on; 0 in the padding
+  Column cu_seqlens;  ///< [S + 1] int32: from 0 to R · L, where in the rows, one behind the other, a segment
+                      ///< ends; what is padding between samples and at the end of a row is one of its own
+  std::int64_t max_seqlen;  ///< the longest of these segments
+};
+
+namespace detail {
+
+template <class Values, class Column>
+inline constexpr bool is_column<packed<Values, Column>> = true;
+
+/// Where the samples of a batch lie in its rows, in the order of both.
+struct pack_table {
+  struct place {
+    std::uint32_t row, offset, count;  ///< in the rows
+    std::uint32_t from, whole;         ///< in the sample
+    bool gap;
+  };
+  std::vector<place> places;
+  std::size_t rows = 0, max_rows = 0, length = 0;
+
+  /// Calls f(begin, count, place) for all parts of the rows, where padding has no place.
+  template <class F>
+  void for_each_part(F&& f) const {
+    std::size_t i = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::size_t end = 0;
+      for (; i < places.size() && places[i].row == row; ++i) {
+        const place& p = places[i];
+        end = std::size_t{p.offset} + p.count;
+        f(row * length + p.offset, std::size_t{p.count}, p.gap ? nullptr : &p);
+      }
+      if (end < length) f(row * length + end, length - end, static_cast<const place*>(nullptr));
+    }
+  }
+};
+
+/// What columns are told when a batch begins.
+struct packed_order {
+  layout order;
+  padding pad;
+  const pack_table* table;
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+};
+
+/// Makes columns as Output does; fields of any length become rows.
+template <class Output>
+struct packed_output : Output {};
+
+/// A field of std::vector<T>.
+template <class T, class Output>
+class packed_column {
+  using element = typename fixed_array<T>::element;
+
+ public:
+  using output = decltype(Output::make(slab{}, column_description{}));
+
+  void begin(std::size_t, const packed_order& how, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
+    if (pool_ != pool) pool_ = pool;
+    how_ = how;
+    number_ = number;
+    base_.store(nullptr, std::memory_order_relaxed);
+  }
+  /// Any thread, each slot once. \throws wick::error when it is not as long as was planned
+  void put(std::size_t i, std::vector<T>&& value) {
+    const pack_table::place& p = how_->table->places[i];
+    if (value.size() != p.whole) {
+      throw error("it is " + std::to_string(value.size()) + " long, and " + std::to_string(p.whole) +
+                  " was planned; lengths are those of what comes to pack(), so measure them behind the same "
+                  "stages");
+    }
+    std::byte* base = base_.load(std::memory_order_acquire);
+    if (base == nullptr) base = begin_memory();
+    if (p.count != 0) std::memcpy(base + at(p), value.data() + p.from, p.count * sizeof(T));
+  }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void close(const std::vector<std::size_t>&, std::size_t) noexcept {}  // rows stay as they were planned
+  void describe(fingerprint_hash& to) const noexcept {
+    to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    const pack_table::place& p = how_->table->places[i];
+    return content_of(base_.load(std::memory_order_relaxed) + at(p), p.count * sizeof(T), seed ^ p.count);
+  }
+  /// All samples have ended: what has none is padded.
+  void seal(std::size_t) {
+    std::byte* const base = base_.load(std::memory_order_relaxed);
+    if (base == nullptr) return;
+    const auto filling = how_->pad.template as<element>();
+    how_->table->for_each_part([&](std::size_t begin, std::size_t count, const pack_table::place* p) {
+      if (p != nullptr) return;
+      auto* const first = reinterpret_cast<element*>(base + begin * sizeof(T));
+      std::fill(first, first + count * (sizeof(T) / sizeof(element)), filling);
+    });
+  }
+  output finish(std::size_t n) {
+    if (!memory_) memory_ = pool_->acquire(1, number_);
+    column_description about;
+    about.count = static_cast<std::int64_t>(n == 0 ? 0 : how_->table->rows);
+    about.type = dtype_of<element>();
+    about.each.push_back(static_cast<std::int64_t>(how_->table->length));
+    fixed_array<T>::append(about.each);
+    return Output::make(std::move(memory_), about);
+  }
+  void drop() noexcept { memory_.reset(); }
+
+ private:
+  std::size_t at(const pack_table::place& p) const noexcept {
+    return (p.row * how_->table->length + p.offset) * sizeof(T);
+  }
+  [[gnu::noinline]] std::byte* begin_memory() {
+    static_cast<void>(how_->pad.template as<element>());
+    std::lock_guard lock(mutex_);
+    if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
+    memory_ = pool_->acquire(how_->table->max_rows * how_->table->length * sizeof(T), number_);
+    base_.store(memory_.data(), std::memory_order_release);
+    return memory_.data();
+  }
+
+  std::atomic<std::byte*> base_{nullptr};
+  std::optional<packed_order> how_;
+  std::size_t number_ = 0;
+  slab memory_;
+  std::mutex mutex_;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+template <class T, class Output>
+  requires ragged<std::vector<T>>
+struct column_for<std::vector<T>, packed_output<Output>> {
+  using type = packed_column<T, packed_output<Output>>;
+};
+
+/// The fields' columns, and what tells the samples of their rows apart.
+template <class Item, class Output>
+class packed_columns {
+  using fields = column_of<Item, packed_output<Output>>;
+  using column = decltype(Output::make(slab{}, column_description{}));
+
+ public:
+  using output = packed<typename fields::output, column>;
+
+  template <class Order>
+  void begin(std::size_t n, const Order& how, const std::shared_ptr<slab_pool>& pool) {
+    if (pool_ != pool) pool_ = pool;
+    table_.places.clear();
+    table_.rows = 0;
+    table_.length = how.row;
+    fields_.begin(n, packed_order{how.order, how.pad, &table_}, pool, 1);
+  }
+  /// Behind begin(): this rank's rows of the batch, and the most it has of any.
+  void arrange(std::size_t rows, std::size_t max_rows) noexcept {
+    table_.rows = rows;
+    table_.max_rows = max_rows;
+  }
+  /// Where the next slot lies, row by row. \throws std::bad_alloc
+  void place(std::uint32_t row, std::uint32_t offset, std::uint32_t count, std::uint32_t from,
+             std::uint32_t whole) {
+    table_.places.push_back({row, offset, count, from, whole, false});
+  }
+
+  void put(std::size_t i, Item&& value) { fields_.put(i, std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
+    return fields_.first_misfit(n, failed);
+  }
+  void forget(std::size_t i) { fields_.forget(i); }
+  bool stale(const std::vector<std::size_t>& failed) const { return fields_.stale(failed); }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    for (const std::size_t g : gaps) table_.places[g].gap = true;
+    fields_.close(gaps, n);
+  }
+  void describe(fingerprint_hash& to) const noexcept {
+    fields_.describe(to.add(std::uint64_t{table_.length}));
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept { return fields_.content(i, seed); }
+
+  void seal(std::size_t n) {
+    fields_.seal(n);
+    std::size_t parts = 0;
+    table_.for_each_part([&](std::size_t, std::size_t, const pack_table::place*) { ++parts; });
+    const std::size_t most = table_.max_rows * table_.length * sizeof(std::int32_t);
+    segments_ = pool_->acquire(most, 2);
+    positions_ = pool_->acquire(most, 3);
+    borders_ = pool_->acquire((parts + 1) * sizeof(std::int32_t), 4);
+    auto* const segment = reinterpret_cast<std::int32_t*>(segments_.data());
+    auto* const position = reinterpret_cast<std::int32_t*>(positions_.data());
+    auto* border = reinterpret_cast<std::int32_t*>(borders_.data());
+    *border = 0;
+    std::int32_t number = 0;
+    longest_ = 0;
+    std::size_t row = 0;
+    table_.for_each_part([&](std::size_t begin, std::size_t count, const pack_table::place* p) {
+      if (begin >= (row + 1) * table_.length) {
+        row = begin / table_.length;
+        number = 0;
+      }
+      const std::int32_t own = p == nullptr ? 0 : ++number;
+      std::fill(segment + begin, segment + begin + count, own);
+      if (p == nullptr)
+        std::fill(position + begin, position + begin + count, 0);
+      else
+        std::iota(position + begin, position + begin + count, 0);
+      *++border = static_cast<std::int32_t>(begin + count);
+      longest_ = std::max(longest_, static_cast<std::int64_t>(count));
+    });
+    parts_ = parts;
+  }
+  output finish(std::size_t n) {
+    if (n == 0) {  // nobody has sealed it
+      table_.rows = 0;
+      table_.places.clear();
+      seal(0);
+    }
+    column_description each, ends;
+    each.type = ends.type = dtype::int32;
+    each.count = static_cast<std::int64_t>(table_.rows);
+    each.each.push_back(static_cast<std::int64_t>(table_.length));
+    ends.count = static_cast<std::int64_t>(parts_ + 1);
+    return {fields_.finish(n), Output::make(std::move(segments_), each),
+            Output::make(std::move(positions_), each), Output::make(std::move(borders_), ends), longest_};
+  }
+  void drop() noexcept {
+    fields_.drop();
+    segments_.reset();
+    positions_.reset();
+    borders_.reset();
+  }
+
+ private:
+  pack_table table_;
+  fields fields_;
+  slab segments_, positions_, borders_;
+  std::size_t parts_ = 0;
+  std::int64_t longest_ = 0;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+}  // namespace detail
+}  // namespace wick

@@ -1,0 +1,139 @@
+/// \file
+/// Batches of rows in which samples of any length lie one behind the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <wick/batch/batch.hpp>
+#include <wick/batch/detail/packed_column.hpp>
+#include <wick/batch/detail/ragged_column.hpp>
+#include <wick/batch/fields.hpp>
+#include <wick/batch/ragged.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/sample/shape.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick {
+
+/// What pack() does about a sample that is longer than a row.
+enum class too_long : unsigned char {
+  fail,      ///< the loader refuses it, by name
+  truncate,  ///< its beginning fills a row
+  split,     ///< it is cut into rows and a rest; it goes through the stages once for each
+};
+
+namespace detail {
+
+struct pack_options {
+  /// Leave out the last batch of an epoch when it has fewer rows.
+  bool drop_last = false;
+  /// What stands where no sample is.
+  padding pad = pad_with(0);
+  wick::too_long too_long = wick::too_long::fail;
+  /// The length of each sample of the source, as it comes to pack(). Empty: the source says them, by
+  /// `length(i)`.
+  std::vector<std::uint32_t> lengths = {};
+};
+
+/// What columns are told when a batch begins, without where samples lie.
+struct row_order {
+  layout order;
+  padding pad;
+  std::uint32_t row;
+};
+
+template <class T>
+struct has_ragged : std::bool_constant<ragged<T>> {};
+template <composite T>
+struct has_ragged<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (has_ragged<F>::value || ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
+/// Makes batches of rows, whose columns Output makes.
+template <class Output>
+class pack_stage {
+ public:
+  using stage_kind = on_batching;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
+  static constexpr std::string_view name = "pack";
+  /// The epoch's plan says which samples make up a row.
+  static constexpr bool packs = true;
+
+  /// \throws wick::error
+  pack_stage(std::size_t rows, std::size_t length, pack_options options)
+      : rows_(rows),
+        length_(static_cast<std::uint32_t>(length)),
+        options_(std::move(options)),
+        fingerprint_(fingerprint_hash()
+                         .add(fingerprint_hash::of(options_.drop_last, options_.pad.real, options_.pad.whole,
+                                                   options_.too_long, length_))
+                         .add(options_.lengths.data(), options_.lengths.size() * sizeof(std::uint32_t))
+                         .value()) {
+    checked("pack", rows, {});
+    if (length == 0) throw error("pack: a row has at least one place");
+    if (length >= limit || rows >= limit / length) {
+      throw error("pack: a batch of " + std::to_string(rows) + " rows of " + std::to_string(length) +
+                  " has more places than cu_seqlens can count, which is int32; make it smaller");
+    }
+    lengths_ = std::make_shared<const std::vector<std::uint32_t>>(std::move(options_.lengths));
+  }
+  std::size_t size() const noexcept { return rows_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  bool pad_last() const noexcept { return false; }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  row_order order() const noexcept { return {layout::channels_last, options_.pad, length_}; }
+  std::uint32_t row_length() const noexcept { return length_; }
+  bool truncates() const noexcept { return options_.too_long == too_long::truncate; }
+  bool splits() const noexcept { return options_.too_long == too_long::split; }
+  const std::vector<std::uint32_t>& lengths() const noexcept { return *lengths_; }
+
+  template <class Item>
+  using collator = packed_columns<Item, Output>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
+  static consteval bool check() {
+    constexpr bool rows = has_ragged<Item>::value;
+    static_assert(
+        rows,
+        "wick: pack() puts std::vector fields into rows, and what came has none (see 'Item'); write "
+        "batch(n) for what has one shape, or a stage before pack() that gives a std::vector of "
+        "numbers");
+    constexpr bool others = !rows || can_pad<Item>::value;
+    static_assert(others,
+                  "wick: pack() can't put a field of what came into a tensor (see 'Item'): it takes "
+                  "std::vector of numbers, and what batch(n) takes");
+    return rows && can_pad<Item>::value;
+  }
+
+ private:
+  static constexpr std::size_t limit = std::size_t{1} << 31;
+  std::size_t rows_;
+  std::uint32_t length_;
+  pack_options options_;
+  std::uint64_t fingerprint_;
+  std::shared_ptr<const std::vector<std::uint32_t>> lengths_;
+};
+
+}  // namespace detail
+
+/// As pack(), without Torch: batches of `rows` rows of `length` places, in which samples of std::vector
+/// fields lie one behind the other, as packed<…, array>. \throws wick::error
+inline detail::pack_stage<detail::array_output> array_pack(std::size_t rows, std::size_t length,
+                                                           detail::pack_options options = {}) {
+  return {rows, length, std::move(options)};
+}
+
+}  // namespace wick

@@ -1,0 +1,79 @@
+/// \file
+/// with_index(): which sample it is travels with it, into the batch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <wick/batch/collate.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick {
+
+/// A target, and which sample it is of. After batch(): a tensor of targets, one of indexes, int64 [N], and a
+/// std::vector of keys.
+template <class Value, class Index = std::int64_t, class Key = std::string>
+struct indexed {
+  Value value;  ///< the target, as it was
+  Index index;  ///< of the sample in the source
+  Key key;      ///< what the source calls it, as messages and the ledger do
+};
+/// Which sample it is, where it had no target.
+template <class Index, class Key>
+struct indexed<void, Index, Key> {
+  Index index;
+  Key key;
+};
+
+namespace detail {
+
+template <class T, class A, class B, class C>
+struct batch_shape_of<indexed<T>, A, B, C> {
+  using type = indexed<A, B, C>;
+};
+template <class A, class B>
+struct batch_shape_of<indexed<void>, A, B> {
+  using type = indexed<void, A, B>;
+};
+
+struct with_index_stage {
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::check>;
+  static constexpr std::string_view name = "with_index";
+
+  template <class Data, class Target>
+  sample<Data, indexed<Target>> operator()(sample<Data, Target> s, context& c) const {
+    return {std::move(s.data), {std::move(s.target), static_cast<std::int64_t>(c.index()), c.key()}};
+  }
+  template <class Data>
+    requires(!is_sample<Data>)
+  sample<Data, indexed<void>> operator()(Data data, context& c) const {
+    return {std::move(data), {static_cast<std::int64_t>(c.index()), c.key()}};
+  }
+
+  template <class Came, class... Before>
+  static consteval bool check() {
+    constexpr bool is_single = !(stage_of<Before, on_batching> || ...);
+    static_assert(is_single,
+                  "wick: with_index() says which sample it is, and what came is a batch; write it before "
+                  "batch(n)");
+    return is_single;
+  }
+};
+
+}  // namespace detail
+
+/// The sample's index and key become part of its target, which stages leave alone: behind batch(),
+/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and
+/// `batch.target.value` what the target was; of a sample without one, `batch.data` what it was. Whoever
+/// stands in a slot in the end is meant: a gap that was closed has no entry, a substitute has its own. With
+/// `struct indexed_batch { torch::Tensor data, target, index; std::vector<std::string> key; };` and
+/// `with_index() | batch<indexed_batch>(n)` they are fields beside the others.
+inline detail::with_index_stage with_index() noexcept { return {}; }
+
+}  // namespace wick

@@ -1,0 +1,168 @@
+/// \file
+/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
+/// decides once, and each part that it concerns follows.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <wick/batch/fields.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick::detail {
+
+// ---- what has a place ----
+
+/// A part with a place in the picture: it follows what is done to that. A type of the user's may, too.
+template <class T>
+concept placed = requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); };
+/// It has pixels, whose size is the sample's.
+template <class T>
+concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
+                        part.width();
+                        part.height();
+                      });
+template <class T>
+concept colored = std::is_same_v<T, image> || std::is_same_v<T, lazy_image>;
+
+struct any_placed {
+  template <class T>
+  static constexpr bool is = placed<T> || std::is_same_v<T, image>;
+};
+struct any_with_pixels {
+  template <class T>
+  static constexpr bool is = with_pixels<T>;
+};
+struct any_colored {
+  template <class T>
+  static constexpr bool is = colored<T>;
+};
+
+/// Whether T, or a field of it at any depth, is what Kind says.
+template <class Kind, class T>
+consteval bool holds() {
+  if constexpr (Kind::template is<T>)
+    return true;
+  else if constexpr (!any_placed::is<T> && composite<T>)
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (holds<Kind, F>() || ...);
+    }(std::type_identity<typename field_types<T>::type>{});
+  else
+    return false;
+}
+
+/// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
+template <class Kind, class T, class F>
+void for_each_part(T& item, F& f) {
+  if constexpr (std::is_same_v<T, image>) {
+    if constexpr (Kind::template is<T>) {
+      lazy_image picture(std::move(item));
+      f(picture);
+      item = std::move(picture).pixels();
+    }
+  } else if constexpr (Kind::template is<T>) {
+    f(item);
+  } else if constexpr (holds<Kind, T>()) {
+    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
+  }
+}
+
+/// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
+/// sample<> whose target has none is taken by its data.
+template <class Kind, class T>
+inline constexpr bool is_of_parts =
+    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
+template <class Kind, class D, class T>
+inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
+
+// ---- geometry ----
+
+/// \throws wick::error when parts with pixels have two sizes
+void require_one_size(frame first, frame other);
+
+template <class Item>
+frame frame_of(Item& item) {
+  frame size;
+  bool any = false;
+  const auto look = [&](const auto& part) {
+    const frame here{part.width(), part.height()};
+    if (any) require_one_size(size, here);
+    size = here;
+    any = true;
+  };
+  const auto visit = [&look]<class T>(const auto& self, T& part) -> void {
+    if constexpr (with_pixels<T>)
+      look(part);
+    else if constexpr (holds<any_with_pixels, T>())
+      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
+  };
+  visit(visit, item);
+  return size;
+}
+
+/// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
+/// random once a sample.
+template <class Stage>
+class geometry_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
+      picture.follow(step);
+    return picture;
+  }
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
+  Item operator()(Item item, context& c) const {
+    frame size = frame_of(item);
+    for (const geometry_step& step : self().decide(size, c)) {
+      const auto follow = [&](auto& part) { part.follow(step, size); };
+      for_each_part<any_placed>(item, follow);
+      size = step.after(size);
+    }
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+// ---- color ----
+
+/// A stage of color. `Stage` has `draw(context&) const`, what is random, and `apply(lazy_image&, drawn)
+/// const`.
+template <class Stage>
+class color_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    self().apply(picture, self().draw(c));
+    return picture;
+  }
+  template <class Item>
+    requires is_of_parts<any_colored, Item>
+  Item operator()(Item item, context& c) const {
+    const auto drawn = self().draw(c);
+    const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
+    for_each_part<any_colored>(item, apply);
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+}  // namespace wick::detail

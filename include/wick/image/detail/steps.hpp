@@ -1,0 +1,109 @@
+/// \file
+/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
+/// border.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <wick/pixels/geometry.hpp>
+
+namespace wick {
+
+namespace detail {
+
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
+};
+
+}  // namespace detail
+
+/// What stands in the border that pad() makes.
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill color
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+namespace detail {
+
+/// The size of all parts of a sample that have pixels.
+struct frame {
+  int width = 0, height = 0;
+  friend bool operator==(const frame&, const frame&) = default;
+};
+
+/// A border, and what stands in it.
+struct border {
+  edges by;
+  fill_color fill;
+  padding_mode mode = padding_mode::constant;
+  int mask_fill = 0;
+};
+
+/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
+struct geometry_step {
+  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, drop_boxes };
+
+  kind what = kind::crop;
+  rect part;                                       ///< crop: what is kept
+  frame size;                                      ///< resize: to what
+  interpolation filter = interpolation::bilinear;  ///< resize
+  border around;                                   ///< pad
+  float min_size = 0, min_visible = 0;             ///< drop_boxes
+
+  static geometry_step crop(const rect& part) noexcept;
+  static geometry_step resize(int width, int height, interpolation filter) noexcept;
+  static geometry_step mirror_x() noexcept;
+  static geometry_step mirror_y() noexcept;
+  static geometry_step pad(const border& around) noexcept;
+
+  /// The size of what had `before`.
+  frame after(frame before) const noexcept;
+};
+
+/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
+void require_plain_border(padding_mode mode, const char* what);
+
+/// Up to two steps, one after the other.
+class geometry_steps {
+ public:
+  geometry_steps() noexcept = default;
+  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
+  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
+  const geometry_step* begin() const noexcept { return each_.data(); }
+  const geometry_step* end() const noexcept { return each_.data() + count_; }
+
+ private:
+  std::array<geometry_step, 2> each_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace wick

@@ -1,0 +1,118 @@
+/// \file
+/// The bodies of what image/polygons.hpp declares. Included in exactly one file of a program.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/image/detail/steps.hpp>
+#include <wick/image/polygons.hpp>
+#include <wick/sample/error.hpp>
+
+namespace wick {
+
+namespace detail::outlining {
+
+using outline = std::vector<std::array<float, 2>>;
+
+inline void check(const polygons& of) {
+  for (const auto& [what, found] :
+       {std::pair{" labels", of.labels.size()}, std::pair{" ids", of.ids.size()}}) {
+    if (found == 0 || found == of.size()) continue;
+    throw error("polygons: " + std::to_string(found) + what + " of " + std::to_string(of.size()) +
+                " outlines; give as many, or none");
+  }
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    for (const auto& [x, y] : of.outlines[i]) {
+      if (!std::isfinite(x) || !std::isfinite(y))
+        throw error("polygons: outline " + std::to_string(i) + " has a corner that is no number; give px");
+    }
+  }
+}
+
+/// What lies on the side of the line where `axis` is at least (most: at most) `bound`.
+inline outline half(const outline& of, std::size_t axis, float bound, bool most) {
+  outline out;
+  const auto inside = [&](const std::array<float, 2>& p) {
+    return most ? p[axis] <= bound : p[axis] >= bound;
+  };
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const auto &a = of[i], &b = of[(i + 1) % of.size()];
+    if (inside(a)) out.push_back(a);
+    if (inside(a) == inside(b)) continue;
+    const float share = (bound - a[axis]) / (b[axis] - a[axis]);
+    std::array<float, 2> crossing{a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share};
+    crossing[axis] = bound;
+    out.push_back(crossing);
+  }
+  return out;
+}
+
+/// Twice the area, with a sign.
+inline double area(const outline& of) noexcept {
+  double sum = 0;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const auto &a = of[i], &b = of[(i + 1) % of.size()];
+    sum += static_cast<double>(a[0]) * b[1] - static_cast<double>(b[0]) * a[1];
+  }
+  return sum;
+}
+
+inline void cut(polygons& of, frame size) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    outline left = half(of.outlines[i], 0, 0, false);
+    left = half(left, 0, static_cast<float>(size.width), true);
+    left = half(left, 1, 0, false);
+    left = half(left, 1, static_cast<float>(size.height), true);
+    if (left.size() < 3 || area(left) == 0) continue;
+    of.outlines[n] = std::move(left);
+    if (!of.labels.empty()) of.labels[n] = of.labels[i];
+    if (!of.ids.empty()) of.ids[n] = of.ids[i];
+    ++n;
+  }
+  of.outlines.resize(n);
+  if (!of.labels.empty()) of.labels.resize(n);
+  if (!of.ids.empty()) of.ids.resize(n);
+}
+
+}  // namespace detail::outlining
+
+void polygons::follow(const detail::geometry_step& step, detail::frame in) {
+  using kind = detail::geometry_step::kind;
+  detail::outlining::check(*this);
+  const detail::frame out = step.after(in);
+  // x * across + right, y * down + below
+  float across = 1, right = 0, down = 1, below = 0;
+  switch (step.what) {
+    case kind::crop:
+      right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
+      break;
+    case kind::resize:
+      across = static_cast<float>(static_cast<double>(out.width) / in.width);
+      down = static_cast<float>(static_cast<double>(out.height) / in.height);
+      break;
+    case kind::mirror_x:
+      across = -1, right = static_cast<float>(in.width);
+      break;
+    case kind::mirror_y:
+      down = -1, below = static_cast<float>(in.height);
+      break;
+    case kind::pad:
+      detail::require_plain_border(step.around.mode, "polygons");
+      right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
+      break;
+    case kind::drop_boxes:
+      return;
+  }
+  for (auto& outline : outlines) {
+    for (auto& [x, y] : outline) x = x * across + right, y = y * down + below;
+  }
+  if (step.what == kind::crop || step.what == kind::pad) detail::outlining::cut(*this, out);
+}
+
+}  // namespace wick

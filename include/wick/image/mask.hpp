@@ -1,0 +1,97 @@
+/// \file
+/// A mask: a number for each pixel of a picture (its class, a depth), which is never blended; and
+/// decode_mask(), which makes one of bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <wick/image/decode.hpp>
+#include <wick/image/detail/steps.hpp>
+#include <wick/image/lazy_image.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/sample/context.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
+#include <wick/sample/stage.hpp>
+
+namespace wick {
+
+/// Numbers of classes, or depths, one a pixel. In a sample it goes along with the picture's crops, resizes,
+/// flips and pads; colors leave it alone. It is decoded when its slot in the batch is known, and batches as
+/// [H, W], of uint8 or int32: `.to(torch::kLong)` on the device makes of it what cross_entropy takes.
+class mask {
+ public:
+  mask() noexcept = default;
+  /// Numbers that exist already. \throws wick::error unless there is one channel
+  mask(image numbers);  // NOLINT: implicit on purpose
+  /// For decode_mask().
+  explicit mask(lazy_image numbers) noexcept : numbers_(std::move(numbers)) {}
+
+  /// As it will come out.
+  int width() const noexcept { return numbers_.width(); }
+  int height() const noexcept { return numbers_.height(); }
+  bool empty() const noexcept { return numbers_.empty(); }
+
+  /// Does what a stage of geometry did to the picture. Pixels are taken as they are: the one that torch's
+  /// `nearest` takes (under the upper left corner), that under the center where the resize of the picture is
+  /// `nearest`, too.
+  void follow(const detail::geometry_step& step, detail::frame = {});
+
+  /// The numbers, in one channel. \throws wick::error for damaged data, or for numbers of 16 bits, which have
+  /// no place in an image
+  image pixels() const;
+  /// A pipeline that ends without batch(), and group(), give it decoded.
+  using materialized_type = mask;
+  mask materialize() &&;
+  void carry_out();
+
+  /// [H, W].
+  wick::shape extents() const { return {height(), width()}; }
+  dtype type() const noexcept { return numbers_.type(); }
+  /// Decodes what is needed, straight into the slot. \throws wick::error for damaged data
+  void write_to(slot to) const;
+
+ private:
+  lazy_image numbers_;
+};
+
+namespace detail {
+
+struct mask_options {
+  /// uint8, or int32: then a PNG of 16 bits is taken as well, as it is.
+  dtype type = dtype::uint8;
+  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken
+};
+
+class decode_mask_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint, hook::note>;
+  static constexpr std::string_view name = "decode_mask";
+
+  explicit decode_mask_stage(const mask_options& options);
+  mask operator()(bytes encoded, context& c) const;
+  template <class Item>
+    requires holds_more_bytes<Item>
+  auto operator()(Item item, context& c) const {
+    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+  }
+  std::uint64_t fingerprint() const noexcept { return numbers_.fingerprint(); }
+  std::string note() const { return numbers_.note(); }
+
+ private:
+  decode_stage numbers_;
+};
+
+}  // namespace detail
+
+/// Bytes → mask: the numbers that a PNG or GIF with a palette stores, or the levels of a gray PNG, as they
+/// are, of 16 bits with `.type = wick::dtype::int32` (depth in mm). It takes the first part of the sample
+/// that is still bytes: behind decode() that of the mask. \throws wick::error when the bytes are no such
+/// picture
+detail::decode_mask_stage decode_mask(const detail::mask_options& options = {});
+
+}  // namespace wick

@@ -1,0 +1,184 @@
+/// \file
+/// Operations on levels: each becomes another one by arithmetic or by a table that the picture's own levels
+/// make. Included by the bodies of pixels/pixel_ops.hpp alone.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/pixel_ops.hpp>
+
+namespace wick::detail {
+
+/// How many channels are colors.
+constexpr int colors(int channels) noexcept { return channels >= 3 ? 3 : 1; }
+constexpr bool has_alpha(int channels) noexcept { return channels % 2 == 0; }
+inline bool is_interleaved(const picture_target& p) noexcept { return p.step == p.channels; }
+
+/// Runs of bytes that lie side by side and hold the colors of all pixels: f(first, count). The alpha of
+/// interleaved pixels is among them.
+template <class F>
+inline void for_each_run(const picture_target& p, F f) {
+  const bool interleaved = is_interleaved(p);
+  const std::ptrdiff_t row = interleaved ? p.step * p.width : p.width;
+  const int planes = interleaved ? 1 : colors(p.channels);
+  for (int c = 0; c < planes; ++c) {
+    std::uint8_t* const first = p.data + (interleaved ? 0 : c * p.plane);
+    if (p.row == row) {
+      f(first, static_cast<std::size_t>(row) * static_cast<std::size_t>(p.height));
+      continue;
+    }
+    for (int y = 0; y < p.height; ++y) f(first + y * p.row, static_cast<std::size_t>(row));
+  }
+}
+
+/// Keeps the alpha of interleaved pixels, and puts it back at the end: so that what works on runs need not
+/// know of it.
+class kept_alpha {
+ public:
+  explicit kept_alpha(const picture_target& p) : of_(p) {
+    if (!is_interleaved(p) || !has_alpha(p.channels)) return;
+    levels_.reserve(static_cast<std::size_t>(p.width) * static_cast<std::size_t>(p.height));
+    for_each_pixel(p, [&](const std::uint8_t* v) { levels_.push_back(v[of_.channels - 1]); });
+  }
+  kept_alpha(const kept_alpha&) = delete;
+  kept_alpha& operator=(const kept_alpha&) = delete;
+  ~kept_alpha() {
+    if (levels_.empty()) return;
+    const std::uint8_t* next = levels_.data();
+    for_each_pixel(of_, [&](std::uint8_t* v) { v[of_.channels - 1] = *next++; });
+  }
+
+ private:
+  const picture_target& of_;
+  std::vector<std::uint8_t> levels_;
+};
+
+/// In blocks of a known length, which every compiler makes vectors of.
+template <class F>
+inline void map_run(std::uint8_t* v, std::size_t count, F f) noexcept {
+  constexpr std::size_t block = 64;
+  std::size_t i = 0;
+  for (; i + block <= count; i += block) {
+    for (std::size_t j = 0; j < block; ++j) v[i + j] = f(v[i + j]);
+  }
+  for (; i < count; ++i) v[i] = f(v[i]);
+}
+
+inline void change_levels(const pixel_op& op, const picture_target& p) {
+  const kept_alpha alpha(p);
+  if (op.what == pixel_op::kind::posterize) {
+    const auto mask = static_cast<std::uint8_t>(0xFF00u >> static_cast<unsigned>(op.value));
+    return for_each_run(p, [mask](std::uint8_t* v, std::size_t n) {
+      map_run(v, n, [mask](std::uint8_t x) { return static_cast<std::uint8_t>(x & mask); });
+    });
+  }
+  const double from = op.what == pixel_op::kind::solarize ? std::ceil(op.value) : 0;
+  if (from > 255) return;
+  const auto first = static_cast<std::uint8_t>(from);
+  for_each_run(p, [first](std::uint8_t* v, std::size_t n) {
+    map_run(v, n, [first](std::uint8_t x) { return static_cast<std::uint8_t>(x ^ (x >= first ? 0xFF : 0)); });
+  });
+}
+
+using level_counts = std::array<std::uint32_t, 256>;
+using level_table = std::array<std::uint8_t, 256>;
+
+/// How often each level comes in one channel. Four tables, since a count that was written just now is
+/// slow to read.
+inline level_counts count_levels(const picture_target& p, int channel) {
+  std::array<level_counts, 4> counts{};
+  for (int y = 0; y < p.height; ++y) {
+    const std::uint8_t* v = p.data + y * p.row + channel * p.plane;
+    int x = 0;
+    for (; x + 4 <= p.width; x += 4, v += 4 * p.step) {
+      ++counts[0][v[0]];
+      ++counts[1][v[p.step]];
+      ++counts[2][v[2 * p.step]];
+      ++counts[3][v[3 * p.step]];
+    }
+    for (; x < p.width; ++x, v += p.step) ++counts[0][v[0]];
+  }
+  for (std::size_t i = 0; i < 256; ++i) counts[0][i] += counts[1][i] + counts[2][i] + counts[3][i];
+  return counts[0];
+}
+
+/// Pillow's ImageOps.equalize. False when there are too few other levels to spread.
+inline bool equalize_table(const level_counts& counts, std::uint64_t pixels, level_table& to) noexcept {
+  std::size_t highest = 255;
+  while (highest > 0 && counts[highest] == 0) --highest;
+  const std::uint64_t step = (pixels - counts[highest]) / 255;
+  if (step == 0) return false;
+  std::uint64_t below = step / 2;
+  for (std::size_t i = 0; i < 256; ++i) {
+    to[i] = static_cast<std::uint8_t>(std::min<std::uint64_t>(below / step, 255));
+    below += counts[i];
+  }
+  return true;
+}
+
+/// False when there is one level only.
+inline bool autocontrast_table(const level_counts& counts, level_table& to) noexcept {
+  int low = 0, high = 255;
+  while (low < 255 && counts[static_cast<std::size_t>(low)] == 0) ++low;
+  while (high > 0 && counts[static_cast<std::size_t>(high)] == 0) --high;
+  if (low >= high) return false;
+  const float scale = static_cast<float>(high - low) * (1.0f / 255);
+  for (int i = 0; i < 256; ++i) {
+    to[static_cast<std::size_t>(i)] =
+        static_cast<std::uint8_t>(std::clamp(static_cast<float>(i - low) / scale, 0.0f, 255.0f));
+  }
+  return true;
+}
+
+inline void stretch_levels(const pixel_op& op, const picture_target& p) {
+  const std::uint64_t pixels = static_cast<std::uint64_t>(p.width) * static_cast<std::uint64_t>(p.height);
+  std::array<level_table, 3> tables;
+  bool changes = false;
+  const int count = colors(p.channels);
+  for (int c = 0; c < count; ++c) {
+    level_table& table = tables[static_cast<std::size_t>(c)];
+    const level_counts counts = count_levels(p, c);
+    const bool some = op.what == pixel_op::kind::equalize ? equalize_table(counts, pixels, table)
+                                                          : autocontrast_table(counts, table);
+    if (!some) {
+      for (std::size_t i = 0; i < 256; ++i) table[i] = static_cast<std::uint8_t>(i);
+    }
+    changes = changes || some;
+  }
+  if (!changes) return;
+  if (count == 3 && is_interleaved(p)) {
+    for_each_pixel(p, [&](std::uint8_t* v) {
+      v[0] = tables[0][v[0]];
+      v[1] = tables[1][v[1]];
+      v[2] = tables[2][v[2]];
+    });
+    return;
+  }
+  for (int c = 0; c < count; ++c) {
+    const level_table& table = tables[static_cast<std::size_t>(c)];
+    picture_target plane = p;
+    plane.data += c * p.plane;
+    for_each_pixel(plane, [&](std::uint8_t* v) { v[0] = table[v[0]]; });
+  }
+}
+
+inline void fill_box(const picture_target& p, const rect& box, const std::array<std::uint8_t, 4>& levels) {
+  const rect inside = shared_part({0, 0, p.width, p.height}, box);
+  picture_target part = p;
+  part.data += inside.y * p.row + inside.x * p.step;
+  part.width = inside.width;
+  part.height = inside.height;
+  for_each_pixel(part, [&](std::uint8_t* v) {
+    for (int c = 0; c < p.channels; ++c) v[c * p.plane] = levels[static_cast<std::size_t>(c)];
+  });
+}
+
+}  // namespace wick::detail

@@ -1,0 +1,60 @@
+/// \file
+/// Where the chunks of a stream of tokens begin and end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <wick/text/detail/token_ids.hpp>
+
+namespace wick::detail {
+
+/// What chunks(length) says.
+struct chunk_plan {
+  std::size_t length = 0;
+  std::uint64_t stride = 0;
+  std::int64_t within_documents = -1;
+};
+
+class chunk_places {
+ public:
+  /// Of `tokens` in one stream.
+  chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept;
+  /// Of documents that begin at `begins`; the last ends at `tokens`.
+  chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
+
+  std::uint64_t size() const noexcept { return size_; }
+  token_span at(std::uint64_t i) const noexcept;
+  const chunk_plan& plan() const noexcept { return plan_; }
+
+ private:
+  struct document {
+    std::uint64_t chunk, begin, end;  // its first chunk; its tokens
+  };
+
+  chunk_plan plan_;
+  std::uint64_t size_ = 0;
+  std::vector<document> documents_;  // none: chunks cross their borders
+};
+
+/// The first token of each document, of tokens that are given piece by piece.
+class document_borders {
+ public:
+  document_borders(token_format format, std::int64_t end) noexcept : format_(format), end_(end) {}
+  void take(const std::byte* tokens, std::size_t count);
+  /// Documents that end with the token; one more may follow.
+  std::size_t ended() const noexcept { return begins_.size() - 1; }
+  const std::vector<std::uint64_t>& begins() const noexcept { return begins_; }
+
+ private:
+  template <class T>
+  void find(const std::byte* tokens, std::size_t count);
+
+  token_format format_;
+  std::int64_t end_;
+  std::uint64_t at_ = 0;
+  std::vector<std::uint64_t> begins_{0};
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,63 @@
+/// \file
+/// Where the samples of one text file lie: an offset and a length each, in about two bytes a line.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace wick::detail {
+
+/// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
+/// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
+/// break is. Where it lies is known of every 32nd; at() walks from there.
+class text_extents {
+ public:
+  struct extent {
+    std::uint64_t offset, length;
+  };
+
+  /// None may begin before the last one's end.
+  void add(extent next);
+  /// When all are added.
+  void shrink();
+
+  std::uint64_t size() const noexcept { return size_; }
+  extent at(std::uint64_t i) const noexcept {
+    const mark& from = marks_[i / per_mark];
+    const std::uint8_t* p = code_.data() + from.at;
+    std::uint64_t end = from.end;
+    for (std::uint64_t more = i % per_mark;; --more) {
+      const std::uint64_t number = take(p), gap = (number & 1) != 0 ? take(p) : 1;
+      if (more == 0) return {end + gap, number >> 1};
+      end += gap + (number >> 1);
+    }
+  }
+
+  /// What it is made of: 1 to 20 bytes an extent.
+  std::span<const std::uint8_t> code() const noexcept { return code_; }
+  /// The extents that a code says. False, and nothing is changed, when it is not one of `size` extents within
+  /// a file of `file_size` bytes.
+  bool decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size);
+
+ private:
+  static constexpr std::uint64_t per_mark = 32;
+  struct mark {
+    std::uint64_t end;  // of the extent before
+    std::uint64_t at;   // in the code
+  };
+
+  static std::uint64_t take(const std::uint8_t*& p) noexcept {
+    std::uint64_t value = *p & 0x7F;
+    for (unsigned shift = 7; (*p++ & 0x80) != 0; shift += 7) value |= std::uint64_t{*p & 0x7Fu} << shift;
+    return value;
+  }
+  void put(std::uint64_t value);
+
+  std::uint64_t size_ = 0, end_ = 0;
+  std::vector<std::uint8_t> code_;
+  std::vector<mark> marks_;
+};
+
+}  // namespace wick::detail

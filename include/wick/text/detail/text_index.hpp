@@ -1,0 +1,50 @@
+/// \file
+/// Which samples a set of text files holds, and where each lies: made in one pass over them, or read from
+/// where it was kept.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <wick/read/detail/open_shards.hpp>
+#include <wick/read/file_stamp.hpp>
+#include <wick/read/files.hpp>
+#include <wick/read/location.hpp>
+#include <wick/text/detail/text_extents.hpp>
+#include <wick/text/detail/text_scan.hpp>
+
+namespace wick::detail {
+
+class text_index {
+ public:
+  /// `who`: lines or documents, for messages. `kept`: the path of the index on disk; empty: none.
+  text_index(files paths, const char* who, const text_rule& rule, const std::string& kept);
+
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the files' names and of where their samples lie; not of where the files lie.
+  std::uint64_t fingerprint() const noexcept;
+  /// Of files, to make the index.
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  const std::string& note() const noexcept { return note_; }
+
+ private:
+  std::size_t file_of(std::uint64_t i) const noexcept;
+  std::string_view name(std::size_t file) const noexcept { return paths_.path(file) + shared_; }
+  void keep(const std::string& path);
+
+  files paths_;
+  text_rule rule_;
+  std::size_t shared_;  // characters of all paths, a folder's
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<text_extents> extents_;
+  std::vector<std::uint64_t> firsts_{0};  // index of each file's first sample; last, their number
+  std::uint64_t bytes_scanned_ = 0;
+  std::string note_;
+};
+
+}  // namespace wick::detail

@@ -1,0 +1,56 @@
+/// \file
+/// Finds the lines or documents of a text file, piece by piece.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <wick/text/detail/text_extents.hpp>
+
+namespace wick::detail {
+
+/// What is one sample of a text file.
+struct text_rule {
+  enum kind : unsigned char {
+    line,       ///< a line without its end, "\n" or "\r\n"
+    paragraph,  ///< lines up to an empty one, without the last one's end
+    separated,  ///< what lies between separators, without line breaks at its ends; nothing where that is
+                ///< empty
+  };
+  kind by = line;
+  bool keep_empty = true;  ///< of lines
+  std::string separator = {};
+
+  std::uint64_t fingerprint() const noexcept;
+};
+
+/// Goes through one file once. Its bytes are what they are: nothing is decoded, and UTF-8 may be invalid.
+class text_scan {
+ public:
+  text_scan(const text_rule& rule, text_extents& out) noexcept : rule_(&rule), out_(&out) {}
+
+  /// The next bytes; `last` when none follow. Says how many it is through with: the others are to be given
+  /// again, with more behind them. They are fewer than the separator has.
+  std::size_t take(const char* from, std::size_t size, bool last);
+
+ private:
+  std::size_t take_lines(const char* from, std::size_t size, bool last);
+  std::size_t take_separated(const char* from, std::size_t size, bool last);
+  void line(std::uint64_t offset, std::uint64_t length);
+  void end_paragraph();
+
+  const text_rule* rule_;
+  text_extents* out_;
+  std::uint64_t at_ = 0;          // in the file, of what is given next
+  std::uint64_t begin_ = 0;       // of the line, or of what lies between separators
+  std::uint64_t paragraph_ = 0;   // where it begins
+  std::uint64_t end_ = 0;         // of a paragraph's last line; behind the last byte that is no line break
+  bool open_ = false;             // a paragraph has begun; `begin_` is no line break
+  bool carriage_return_ = false;  // was the last byte
+};
+
+/// Goes through an open file. Blocks. \throws wick::error when it can't be read
+text_extents scan_text(int file, const text_rule& rule);
+
+}  // namespace wick::detail

@@ -1,0 +1,91 @@
+/// \file
+/// Tokens as they lie in a file or in memory, which become numbers of 64 bits in their slot of a batch.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include <wick/sample/sample.hpp>
+#include <wick/sample/shape.hpp>
+
+namespace wick::detail {
+
+template <class T>
+concept token_number = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) < 8 || std::is_signed_v<T>);
+
+/// How a token lies there: little-endian, as every machine writes it that wick runs on.
+struct token_format {
+  std::uint8_t size;
+  bool has_sign;
+
+  template <token_number T>
+  static constexpr token_format of() noexcept {
+    static_assert(std::endian::native == std::endian::little, "wick: tokens are little-endian");
+    return {sizeof(T), std::is_signed_v<T>};
+  }
+  friend bool operator==(token_format, token_format) = default;
+};
+
+/// Neither need be aligned.
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept;
+
+/// A row of tokens: int64 [size()] in a batch, written there from what was read, once. Behind its own tokens
+/// it is filled up.
+class token_ids {
+ public:
+  static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index
+
+  /// `count` tokens, of which `own` has the bytes; then `filler`, up to `length`.
+  token_ids(bytes own, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : token_ids(own.data(), format, count, length, filler) {
+    own_ = std::move(own);
+  }
+  /// The same of memory that outlives it.
+  token_ids(const std::byte* from, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : from_(from), count_(count), length_(length), filler_(filler), format_(format) {}
+
+  std::size_t size() const noexcept { return length_; }
+  std::int64_t operator[](std::size_t i) const noexcept {
+    if (i >= count_) return filler_;
+    std::int64_t out = 0;
+    widen_tokens(from_ + i * format_.size, format_, 1, reinterpret_cast<std::byte*>(&out));
+    return out;
+  }
+
+  shape extents() const { return {static_cast<std::int64_t>(length_)}; }
+  dtype type() const noexcept { return dtype::int64; }
+  void write_to(slot to) const noexcept;
+
+ private:
+  bytes own_;
+  const std::byte* from_;
+  std::size_t count_, length_;
+  std::int64_t filler_;
+  token_format format_;
+};
+
+/// What a model is given and what it shall answer: tokens, and those that follow each.
+using token_pair = sample<token_ids, token_ids>;
+
+/// `count` tokens as input and target, which is one token further on; filled up to `length` each.
+struct token_span {
+  std::uint64_t first = 0;  ///< in the stream
+  std::size_t count = 0, length = 0;
+  std::int64_t filler = 0;  ///< of the input
+
+  /// `from`: its tokens, in memory that outlives it.
+  token_pair pair(const std::byte* from, token_format format) const noexcept {
+    return {{from, format, count - 1, length, filler},
+            {from + format.size, format, count - 1, length, token_ids::ignored}};
+  }
+  /// The same, which take their bytes along.
+  token_pair pair(bytes own, token_format format) const;
+};
+
+}  // namespace wick::detail

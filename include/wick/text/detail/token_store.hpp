@@ -1,0 +1,57 @@
+/// \file
+/// Files of tokens as one stream: which file has which of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <wick/read/detail/open_shards.hpp>
+#include <wick/read/file_stamp.hpp>
+#include <wick/read/files.hpp>
+#include <wick/read/location.hpp>
+#include <wick/text/detail/token_ids.hpp>
+
+namespace wick::detail {
+
+class token_store {
+ public:
+  /// `header`: bytes before a file's first token.
+  token_store(files paths, token_format format, std::uint64_t header);
+
+  token_format format() const noexcept { return format_; }
+  /// In tokens.
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  /// Where `count` tokens from `first` on lie, or as many of them as the file has in which the first lies.
+  location part(std::uint64_t first, std::uint64_t count) const noexcept;
+  /// "train.bin: token 1234".
+  std::string key(std::uint64_t token) const;
+  /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  /// Reads them. Blocks. \throws wick::error
+  void read(std::uint64_t first, std::size_t count, std::byte* to) const;
+  /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
+  /// no token that ends one
+  std::vector<std::uint64_t> documents(std::int64_t end) const;
+
+ private:
+  std::size_t file_of(std::uint64_t token) const noexcept;
+  std::uint64_t make_fingerprint() const;
+
+  files paths_;
+  token_format format_;
+  std::uint64_t header_;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::uint64_t> firsts_{0};  // each file's first token; last, their number
+  std::uint64_t fingerprint_ = 0;
+};
+
+/// Tokens that are still in their files: what chunks() gives and read() takes.
+struct token_window {
+  const token_store* from = nullptr;
+  token_span span;
+};
+
+}  // namespace wick::detail

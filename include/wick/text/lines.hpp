@@ -1,0 +1,89 @@
+/// \file
+/// Sources of text: each line or each document of some files is a sample.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <wick/read/files.hpp>
+#include <wick/read/location.hpp>
+#include <wick/text/detail/text_index.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct line_options {
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+  /// Lines without a character are left out; else they are samples of no bytes.
+  bool skip_empty = false;
+};
+
+struct document_options {
+  /// What stands between two documents: "<|endoftext|>". Empty: one or more empty lines.
+  std::string separator = {};
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+};
+
+/// Lines or documents of text files: where each lies. Made by lines() and documents().
+class text_samples {
+ public:
+  text_samples(files paths, const line_options& options);
+  text_samples(files paths, const document_options& options);
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  location at(std::uint64_t i) const noexcept { return index_->at(i); }
+  /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
+  std::string key(std::uint64_t i) const { return index_->key(i); }
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  /// What could not be done, as to keep the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
+  /// Bytes that were read to make the index; 0 when it had been kept.
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+
+ private:
+  std::shared_ptr<const text_index> index_;
+};
+
+template <class Paths>
+concept paths_of_files = requires(const Paths& p) { files(p); };
+
+}  // namespace detail
+
+/// Each line of some files is a sample, in their order: `lines("corpus/*.txt") | shuffle() | read()`.
+/// `paths`: a pattern or a list, as files() takes them. `at(i)` says where line i lies, without its "\n" or
+/// "\r\n"; bytes are passed as they are, whether they are UTF-8 or not. The files are read through once,
+/// here, and where lines begin is kept in memory, about 2 bytes a line. With `.index = "corpus.index"` it is
+/// kept on disk, too, and files of the same size and time of change are not read again. What is damaged there
+/// is made anew; what can't be written is a note in the report. A file that changes later is an error of each
+/// sample that is read from it. \throws wick::error when a file is missing, compressed or changes meanwhile,
+/// there is no line, or what lies at `.index` is no index
+template <detail::paths_of_files Paths>
+detail::text_samples lines(const Paths& paths, const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples lines(std::initializer_list<std::string> paths,
+                                  const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+
+/// Documents of some files, which are samples of any length: what lies between empty lines, or between
+/// separators, `documents("corpus.txt", {.separator = "<|endoftext|>"})`. Line breaks around a document are
+/// not part of it, and a document of nothing else is none. (Where each file is a document: files().) All else
+/// is as lines() does it.
+template <detail::paths_of_files Paths>
+detail::text_samples documents(const Paths& paths, const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples documents(std::initializer_list<std::string> paths,
+                                      const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+
+}  // namespace wick

@@ -1,0 +1,186 @@
+/// \file
+/// A stream of tokens, in files or in memory, cut into chunks of one length: what a language model is trained
+/// on.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <wick/pipeline/pipeline.hpp>
+#include <wick/read/files.hpp>
+#include <wick/read/read.hpp>
+#include <wick/sample/sample.hpp>
+#include <wick/sample/source.hpp>
+#include <wick/text/detail/chunk_places.hpp>
+#include <wick/text/detail/token_ids.hpp>
+#include <wick/text/detail/token_store.hpp>
+
+namespace wick {
+
+namespace detail {
+
+struct token_options {
+  /// Bytes before the first token of each file: 1024 in those of llm.c.
+  std::uint64_t header = 0;
+};
+
+struct chunk_options {
+  /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
+  /// at each token.
+  std::uint64_t stride = 0;
+  /// The token that ends each document: no chunk crosses it, and what the last one of a document lacks is
+  /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. -1: chunks
+  /// cross documents.
+  std::int64_t within_documents = -1;
+};
+
+/// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
+struct token_files {
+  std::shared_ptr<const token_store> store;
+};
+/// The same in memory. Made by tokens(vector).
+struct token_array {
+  std::shared_ptr<const void> owner;
+  const std::byte* data;
+  std::uint64_t size;
+  token_format format;
+};
+
+/// Made by tokens(paths) | chunks(length).
+class token_chunks {
+ public:
+  token_chunks(token_files of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_window at(std::uint64_t i) const noexcept { return {store_.get(), places_->at(i)}; }
+  std::string key(std::uint64_t i) const { return store_->key(places_->at(i).first); }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const token_store> store_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// Made by tokens(vector) | chunks(length).
+class array_chunks {
+ public:
+  array_chunks(token_array of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_pair at(std::uint64_t i) const noexcept {
+    const token_span span = places_->at(i);
+    return span.pair(array_.data + span.first * array_.format.size, array_.format);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const token_span span = places_->at(i);
+    prefetch_bytes(array_.data + span.first * array_.format.size, span.count * array_.format.size, most);
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  token_array array_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// \throws wick::error when there are too few tokens for one chunk
+inline token_chunks operator|(token_files of, const chunk_plan& plan) { return {std::move(of), plan}; }
+inline array_chunks operator|(token_array of, const chunk_plan& plan) { return {std::move(of), plan}; }
+
+/// Of a stream without chunks nothing can be taken: said once.
+template <class Stream, class R>
+  requires(std::same_as<std::remove_cvref_t<Stream>, token_files> ||
+           std::same_as<std::remove_cvref_t<Stream>, token_array>)
+auto operator|(Stream&&, const R&) {
+  constexpr bool is_cut = std::same_as<R, chunk_plan>;
+  static_assert(is_cut,
+                "wick: tokens() is one long stream, not samples; write chunks(length) directly behind it");
+  return misfit_pipeline{};
+}
+
+/// How read() gets the tokens of a chunk, which may lie in two files or more.
+template <>
+struct read_shape<token_window> {
+  using to = token_pair;
+  using lengths = std::uint64_t;
+
+  /// Calls f(location) for each file's part.
+  template <class F>
+  static void for_each_part(const token_window& where, F&& f) {
+    for (std::uint64_t done = 0; done < where.span.count;) {
+      const location part = where.from->part(where.span.first + done, where.span.count - done);
+      f(part);
+      done += part.length / where.from->format().size;
+    }
+  }
+  template <class F>
+  static std::uint64_t measure(const token_window& where, lengths& out, F&& length) {
+    out = 0;
+    for_each_part(where, [&](const location& part) { out += length(part); });
+    return out;
+  }
+  template <class F>
+  static token_pair read(const token_window& where, const lengths&, F&& one) {
+    const std::size_t all = where.span.count * where.from->format().size;
+    bytes whole;
+    std::size_t done = 0;
+    for_each_part(where, [&](const location& part) {
+      bytes some = one(part, part.length);
+      if (some.size() == all) {
+        whole = std::move(some);
+      } else {
+        if (whole.empty()) whole = bytes(all);
+        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is at hand
+        done += static_cast<std::size_t>(part.length);
+      }
+    });
+    return where.span.pair(std::move(whole), where.from->format());
+  }
+};
+template <>
+struct once_read<token_window> {
+  using type = token_pair;
+};
+
+}  // namespace detail
+
+/// A stream of tokens in files that have nothing else, as np.tofile() writes them (nanoGPT's train.bin):
+/// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
+/// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
+/// stream, in their order, wherever it is cut. \throws wick::error when a file is missing, or is no whole
+/// number of tokens
+template <detail::token_number T = std::uint16_t, class Paths>
+  requires requires(const Paths& p) { files(p); }
+detail::token_files tokens(const Paths& paths, const detail::token_options& options = {}) {
+  return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
+                                                      options.header)};
+}
+template <detail::token_number T = std::uint16_t>
+detail::token_files tokens(std::initializer_list<std::string> paths,
+                           const detail::token_options& options = {}) {
+  return tokens<T>(files(paths), options);
+}
+/// The same of tokens in memory, which it takes over. Its chunks need no read().
+template <detail::token_number T>
+detail::token_array tokens(std::vector<T> all) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(all));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  const std::uint64_t size = owner->size();
+  return {std::move(owner), data, size, detail::token_format::of<T>()};
+}
+
+/// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
+/// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
+/// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
+/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
+/// left out.
+inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options& options = {}) {
+  if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
+  return {length, options.stride == 0 ? length : options.stride, options.within_documents};
+}
+
+}  // namespace wick

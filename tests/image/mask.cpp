@@ -1,0 +1,133 @@
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
+#include "../support/picture.hpp"
+#include <wick/image/crop.hpp>
+#include <wick/image/flip.hpp>
+#include <wick/image/mask.hpp>
+#include <wick/image/pad.hpp>
+#include <wick/image/resize.hpp>
+
+using namespace wick_test;
+using wick::image;
+using wick::mask;
+
+namespace {
+
+/// Numbers that say where they stand.
+image places(int width, int height) {
+  image out(width, height, 1);
+  for (int i = 0; i < width * height; ++i) out.data()[i] = static_cast<std::uint8_t>(i);
+  return out;
+}
+std::vector<int> numbers(const image& of) { return {of.pixels().begin(), of.pixels().end()}; }
+
+template <class... Stage>
+mask run(mask from, const Stage&... stage) {
+  wick::context c = context_at(0);
+  std::tuple<wick::lazy_image, mask> item{image(from.width(), from.height(), 3), std::move(from)};
+  ((item = stage(std::move(item), c)), ...);
+  return std::move(std::get<1>(item));
+}
+template <class Number>
+std::vector<int> written(const mask& from) {
+  std::vector<Number> out(static_cast<std::size_t>(from.extents().count()));
+  from.write_to({reinterpret_cast<std::byte*>(out.data()), false});
+  return {out.begin(), out.end()};
+}
+mask decoded(const std::string& png, wick::dtype type = wick::dtype::uint8) {
+  wick::context c = context_at(0);
+  return wick::decode_mask({.type = type})(as_bytes(png), c);
+}
+
+const std::string palette_png =
+    make_png({.width = 3,
+              .height = 2,
+              .color_type = 3,
+              .rows = {0, 7, 2, 2, 1, 0},
+              .palette = {9, 9, 9, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 200, 100, 50}});
+const std::string deep_png = make_png({.width = 2,
+                                       .height = 2,
+                                       .bits = 16,
+                                       .color_type = 0,
+                                       .rows = {0x01, 0x00, 0xFF, 0xFF, 0x00, 0x07, 0x12, 0x34}});
+
+}  // namespace
+
+static_assert(wick::stage<wick::detail::decode_mask_stage>);
+
+TEST_CASE("a palette's numbers come out as they are stored, as [H, W]") {
+  const mask m = decoded(palette_png);
+  CHECK(m.extents() == wick::shape{2, 3});
+  CHECK(m.type() == wick::dtype::uint8);
+  CHECK(written<std::uint8_t>(m) == std::vector<int>{0, 7, 2, 2, 1, 0});
+  CHECK(numbers(m.pixels()) == std::vector<int>{0, 7, 2, 2, 1, 0});
+  CHECK(written<std::int32_t>(decoded(palette_png, wick::dtype::int32)) ==
+        std::vector<int>{0, 7, 2, 2, 1, 0});
+}
+
+TEST_CASE("depths of 16 bits come out as they are, through all geometry") {
+  const auto deep = [] { return decoded(deep_png, wick::dtype::int32); };
+  CHECK(written<std::int32_t>(deep()) == std::vector<int>{256, 65535, 7, 4660});
+  CHECK(written<std::int32_t>(run(deep(), wick::resize(4, 2), wick::horizontal_flip())) ==
+        std::vector<int>{65535, 256, 65535, 256, 4660, 7, 4660, 7});
+  CHECK(written<std::int32_t>(run(deep(), wick::horizontal_flip())) == std::vector<int>{65535, 256, 4660, 7});
+  CHECK(written<std::int32_t>(run(deep(), wick::pad({1, 0}, {.mask_fill = 300}))) ==
+        std::vector<int>{300, 256, 65535, 300, 300, 7, 4660, 300});
+  CHECK(contains(message_of([] { return decoded(deep_png); }), "decode_mask() would lose 8",
+                 "wick::decode_mask({.type = wick::dtype::int32})"));
+}
+
+TEST_CASE("a resize takes torch's nearest, and never blends") {
+  // torchvision.transforms.v2 (0.29), resize of a Mask.
+  CHECK(numbers(run(places(10, 1), wick::resize(1, 4)).pixels()) == std::vector<int>{0, 2, 5, 7});
+  CHECK(numbers(run(places(10, 1), wick::resize(1, 7)).pixels()) == std::vector<int>{0, 1, 2, 4, 5, 7, 8});
+  CHECK(numbers(run(places(3, 1), wick::resize(1, 7)).pixels()) == std::vector<int>{0, 0, 0, 1, 1, 2, 2});
+  // NEAREST_EXACT
+  CHECK(numbers(run(places(10, 1), wick::resize(1, 4, {.interpolation = wick::interpolation::nearest}))
+                    .pixels()) == std::vector<int>{1, 3, 6, 8});
+  CHECK(numbers(run(places(10, 1), wick::horizontal_flip(), wick::resize(1, 4)).pixels()) ==
+        std::vector<int>{9, 7, 4, 2});
+}
+
+TEST_CASE("crops, flips and borders go along with the picture") {
+  CHECK(numbers(run(places(4, 3), wick::center_crop(1, 2), wick::horizontal_flip()).pixels()) ==
+        std::vector<int>{6, 5});
+  CHECK(numbers(run(places(2, 2), wick::vertical_flip()).pixels()) == std::vector<int>{2, 3, 0, 1});
+  CHECK(numbers(run(places(1, 1), wick::pad(1, {.fill = 128, .mask_fill = 255})).pixels()) ==
+        std::vector<int>{255, 255, 255, 255, 0, 255, 255, 255, 255});
+  CHECK(numbers(run(places(2, 1), wick::pad({1, 0}, {.padding_mode = wick::padding_mode::edge})).pixels()) ==
+        std::vector<int>{0, 0, 1, 1});
+}
+
+TEST_CASE("what holds no numbers of classes is refused, and damage is decode_mask()'s") {
+  CHECK(
+      contains(message_of([] { return decoded(encode_png(photo(4, 4))); }), "PNG of colors", "color::index"));
+  CHECK(contains(message_of([] { return decoded(encode_jpeg(photo(8, 8))); }), "JPEG"));
+  CHECK(contains(message_of([] { return mask(photo(4, 4)); }), "3 channels", "one channel"));
+  CHECK(
+      contains(message_of([] { return wick::decode_mask({.type = wick::dtype::float32}); }), "decode_mask"));
+  CHECK(contains(message_of([] { return wick::decode_mask({.type = wick::dtype::int64}); }), "decode_mask",
+                 "uint8 or int32"));
+  const std::string broken =
+      make_png({.width = 3, .height = 2, .color_type = 0, .compressed = std::string(40, 'x')});
+  try {
+    static_cast<void>(decoded(broken).pixels());
+    FAIL("nothing was thrown");
+  } catch (const wick::detail::late_error& e) {
+    CHECK(e.stage() == "decode_mask");
+  }
+}
+
+TEST_CASE("numbers that are there are decoded no more") {
+  mask m = decoded(palette_png);
+  mask made = std::move(m).materialize();
+  CHECK(numbers(made.pixels()) == std::vector<int>{0, 7, 2, 2, 1, 0});
+  CHECK(written<std::uint8_t>(made) == std::vector<int>{0, 7, 2, 2, 1, 0});
+}

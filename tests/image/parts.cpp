@@ -1,0 +1,249 @@
+// Samples of several parts: one geometry for all, colors for pictures, the same batches at any number of
+// workers and ranks.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "../support/doctest.hpp"
+#include "../support/message_of.hpp"
+#include "../support/picture.hpp"
+#include "../support/temp_dir.hpp"
+#include <wick/batch/batch.hpp>
+#include <wick/color/jitter.hpp>
+#include <wick/image/transforms.hpp>
+#include <wick/loader/loader.hpp>
+#include <wick/order/order.hpp>
+#include <wick/order/zip.hpp>
+#include <wick/read/files.hpp>
+#include <wick/read/memory.hpp>
+#include <wick/read/read.hpp>
+
+using namespace wick_test;
+using wick::boxes;
+using wick::image;
+using wick::keypoints;
+using wick::lazy_image;
+using wick::mask;
+using wick::sample;
+
+namespace {
+
+struct scene {
+  lazy_image picture;
+  mask classes;
+  boxes objects;
+  keypoints points;
+  std::int64_t label;
+};
+
+/// The first channel.
+image first_of(const image& from) {
+  image out(from.width(), from.height(), 1);
+  for (std::size_t i = 0; i < out.pixels().size(); ++i)
+    out.data()[i] = from.data()[i * static_cast<std::size_t>(from.channels())];
+  return out;
+}
+
+template <class Item, class... Stage>
+Item run(Item item, std::uint64_t position, const Stage&... stage) {
+  wick::context c = context_at(position);
+  std::uint32_t number = 0;
+  ((c.enter(number++), item = stage(std::move(item), c)), ...);
+  return item;
+}
+
+/// A folder of pictures, and one of masks that are their first channels.
+struct data_set {
+  explicit data_set(int count) {
+    for (int i = 0; i < count; ++i) {
+      const image picture = photo(40 + i % 7, 30 + i % 5, 3, static_cast<std::uint64_t>(i) + 1);
+      const std::string name = "/" + std::to_string(i) + ".png";
+      write_file(folder.path().string() + "/img" + name, encode_png(picture));
+      write_file(folder.path().string() + "/mask" + name, encode_png(first_of(picture)));
+    }
+  }
+  std::string pattern(const char* part) const { return folder.path().string() + "/" + part + "/*.png"; }
+  auto source() const { return wick::zip(wick::files(pattern("img")), wick::files(pattern("mask"))); }
+  temp_dir folder;
+};
+
+}  // namespace
+
+TEST_CASE("one set of random parameters moves picture, mask, boxes and points") {
+  const image picture = photo(60, 50);
+  const std::tuple all{wick::random_crop(40, 44, {.padding = 3}), wick::random_horizontal_flip(),
+                       wick::random_vertical_flip()};
+  std::vector<std::array<float, 2>> corners;
+  for (std::uint64_t position = 0; position < 40; ++position) {
+    // A single pixel: its box, its point, and its place in the mask.
+    image dot(60, 50, 1);
+    std::fill(dot.pixels().begin(), dot.pixels().end(), std::uint8_t{0});
+    dot.row(25)[30] = 200;
+    scene s{picture, dot, {.xyxy = {{30, 25, 31, 26}}, .labels = {5}}, {.xy = {{30, 25}}}, 9};
+    s = std::apply([&](const auto&... stage) { return run(std::move(s), position, stage...); }, all);
+    const image got = s.classes.pixels();
+    REQUIRE(s.objects.size() == 1);
+    CHECK(s.label == 9);
+    CHECK(s.objects.labels == std::vector<std::int64_t>{5});
+    const auto box = s.objects.xyxy[0];
+    CHECK(got.row(static_cast<int>(box[1]))[static_cast<int>(box[0])] == 200);
+    CHECK(s.points.xy[0] == std::array<float, 2>{box[0], box[1]});
+    CHECK(s.points.visible[0] == 1);
+    corners.push_back(s.points.xy[0]);
+    // The picture is what it is without company.
+    const image alone =
+        std::apply([&](const auto&... stage) { return run(lazy_image(picture), position, stage...); }, all)
+            .pixels();
+    CHECK(s.picture.pixels() == alone);
+  }
+  std::sort(corners.begin(), corners.end());
+  CHECK(std::unique(corners.begin(), corners.end()) - corners.begin() > 30);
+}
+
+TEST_CASE("random_resized_crop, resize and center_crop take picture and mask alike") {
+  const image picture = photo(90, 70);
+  for (std::uint64_t position = 0; position < 20; ++position) {
+    sample<lazy_image, mask> s{picture, first_of(picture)};
+    const auto stage = wick::random_resized_crop(33, 37, {.interpolation = wick::interpolation::nearest});
+    s = run(std::move(s), position, stage, wick::random_horizontal_flip(), wick::center_crop(20));
+    CHECK(s.target.pixels() == first_of(s.data.pixels()));
+  }
+}
+
+TEST_CASE("tuples, samples of tuples, structs and user's pixels are samples of parts") {
+  const image picture = photo(20, 10);
+  const image flipped = run(lazy_image(picture), 0, wick::horizontal_flip()).pixels();
+  using pair = std::tuple<lazy_image, mask>;
+  const auto t = run(pair{picture, first_of(picture)}, 0, wick::horizontal_flip());
+  CHECK(std::get<0>(t).pixels() == flipped);
+  CHECK(std::get<1>(t).pixels() == first_of(flipped));
+  const auto s = run(sample<image, mask>{picture, first_of(picture)}, 0, wick::horizontal_flip());
+  CHECK(s.data == flipped);
+  CHECK(s.target.pixels() == first_of(flipped));
+  const auto n = run(sample<pair, keypoints>{{picture, first_of(picture)}, {.xy = {{0, 0}}}}, 0,
+                     wick::horizontal_flip());
+  CHECK(std::get<1>(n.data).pixels() == first_of(flipped));
+  CHECK(n.target.xy[0][0] == 19);
+}
+
+TEST_CASE("a mask without a picture has a geometry, too") {
+  const image picture = photo(20, 10);
+  const mask m = run(mask(first_of(picture)), 0, wick::horizontal_flip());
+  CHECK(m.pixels() == first_of(run(lazy_image(picture), 0, wick::horizontal_flip()).pixels()));
+}
+
+TEST_CASE("colors are for pictures, and for all of a sample the same") {
+  const image picture = photo(20, 10);
+  const auto jitter = wick::color_jitter(0.5, 0.5, 0.5, 0.2);
+  const auto s = run(std::tuple<lazy_image, mask, lazy_image>{picture, first_of(picture), picture}, 3, jitter,
+                     wick::random_grayscale(0.5));
+  CHECK(std::get<0>(s).pixels() == run(lazy_image(picture), 3, jitter, wick::random_grayscale(0.5)).pixels());
+  CHECK(std::get<0>(s).pixels() == std::get<2>(s).pixels());
+  CHECK(!(std::get<0>(s).pixels() == picture));
+  CHECK(std::get<1>(s).pixels() == first_of(picture));
+}
+
+TEST_CASE("parts of two sizes are an error with both") {
+  const std::string text = message_of([] {
+    return run(sample<lazy_image, mask>{photo(20, 10), first_of(photo(10, 20))}, 0, wick::horizontal_flip());
+  });
+  CHECK(contains(text, "20 x 10", "10 x 20"));
+}
+
+TEST_CASE("pictures and masks from files are the same batches at any number of workers, prefetch and ranks") {
+  const data_set set(48);
+  const auto stages = [&](std::size_t rank, std::size_t ranks) {
+    return set.source() | wick::shuffle() | wick::shard(rank, ranks) | wick::read() | wick::decode() |
+           wick::decode_mask() | wick::random_resized_crop(16) | wick::random_horizontal_flip() |
+           wick::array_batch(8);
+  };
+  const auto rows = [&](std::size_t ranks, std::size_t workers, std::size_t prefetch) {
+    std::vector<std::vector<std::uint8_t>> out(48);  // by position in the epoch
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      wick::loader l(stages(rank, ranks), {.seed = 5, .workers = workers, .prefetch = prefetch});
+      std::size_t at = rank * (8 / ranks), in_batch = 0;
+      for (auto& batch : l.epoch(2)) {
+        const auto n = static_cast<std::size_t>(batch.data.extents()[0]);
+        CHECK(batch.target.extents() == wick::shape{static_cast<std::int64_t>(n), 16, 16});
+        for (std::size_t i = 0; i < n; ++i) {
+          auto& row = out[at + in_batch * 8 + i];
+          row.insert(row.end(), batch.data.template as<std::uint8_t>() + i * 768,
+                     batch.data.template as<std::uint8_t>() + (i + 1) * 768);
+          row.insert(row.end(), batch.target.template as<std::uint8_t>() + i * 256,
+                     batch.target.template as<std::uint8_t>() + (i + 1) * 256);
+        }
+        ++in_batch;
+      }
+    }
+    return out;
+  };
+  const auto one = rows(1, 1, 1);
+  CHECK(one.front().size() == 1024);
+  CHECK(one == rows(1, 4, 1));
+  CHECK(one == rows(1, 4, 8));
+  CHECK(one == rows(2, 2, 2));
+  CHECK(one == rows(4, 1, 2));
+}
+
+TEST_CASE("a damaged or missing mask is in the ledger, with the keys of both and its stage") {
+  const data_set set(12);
+  const std::string seven = set.folder.path().string() + "/mask/7.png";
+  std::string png = read_file(seven);
+  png.resize(png.size() / 2);
+  write_file(seven, png);
+  const auto source = set.source();
+  std::remove((set.folder.path().string() + "/mask/3.png").c_str());
+  wick::loader l(source | wick::read() | wick::decode() | wick::decode_mask() | wick::resize(8, 8) |
+                     wick::array_batch(12),
+                 {.on_error = wick::on_error(wick::skip)});
+  for (auto& batch : l.epoch(0)) CHECK(batch.data.extents()[0] == 10);
+  const auto& entries = l.ledger().entries();
+  REQUIRE(entries.size() == 2);
+  CHECK(entries[0].stage == "read");
+  CHECK(contains(entries[0].key, "img/3.png + ", "mask/3.png"));
+  CHECK(entries[1].stage == "decode_mask");
+  CHECK(contains(entries[1].key, "img/7.png + ", "mask/7.png"));
+}
+
+TEST_CASE("three sources are a tuple, decoded part by part; group() gives all decoded") {
+  const data_set set(6);
+  std::vector<boxes> all(6, boxes{.xyxy = {{10, 8, 20, 20}}, .labels = {1}});
+  wick::loader l(wick::zip(wick::files(set.pattern("img")), wick::files(set.pattern("mask")),
+                           wick::in_memory(std::move(all))) |
+                     wick::read() | wick::decode() | wick::decode_mask() | wick::center_crop(24) |
+                     wick::sanitize_boxes() | wick::group(3),
+                 {});
+  std::size_t seen = 0;
+  for (auto& group : l.epoch(0)) {
+    for (auto& [picture, classes, objects] : group) {
+      static_assert(std::is_same_v<std::remove_cvref_t<decltype(picture)>, image>);
+      CHECK(classes.pixels() == first_of(picture));
+      CHECK(objects.size() == 1);
+      ++seen;
+    }
+  }
+  CHECK(seen == 6);
+}
+
+TEST_CASE("a struct of parts goes through group() decoded, and without boxes through array_batch()") {
+  struct pair {
+    lazy_image picture;
+    mask classes;
+  };
+  const data_set set(4);
+  const auto make = [](sample<image, mask> s) { return pair{std::move(s.data), std::move(s.target)}; };
+  const auto front =
+      set.source() | wick::read() | wick::decode() | wick::decode_mask() | make | wick::center_crop(8);
+  wick::loader objects(front | wick::group(4), {});
+  for (auto& group : objects.epoch(0))
+    CHECK(group[0].classes.pixels() == first_of(group[0].picture.pixels()));
+  wick::loader arrays(front | wick::array_batch(4), {});
+  for (auto& [pictures, classes] : arrays.epoch(0)) {
+    CHECK(pictures.extents() == wick::shape{4, 3, 8, 8});
+    CHECK(classes.extents() == wick::shape{4, 8, 8});
+  }
+}

@@ -1,0 +1,87 @@
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../support/doctest.hpp"
+#include "../support/temp_dir.hpp"
+#include <wick/read/file_stamp.hpp>
+#include <wick/sample/error.hpp>
+#include <wick/sample/fingerprint.hpp>
+#include <wick/text/detail/kept_index.hpp>
+#include <wick/text/detail/text_extents.hpp>
+
+namespace {
+
+using wick::detail::file_stamp;
+using wick::detail::kept_index;
+using wick::detail::text_extents;
+using wick_test::temp_dir;
+
+text_extents some_extents() {
+  text_extents out;
+  for (std::uint64_t i = 0; i < 70; ++i) out.add({i * 11, i % 10});
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("an index has what was written, for files of the same name, size and time") {
+  const temp_dir dir;
+  const auto path = (dir / "kept").string();
+  const text_extents extents = some_extents();
+  const file_stamp stamp{.size = 1000, .seconds = -5, .nanoseconds = 7};
+  kept_index::write(path, 42, {{"b/c.txt", &stamp, &extents}, {"a.txt", &stamp, &extents}});
+  CHECK(kept_index(path, 41).size() == 0);
+  const kept_index kept(path, 42);
+  CHECK(kept.size() == 2);
+  text_extents out;
+  REQUIRE(kept.find("b/c.txt", stamp, out));
+  CHECK(out.size() == 70);
+  CHECK(out.at(69).offset == 69 * 11);
+  CHECK(kept.find("a.txt", stamp, out));
+  CHECK_FALSE(kept.find("c.txt", stamp, out));
+  CHECK_FALSE(kept.find("a.txt", {.size = 999, .seconds = -5, .nanoseconds = 7}, out));
+  CHECK_FALSE(kept.find("a.txt", {.size = 1000, .seconds = -4, .nanoseconds = 7}, out));
+  CHECK_FALSE(kept.find("a.txt", {.size = 1000, .seconds = -5, .nanoseconds = 8}, out));
+  CHECK(kept_index((dir / "none").string(), 42).size() == 0);
+}
+
+TEST_CASE("whatever is written into an index, what it says lies within the file") {
+  // Somebody who knows the checksum can write what he likes: it must be no more than wrong.
+  const temp_dir dir;
+  const auto path = (dir / "kept").string();
+  const text_extents extents = some_extents();
+  const file_stamp stamp{.size = 1000};
+  kept_index::write(path, 42, {{"a.txt", &stamp, &extents}, {"b.txt", &stamp, &extents}});
+  const std::string good = wick_test::read_file(path);
+  std::mt19937_64 random(11);
+  int taken = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string changed = good.substr(0, good.size() - 8);
+    if (random() % 4 == 0) changed.resize(8 + random() % (changed.size() - 8));
+    for (std::uint64_t n = random() % 4; n > 0 && changed.size() > 8; --n)
+      changed[8 + random() % (changed.size() - 8)] = static_cast<char>(random());
+    const std::uint64_t sum = wick::fingerprint_hash().add(changed).value();
+    for (int b = 0; b < 8; ++b) changed += static_cast<char>(sum >> (8 * b) & 0xFF);
+    std::filesystem::remove(path);  // some file systems bring a file to the disk that is written over
+    wick_test::write_file(path, changed);
+    const kept_index kept(path, 42);
+    for (const char* name : {"a.txt", "b.txt"}) {
+      text_extents out;
+      if (!kept.find(name, stamp, out)) continue;
+      ++taken;
+      for (std::uint64_t j = 0; j < out.size(); ++j) CHECK(out.at(j).offset + out.at(j).length <= 1000);
+    }
+  }
+  CHECK(taken > 1000);
+}
+
+TEST_CASE("a file that was changed a moment ago is not settled") {
+  CHECK(kept_index::is_settled({.seconds = ::time(nullptr) - 10}));
+  CHECK_FALSE(kept_index::is_settled({.seconds = ::time(nullptr)}));
+  CHECK_FALSE(kept_index::is_settled({.seconds = ::time(nullptr) + 1000}));
+}
