@@ -13,6 +13,7 @@
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/image.hpp>
 #include <wick/pixels/pixel_ops.hpp>
+#include <wick/resample/warp.hpp>
 #include <wick/sample/sample.hpp>
 #include <wick/sample/shape.hpp>
 
@@ -59,6 +60,10 @@ class lazy_image {
   void resize(int width, int height, interpolation filter = interpolation::bilinear);
   void mirror_x() noexcept;
   void mirror_y() noexcept;
+
+  /// Turns, shears or tilts the picture. What came before is carried out first. \throws wick::error after
+  /// normalize, or when numbers of classes would be blended
+  void warp(const detail::warp& by);
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op);
