@@ -2495,6 +2495,12 @@ struct place {
   std::uint64_t index = 0;     ///< in the source
 };
 
+/// What the loader's source calls its samples.
+struct sample_names {
+  const void* source = nullptr;
+  std::string (*key)(const void* source, std::uint64_t index) = nullptr;
+};
+
 }  // namespace detail
 
 /// What a stage may know of the sample in its hands, given by reference to every stage that asks for it.
@@ -2503,9 +2509,11 @@ struct place {
 class context {
  public:
   /// \param pass  which time through the data; samples of an earlier one come first where memory is short
+  /// \param names  lives longer
   explicit context(detail::place where, executor* on = nullptr, detail::byte_budget* memory = nullptr,
-                   stop_token stop = {}, std::uint64_t pass = 0) noexcept
-      : where_(where), pass_(pass), executor_(on), memory_(memory), stop_(stop) {}
+                   stop_token stop = {}, std::uint64_t pass = 0,
+                   const detail::sample_names* names = nullptr) noexcept
+      : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -2517,6 +2525,9 @@ class context {
   std::uint64_t position() const noexcept { return where_.position; }
   /// Which sample of the source it is.
   std::uint64_t index() const noexcept { return where_.index; }
+  /// What the source calls the sample, as messages and the ledger do: "photos/0012.jpg"; "sample 12" where it
+  /// has no name, or no loader.
+  std::string key() const;
 
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
@@ -2603,6 +2614,7 @@ class context {
   random_stream random_{0, 0, 0, 0};
   executor* executor_;
   detail::byte_budget* memory_;
+  const detail::sample_names* names_;
   detail::byte_account reserved_;
   stop_token stop_;
 };
@@ -2817,6 +2829,8 @@ class bytes {
   std::span<const std::byte> span() const noexcept { return {data_, size_}; }
   /// The bytes as characters.
   std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// A callable that takes text is a stage behind read().
+  operator std::string_view() const noexcept { return text(); }
   /// Forgets what lies behind the first `size` bytes (a file that was shorter than it said).
   void shrink(std::size_t size) noexcept { size_ = size < size_ ? size : size_; }
 
@@ -2844,8 +2858,10 @@ struct on_data {};
 
 namespace detail {
 
-struct on_sample_or_data {};  ///< the item or its data, whichever it takes: what a callable becomes
-struct on_batching {};        ///< makes batches of samples
+/// The item or its data, whichever it takes: what a callable becomes, and a stage that knows samples of
+/// parts.
+struct on_sample_or_data {};
+struct on_batching {};  ///< makes batches of samples
 
 }  // namespace detail
 
@@ -2897,6 +2913,9 @@ struct slab_memory {};
 struct around {};
 /// `void deliver(Batch&) const`, of a batch stage: called by the thread that takes the batch.
 struct deliver {};
+/// `void refresh()` or `void refresh(const Source&)`, of an order stage: takes anew what it keeps of data
+/// that changes. Called when the loader is made and by loader.refresh(), while no worker looks at the stage.
+struct refresh {};
 }  // namespace hook
 
 namespace detail {
@@ -2977,12 +2996,20 @@ struct beside_deliver : S, member_deliver {};
 template <class S>
 concept names_deliver = !std::is_final_v<S> && !requires { &beside_deliver<S>::deliver; };
 
+struct member_refresh {
+  int refresh;
+};
+template <class S>
+struct beside_refresh : S, member_refresh {};
+template <class S>
+concept names_refresh = !std::is_final_v<S> && !requires { &beside_refresh<S>::refresh; };
+
 /// Whether the hooks of a stage are listed, and are what they should be; says so where not.
 template <class S>
 consteval bool check_hooks() {
   constexpr bool known = []<class... H>(hooks<H...>) {
     return (is_listed<H, hooks<hook::label, hook::fingerprint, hook::note, hook::attach, hook::check,
-                               hook::slab_memory, hook::around, hook::deliver>> &&
+                               hook::slab_memory, hook::around, hook::deliver, hook::refresh>> &&
             ...);
   }(typename hooks_of<S>::type{});
   static_assert(known,
@@ -3057,9 +3084,18 @@ consteval bool check_hooks() {
   static_assert(deliver_listed,
                 "wick: this stage has a member deliver and does not list it; write `using stage_hooks = "
                 "wick::hooks<wick::hook::deliver>;`, or give the member another name");
+  constexpr bool refresh_there = !has_hook<S, hook::refresh> || names_refresh<S>;
+  static_assert(refresh_there,
+                "wick: stage_hooks of this stage lists hook::refresh, and it has no member refresh; write "
+                "it, or take the hook off the list");
+  constexpr bool refresh_listed = has_hook<S, hook::refresh> || !names_refresh<S>;
+  static_assert(refresh_listed,
+                "wick: this stage has a member refresh and does not list it; write `using stage_hooks = "
+                "wick::hooks<wick::hook::refresh>;`, or give the member another name");
   return known && label_there && label_listed && fingerprint_there && fingerprint_listed && note_there &&
          note_listed && attach_there && attach_listed && check_there && check_listed && slab_memory_there &&
-         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed;
+         slab_memory_listed && around_there && around_listed && deliver_there && deliver_listed &&
+         refresh_there && refresh_listed;
 }
 
 }  // namespace detail
@@ -3124,10 +3160,19 @@ struct materialized<T> {
   using type = typename T::materialized_type;
   static type make(T&& t) { return std::move(t).materialize(); }
 };
-template <lazy D, class T>
+template <class D, class T>
 struct materialized<sample<D, T>> {
-  using type = sample<typename D::materialized_type, T>;
-  static type make(sample<D, T>&& s) { return {std::move(s.data).materialize(), std::move(s.target)}; }
+  using type = sample<typename materialized<D>::type, typename materialized<T>::type>;
+  static type make(sample<D, T>&& s) {
+    return {materialized<D>::make(std::move(s.data)), materialized<T>::make(std::move(s.target))};
+  }
+};
+template <class... T>
+struct materialized<std::tuple<T...>> {
+  using type = std::tuple<typename materialized<T>::type...>;
+  static type make(std::tuple<T...>&& parts) {
+    return std::apply([](T&... part) { return type{materialized<T>::make(std::move(part))...}; }, parts);
+  }
 };
 template <class T>
 using materialized_t = typename materialized<T>::type;
@@ -3466,16 +3511,23 @@ namespace wick {
 /// `at` at once and for every sample, so it must be const in fact, cheap, and without I/O; what it returns
 /// may point into the source, which outlives it. May have besides: `std::string key(i) const`, the sample's
 /// name in error messages; `void prefetch(i, std::size_t most) const noexcept`, a hint that `at(i)` comes
-/// soon, which calls prefetch_bytes with `most`; `std::uint64_t fingerprint() const`, which differs when the
-/// data does (a resume onto other data is refused).
+/// soon, which calls prefetch_bytes with `most`; `length(i) const`, how long the sample is where it comes to
+/// bucket() or pack(); `std::string note() const`, a line for the report; `std::uint64_t fingerprint()
+/// const`, which differs when the data does (a resume onto other data is refused).
 ///
 /// What a loader has is not changed under it: its workers look at the source from the first epoch() or next()
 /// on until the loader is gone, also between two epochs, when they make the next one's first batches. With
 /// loader_options::prefetch_next_epoch = false nobody looks at it between the last batch of an epoch that was
-/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew.
-/// Their number stays that with which the loader was made, or epoch() throws; data that grows gets a new
-/// loader. size() is called by the thread that takes the batches, at epoch() and when it makes room for the
-/// next epoch's first batch.
+/// taken to its end and the next epoch(): there its samples may be exchanged, moved in memory, written anew,
+/// and become more or fewer. Their number stays that with which the loader was made, or that of its last
+/// refresh(), or epoch() throws. After the first refresh() nobody looks beyond an epoch's end either: what
+/// was begun ahead would be dropped. size() is called by the thread that takes the batches, at epoch() and
+/// refresh() and when it makes room for the next epoch's first batch.
+///
+/// A source that goes on changing while workers read gives them a view of itself: with a member `refresh()`,
+/// which is called on the loader's copy when the loader is made and by loader.refresh(), and from which on
+/// size() and at() tell what was there at that moment. What refresh() returns (a lock) is kept until the
+/// order stages have taken theirs (weights). replay_buffer::samples() is one.
 template <class S>
 concept source = requires(const std::remove_cvref_t<S>& s, std::uint64_t i) {
   { s.size() } -> std::convertible_to<std::uint64_t>;
@@ -3519,10 +3571,26 @@ template <class S>
 concept prefetching_source =
     source<S> && requires(const S& s, std::uint64_t i, std::size_t most) { s.prefetch(i, most); };
 
+/// It gives a view of data that goes on changing.
+template <class S>
+concept refreshed_source = source<S> && requires(S& s) { s.refresh(); };
+/// Whether it knows how long its samples are.
+template <class S>
+concept says_length = requires(const S& s, std::uint64_t i) { static_cast<std::uint64_t>(s.length(i)); };
+
 /// Asks the source to bring sample i closer, if it can: up to `most` bytes of each part.
 template <source S>
 void prefetch_sample(const S& from, std::uint64_t i, std::size_t most) noexcept {
   if constexpr (prefetching_source<S>) from.prefetch(i, most);
+}
+
+/// What the source has to say for the report; empty: nothing.
+template <source S>
+std::string note_of(const S& from) {
+  if constexpr (requires { std::string(from.note()); })
+    return std::string(from.note());
+  else
+    return {};
 }
 
 /// What identifies the data: what the source says, else a hash of its size alone.
@@ -4277,15 +4345,21 @@ struct rect {
 
 }  // namespace detail
 
-/// How a resize weighs the source pixels. When it shrinks, all but `nearest` widen with the factor, so that
-/// nothing aliases (Pillow's resize, torchvision's antialias=True).
+/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
+/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
 enum class interpolation : std::uint8_t {
-  nearest,   ///< the pixel under the center
-  bilinear,  ///< triangle
-  bicubic,   ///< Keys' cubic with a = -0.5
+  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
+  bilinear,        ///< triangle
+  bicubic,         ///< Keys' cubic with a = -0.5
+  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
 };
 
 namespace detail {
+
+/// Each pixel comes out as one that goes in.
+constexpr bool is_nearest(interpolation filter) noexcept {
+  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
+}
 
 /// "500 x 375", as messages name a size: width first.
 std::string size_text(std::int64_t width, std::int64_t height);
@@ -4760,6 +4834,167 @@ void check_size(const picture_info& info, std::int64_t max_pixels);
 
 }  // namespace wick
 
+// ==== wick/image/detail/steps.hpp
+/// \file
+/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
+/// border, a turn.
+
+// ==== wick/resample/warp.hpp
+/// \file
+/// Geometry that is no rectangle: rotations, shears, perspectives. One pass over the result, each pixel taken
+/// from where it comes from.
+
+namespace wick::detail {
+
+struct point {
+  double x = 0, y = 0;
+};
+
+/// A 3 x 3 matrix, row by row, on points (x, y, 1): a pixel's middle is at (x + 0.5, y + 0.5).
+struct projection {
+  std::array<double, 9> m{1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+  point operator()(const point& p) const noexcept;
+  /// First `after`, then this one.
+  projection operator*(const projection& after) const noexcept;
+  projection inverse() const noexcept;
+};
+
+/// Where each pixel of the result comes from: (a x + b y + c, d x + e y + f) / (g x + h y + 1).
+struct warp {
+  std::array<double, 8> to_source{1, 0, 0, 0, 1, 0, 0, 0};  ///< a to h
+  bool centered =
+      true;  ///< points are counted from the middle of either picture, not from the upper left corner
+  interpolation filter = interpolation::nearest;  ///< nearest or bilinear
+  std::array<std::uint8_t, 4> fill{};             ///< where nothing comes from the picture
+  int width = 0, height = 0;                      ///< of the result
+
+  /// Source points of the result's, from the upper left corners, in a picture of this size.
+  projection to_source_of(int source_width, int source_height) const noexcept;
+};
+
+/// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
+std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
+                                     const point& shear) noexcept;
+/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
+bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
+                         std::array<double, 8>& to_source) noexcept;
+/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
+void expand(warp& by, int width, int height) noexcept;
+
+/// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel
+/// comes from. Alpha is moved as the colors are.
+image warped(const picture_view& from, const warp& by);
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
+};
+
+}  // namespace detail
+
+/// What stands in the border that pad() makes.
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill color
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+namespace detail {
+
+/// The size of all parts of a sample that have pixels.
+struct frame {
+  int width = 0, height = 0;
+  friend bool operator==(const frame&, const frame&) = default;
+};
+
+/// A border, and what stands in it.
+struct border {
+  edges by;
+  fill_color fill;
+  padding_mode mode = padding_mode::constant;
+  int mask_fill = 0;
+};
+
+/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
+struct geometry_step {
+  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
+
+  kind what = kind::crop;
+  rect part;                                       ///< crop: what is kept
+  frame size;                                      ///< resize, warp: to what
+  interpolation filter = interpolation::bilinear;  ///< resize, warp
+  border around;                                   ///< pad; the fills of warp
+  std::array<double, 8> to_source{};               ///< warp: as in detail::warp
+  bool centered = true;                            ///< warp: as there
+  bool expanded = false;                ///< warp: the least x and y of the picture's corners come to lie at 0
+  float min_size = 0, min_visible = 0;  ///< drop_boxes
+
+  static geometry_step crop(const rect& part) noexcept;
+  static geometry_step resize(int width, int height, interpolation filter) noexcept;
+  static geometry_step mirror_x() noexcept;
+  static geometry_step mirror_y() noexcept;
+  static geometry_step pad(const border& around) noexcept;
+  static geometry_step warp(const detail::warp& by, int mask_fill, bool expanded = false) noexcept;
+
+  /// What warp does to the pixels.
+  detail::warp pixels() const noexcept;
+  /// What warp does to places in what has the size `before`.
+  projection places(frame before) const noexcept;
+  /// The size of what had `before`.
+  frame after(frame before) const noexcept;
+};
+
+/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
+void require_plain_border(padding_mode mode, const char* what);
+
+/// Up to two steps, one after the other.
+class geometry_steps {
+ public:
+  geometry_steps() noexcept = default;
+  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
+  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
+  const geometry_step* begin() const noexcept { return each_.data(); }
+  const geometry_step* end() const noexcept { return each_.data() + count_; }
+
+ private:
+  std::array<geometry_step, 2> each_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
 // ==== wick/observe/phases.hpp
 /// \file
 /// What happens inside a slot: a picture is decoded, resized and colored in one pass, and each part has its
@@ -4968,55 +5203,6 @@ void write_normalized(const image& from, const normalization& by, std::byte* to,
 
 }  // namespace wick::detail
 
-// ==== wick/resample/warp.hpp
-/// \file
-/// Geometry that is no rectangle: rotations, shears, perspectives. One pass over the result, each pixel taken
-/// from where it comes from.
-
-namespace wick::detail {
-
-struct point {
-  double x = 0, y = 0;
-};
-
-/// A 3 x 3 matrix, row by row, on points (x, y, 1): a pixel's middle is at (x + 0.5, y + 0.5).
-struct projection {
-  std::array<double, 9> m{1, 0, 0, 0, 1, 0, 0, 0, 1};
-
-  point operator()(const point& p) const noexcept;
-  /// First `after`, then this one.
-  projection operator*(const projection& after) const noexcept;
-  projection inverse() const noexcept;
-};
-
-/// Where each pixel of the result comes from: (a x + b y + c, d x + e y + f) / (g x + h y + 1).
-struct warp {
-  std::array<double, 8> to_source{1, 0, 0, 0, 1, 0, 0, 0};  ///< a to h
-  bool centered =
-      true;  ///< points are counted from the middle of either picture, not from the upper left corner
-  interpolation filter = interpolation::nearest;  ///< nearest or bilinear
-  std::array<std::uint8_t, 4> fill{};             ///< where nothing comes from the picture
-  int width = 0, height = 0;                      ///< of the result
-
-  /// Source points of the result's, from the upper left corners, in a picture of this size.
-  projection to_source_of(int source_width, int source_height) const noexcept;
-};
-
-/// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
-std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
-                                     const point& shear) noexcept;
-/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
-bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
-                         std::array<double, 8>& to_source) noexcept;
-/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
-void expand(warp& by, int width, int height) noexcept;
-
-/// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel
-/// comes from. Alpha is moved as the colors are.
-image warped(const picture_view& from, const warp& by);
-
-}  // namespace wick::detail
-
 namespace wick {
 
 namespace detail {
@@ -5045,6 +5231,8 @@ class lazy_image {
              const detail::pixel_numbers& as = {}) noexcept;
   /// Pixels that exist already: what a user's stage returns flows on through the picture stages.
   lazy_image(image pixels) noexcept;  // NOLINT: implicit on purpose
+  /// The same in other numbers.
+  lazy_image(image pixels, const detail::pixel_numbers& as) noexcept;
 
   /// As it will come out.
   int width() const noexcept { return plan_.output_width(); }
@@ -5064,6 +5252,11 @@ class lazy_image {
   /// Turns, shears or tilts the picture. What came before is carried out first. \throws wick::error after
   /// normalize, or when numbers of classes would be blended
   void warp(const detail::warp& by);
+  /// A border, for which what was planned before is carried out. \throws wick::error when it is mirrored by
+  /// more than the picture has
+  void pad(const detail::border& around);
+  /// One of these.
+  void follow(const detail::geometry_step& step, detail::frame = {});
 
   /// Adds a color operation. \throws wick::error after normalize
   void apply(const detail::pixel_op& op);
@@ -5087,6 +5280,8 @@ class lazy_image {
   image materialize() &&;
   /// So that a user's stage may simply take a wick::image.
   operator image() && { return std::move(*this).materialize(); }
+  /// Does now what was asked for. \throws wick::error for damaged data
+  void carry_out();
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -5099,6 +5294,7 @@ class lazy_image {
 
  private:
   bool untouched() const noexcept;
+  void warp_wide(const detail::geometry_step& step);
   void refuse_wide(const char* what) const;
   void refuse_numbers(const char* what) const;
   void refuse_normalized(const char* what) const;
@@ -5117,7 +5313,6 @@ class lazy_image {
   detail::wide_rows render_wide() const;
   /// All of it but the normalization.
   image render() const;
-  void carry_out();
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
@@ -5143,52 +5338,403 @@ class lazy_image {
 /// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried
 /// out first.
 
-namespace wick {
+// ==== wick/image/detail/parts.hpp
+/// \file
+/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
+/// decides once, and each part that it concerns follows.
 
-namespace detail {
+// ==== wick/batch/fields.hpp
+/// \file
+/// How a sample is taken apart into fields, each of which becomes a column of the batch.
 
-/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
-struct edges {
-  int left = 0, top = 0, right = 0, bottom = 0;
+namespace wick::detail {
 
-  constexpr edges() noexcept = default;
-  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
-  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
-  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
-  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
-};
-
-/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
-struct fill_color {
-  std::array<std::uint8_t, 4> levels{};
-
-  constexpr fill_color() noexcept = default;
-  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
-      : levels{level(r), level(g), level(b), level(a)} {}
-
- private:
-  static constexpr std::uint8_t level(int v) noexcept {
-    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+/// How a value says its shape and writes itself into its slot: by members of these names, unless this is
+/// specialized for a type that can't have them.
+template <class T>
+struct field_access {
+  static decltype(auto) extents(const T& v)
+    requires requires {
+      { v.extents() } -> std::convertible_to<shape>;
+    }
+  {
+    return v.extents();
+  }
+  static dtype type(const T& v)
+    requires requires {
+      { v.type() } -> std::convertible_to<dtype>;
+    }
+  {
+    return v.type();
+  }
+  static void write_to(const T& v, slot where)
+    requires requires { v.write_to(where); }
+  {
+    v.write_to(where);
   }
 };
 
-}  // namespace detail
-
-/// What stands in the border that pad() makes.
-enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill color
-  edge,       ///< the outermost pixel again and again
-  reflect,    ///< mirrored about the outermost pixel, which is not repeated
-  symmetric,  ///< mirrored about the edge
+/// A value that knows its shape and writes itself into its slot: no copy in between. Pictures say
+/// `static constexpr bool is_picture = true` and give their extents as [H, W, C].
+template <class T>
+concept batchable = requires(const T& v, slot where) {
+  field_access<T>::extents(v);
+  field_access<T>::type(v);
+  field_access<T>::write_to(v, where);
 };
+
+template <class T>
+inline constexpr bool is_picture = false;
+template <class T>
+  requires requires { T::is_picture; }
+inline constexpr bool is_picture<T> = T::is_picture;
+
+/// The element and the extents of (nested) arrays of numbers.
+template <class T>
+struct fixed_array {
+  using element = T;
+  static constexpr bool value = std::is_arithmetic_v<T> && sizeof(T) <= 8;
+  static void append(shape&) {}
+};
+template <class T, std::size_t N>
+struct fixed_array<T[N]> {
+  using element = typename fixed_array<T>::element;
+  static constexpr bool value = N > 0 && fixed_array<T>::value;
+  static void append(shape& s) {
+    s.push_back(static_cast<std::int64_t>(N));
+    fixed_array<T>::append(s);
+  }
+};
+template <class T, std::size_t N>
+struct fixed_array<std::array<T, N>> : fixed_array<T[N]> {};
+template <class T>
+struct fixed_array<std::array<T, 0>> : std::false_type {};
+
+template <class T>
+concept leaf = batchable<T> || fixed_array<T>::value || std::same_as<T, std::string>;
+
+template <class T>
+inline constexpr bool is_tuple_like = false;
+template <class... T>
+inline constexpr bool is_tuple_like<std::tuple<T...>> = true;
+template <class A, class B>
+inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
+template <class T, std::size_t N>
+inline constexpr bool is_tuple_like<std::array<T, N>> = N > 0 && !leaf<std::array<T, N>>;
+
+// The number of fields of an aggregate: the most initializers that its braces take. Empty braces count a C
+// array as one; only where a field has no default, whole values are tried.
+inline constexpr std::size_t max_fields = 8;
+struct anything {
+  template <class T>
+  operator T() const;
+};
+template <class T>
+struct any_base_of {
+  template <class B>
+    requires(std::is_base_of_v<B, T> && !std::same_as<B, T>)
+  operator B() const;
+};
+template <class T, std::size_t... I>
+consteval bool takes_fields(std::index_sequence<I...>) {
+  return requires { T{(static_cast<void>(I), anything{})...}; };
+}
+template <class T, std::size_t N = max_fields + 1>
+consteval std::size_t field_count() {
+  if constexpr (!requires { T{}; }) {
+    if constexpr (N == 0)
+      return 0;
+    else if constexpr (takes_fields<T>(std::make_index_sequence<N>{}))
+      return N;
+    else
+      return field_count<T, N - 1>();
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; })
+    return 9;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; })
+    return 8;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; })
+    return 7;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; })
+    return 6;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}}; })
+    return 5;
+  else if constexpr (requires { T{{}, {}, {}, {}}; })
+    return 4;
+  else if constexpr (requires { T{{}, {}, {}}; })
+    return 3;
+  else if constexpr (requires { T{{}, {}}; })
+    return 2;
+  else if constexpr (requires { T{{}}; })
+    return 1;
+  else
+    return 0;
+}
+
+/// A plain struct of 1 to 8 fields, all its own.
+template <class T>
+concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_sample<T> && !requires {
+  std::tuple_size<T>::value;
+} && (field_count<T>() > 0) && (field_count<T>() <= max_fields) && !requires { T{any_base_of<T>{}}; };
+
+/// The fields of an aggregate as a tuple of references.
+template <class T>
+auto tie_fields(T& v) {
+  constexpr std::size_t n = field_count<std::remove_const_t<T>>();
+  if constexpr (n == 1) {
+    auto& [a] = v;
+    return std::tie(a);
+  } else if constexpr (n == 2) {
+    auto& [a, b] = v;
+    return std::tie(a, b);
+  } else if constexpr (n == 3) {
+    auto& [a, b, c] = v;
+    return std::tie(a, b, c);
+  } else if constexpr (n == 4) {
+    auto& [a, b, c, d] = v;
+    return std::tie(a, b, c, d);
+  } else if constexpr (n == 5) {
+    auto& [a, b, c, d, e] = v;
+    return std::tie(a, b, c, d, e);
+  } else if constexpr (n == 6) {
+    auto& [a, b, c, d, e, f] = v;
+    return std::tie(a, b, c, d, e, f);
+  } else if constexpr (n == 7) {
+    auto& [a, b, c, d, e, f, g] = v;
+    return std::tie(a, b, c, d, e, f, g);
+  } else {
+    auto& [a, b, c, d, e, f, g, h] = v;
+    return std::tie(a, b, c, d, e, f, g, h);
+  }
+}
+
+/// Calls f with the fields of a composite.
+template <class T, class F>
+decltype(auto) with_fields(T& v, F&& f) {
+  if constexpr (is_sample<std::remove_const_t<T>>)
+    return f(v.data, v.target);
+  else if constexpr (is_tuple_like<std::remove_const_t<T>>)
+    return std::apply(std::forward<F>(f), v);
+  else
+    return std::apply(std::forward<F>(f), tie_fields(v));
+}
+
+template <class T>
+concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
+
+/// The field types of a composite, decayed, as a std::tuple.
+template <class T>
+struct field_types {
+  using type = typename decltype(with_fields(std::declval<T&>(), [](auto&... f) {
+    return std::type_identity<std::tuple<std::remove_cvref_t<decltype(f)>...>>{};
+  }))::type;
+};
+template <class D, class T>
+struct field_types<sample<D, T>> {
+  using type = std::tuple<D, T>;
+};
+template <class... T>
+struct field_types<std::tuple<T...>> {
+  using type = std::tuple<T...>;
+};
+template <class A, class B>
+struct field_types<std::pair<A, B>> {
+  using type = std::tuple<A, B>;
+};
+
+template <class T>
+struct can_batch : std::bool_constant<leaf<T>> {};
+template <composite T>
+struct can_batch<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (can_batch<F>::value && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
+/// Any number of numbers, or of arrays of them: what can be padded.
+template <class T>
+inline constexpr bool ragged = false;
+template <class T>
+inline constexpr bool ragged<std::vector<T>> = fixed_array<T>::value && !std::is_same_v<T, bool>;
+
+/// As can_batch, where fields may have any length.
+template <class T>
+struct can_pad : std::bool_constant<leaf<T> || ragged<T>> {};
+template <composite T>
+struct can_pad<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (can_pad<F>::value && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
+/// Whether it is, or has as a field, what read() is to read; or bytes, with which a batch does nothing. For
+/// messages.
+template <class T>
+struct has_unread : std::bool_constant<!std::is_void_v<typename once_read<T>::type>> {};
+template <class T>
+struct has_bytes : std::is_same<T, bytes> {};
+template <class D, class T>
+struct has_unread<sample<D, T>> : std::disjunction<has_unread<D>, has_unread<T>> {};
+template <class D, class T>
+struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+// ---- what has a place ----
+
+/// A part with a place in the picture: it follows what is done to that. A type of the user's may, too.
+template <class T>
+concept placed = requires(T& part, const geometry_step& step, frame in) { part.follow(step, in); };
+/// It has pixels, whose size is the sample's.
+template <class T>
+concept with_pixels = std::is_same_v<T, image> || (placed<T> && requires(const T& part) {
+                        part.width();
+                        part.height();
+                      });
+template <class T>
+concept colored = std::is_same_v<T, image> || std::is_same_v<T, lazy_image>;
+
+struct any_placed {
+  template <class T>
+  static constexpr bool is = placed<T> || std::is_same_v<T, image>;
+};
+struct any_with_pixels {
+  template <class T>
+  static constexpr bool is = with_pixels<T>;
+};
+struct any_colored {
+  template <class T>
+  static constexpr bool is = colored<T>;
+};
+
+/// Whether T, or a field of it at any depth, is what Kind says.
+template <class Kind, class T>
+consteval bool holds() {
+  if constexpr (Kind::template is<T>)
+    return true;
+  else if constexpr (!any_placed::is<T> && composite<T>)
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (holds<Kind, F>() || ...);
+    }(std::type_identity<typename field_types<T>::type>{});
+  else
+    return false;
+}
+
+/// Calls f with each part that is what Kind says. A wick::image takes part as a lazy picture.
+template <class Kind, class T, class F>
+void for_each_part(T& item, F& f) {
+  if constexpr (std::is_same_v<T, image>) {
+    if constexpr (Kind::template is<T>) {
+      lazy_image picture(std::move(item));
+      f(picture);
+      item = std::move(picture).pixels();
+    }
+  } else if constexpr (Kind::template is<T>) {
+    f(item);
+  } else if constexpr (holds<Kind, T>()) {
+    with_fields(item, [&f](auto&... fields) { (for_each_part<Kind>(fields, f), ...); });
+  }
+}
+
+/// An item that a stage takes as a whole: its parts belong together, or it is a part and no picture. A
+/// sample<> whose target has none is taken by its data.
+template <class Kind, class T>
+inline constexpr bool is_of_parts =
+    !std::is_same_v<T, lazy_image> && !std::is_same_v<T, image> && holds<Kind, T>();
+template <class Kind, class D, class T>
+inline constexpr bool is_of_parts<Kind, sample<D, T>> = holds<Kind, T>();
+
+// ---- geometry ----
+
+/// \throws wick::error when parts with pixels have two sizes
+void require_one_size(frame first, frame other);
+
+template <class Item>
+frame frame_of(Item& item) {
+  frame size;
+  bool any = false;
+  const auto look = [&](const auto& part) {
+    const frame here{part.width(), part.height()};
+    if (any) require_one_size(size, here);
+    size = here;
+    any = true;
+  };
+  const auto visit = [&look]<class T>(const auto& self, T& part) -> void {
+    if constexpr (with_pixels<T>)
+      look(part);
+    else if constexpr (holds<any_with_pixels, T>())
+      with_fields(part, [&self](auto&... fields) { (self(self, fields), ...); });
+  };
+  visit(visit, item);
+  return size;
+}
+
+/// A stage of geometry. `Stage` has `geometry_steps decide(frame, context&) const`, which draws what is
+/// random once a sample.
+template <class Stage>
+class geometry_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    for (const geometry_step& step : self().decide({picture.width(), picture.height()}, c))
+      picture.follow(step);
+    return picture;
+  }
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>())
+  Item operator()(Item item, context& c) const {
+    frame size = frame_of(item);
+    for (const geometry_step& step : self().decide(size, c)) {
+      const auto follow = [&](auto& part) { part.follow(step, size); };
+      for_each_part<any_placed>(item, follow);
+      size = step.after(size);
+    }
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+// ---- color ----
+
+/// A stage of color. `Stage` has `draw(context&) const`, what is random, and `apply(lazy_image&, drawn)
+/// const`.
+template <class Stage>
+class color_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    self().apply(picture, self().draw(c));
+    return picture;
+  }
+  template <class Item>
+    requires is_of_parts<any_colored, Item>
+  Item operator()(Item item, context& c) const {
+    const auto drawn = self().draw(c);
+    const auto apply = [&](lazy_image& picture) { self().apply(picture, drawn); };
+    for_each_part<any_colored>(item, apply);
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
+
+}  // namespace wick::detail
+
+namespace wick {
 
 namespace detail {
 
 struct pad_options {
   fill_color fill{};  ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+  int mask_fill =
+      0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
 };
 
 void require_edges(std::string_view stage, const edges& e);
@@ -5198,15 +5744,16 @@ std::vector<int> padded_axis(int size, int before, int after, padding_mode mode)
 
 /// `picture` with a border. \throws wick::error when it is mirrored by more than it has
 image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
+/// The same of numbers of 16 bits.
+wide_rows pad_wide(const wide_rows& numbers, const border& around);
 
-class pad_stage {
+class pad_stage : public geometry_stage<pad_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "pad";
 
   pad_stage(const edges& by, const pad_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -5523,13 +6070,6 @@ inline memory_block slab::detach() noexcept {
   return mine->memory;
 }
 
-/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
-/// milliseconds.
-
-/// Blocks of sizes that nobody has asked for since the period before go.
-
-/// Writes down what was asked for; true when this user did so for the first time.
-
 inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   const int here = this_processor();
   std::size_t best = free_.size();
@@ -5555,9 +6095,6 @@ inline slab::block* slab_pool::find(std::size_t bytes) noexcept {
   free_bytes_ -= b->capacity;
   return b;
 }
-
-/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
-/// that it did, and there are not more blocks than before. It is the smallest of them.
 
 /// Under the mutex, for a block that the pool gives away.
 inline void slab_pool::goes_out() {
@@ -5630,226 +6167,6 @@ inline void slab_pool::hand_over(const slab::block* b) noexcept {
   last = came_back();
   bytes_ -= b->capacity;
 }
-
-}  // namespace wick::detail
-
-// ==== wick/batch/fields.hpp
-/// \file
-/// How a sample is taken apart into fields, each of which becomes a column of the batch.
-
-namespace wick::detail {
-
-/// How a value says its shape and writes itself into its slot: by members of these names, unless this is
-/// specialized for a type that can't have them.
-template <class T>
-struct field_access {
-  static decltype(auto) extents(const T& v)
-    requires requires {
-      { v.extents() } -> std::convertible_to<shape>;
-    }
-  {
-    return v.extents();
-  }
-  static dtype type(const T& v)
-    requires requires {
-      { v.type() } -> std::convertible_to<dtype>;
-    }
-  {
-    return v.type();
-  }
-  static void write_to(const T& v, slot where)
-    requires requires { v.write_to(where); }
-  {
-    v.write_to(where);
-  }
-};
-
-/// A value that knows its shape and writes itself into its slot: no copy in between. Pictures say
-/// `static constexpr bool is_picture = true` and give their extents as [H, W, C].
-template <class T>
-concept batchable = requires(const T& v, slot where) {
-  field_access<T>::extents(v);
-  field_access<T>::type(v);
-  field_access<T>::write_to(v, where);
-};
-
-template <class T>
-inline constexpr bool is_picture = false;
-template <class T>
-  requires requires { T::is_picture; }
-inline constexpr bool is_picture<T> = T::is_picture;
-
-/// The element and the extents of (nested) arrays of numbers.
-template <class T>
-struct fixed_array {
-  using element = T;
-  static constexpr bool value = std::is_arithmetic_v<T> && sizeof(T) <= 8;
-  static void append(shape&) {}
-};
-template <class T, std::size_t N>
-struct fixed_array<T[N]> {
-  using element = typename fixed_array<T>::element;
-  static constexpr bool value = N > 0 && fixed_array<T>::value;
-  static void append(shape& s) {
-    s.push_back(static_cast<std::int64_t>(N));
-    fixed_array<T>::append(s);
-  }
-};
-template <class T, std::size_t N>
-struct fixed_array<std::array<T, N>> : fixed_array<T[N]> {};
-template <class T>
-struct fixed_array<std::array<T, 0>> : std::false_type {};
-
-template <class T>
-concept leaf = batchable<T> || fixed_array<T>::value || std::same_as<T, std::string>;
-
-template <class T>
-inline constexpr bool is_tuple_like = false;
-template <class... T>
-inline constexpr bool is_tuple_like<std::tuple<T...>> = true;
-template <class A, class B>
-inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
-template <class T, std::size_t N>
-inline constexpr bool is_tuple_like<std::array<T, N>> = N > 0 && !leaf<std::array<T, N>>;
-
-// The number of fields of an aggregate: the most initializers that its braces take. Empty braces count a C
-// array as one; only where a field has no default, whole values are tried.
-inline constexpr std::size_t max_fields = 8;
-struct anything {
-  template <class T>
-  operator T() const;
-};
-template <class T>
-struct any_base_of {
-  template <class B>
-    requires(std::is_base_of_v<B, T> && !std::same_as<B, T>)
-  operator B() const;
-};
-template <class T, std::size_t... I>
-consteval bool takes_fields(std::index_sequence<I...>) {
-  return requires { T{(static_cast<void>(I), anything{})...}; };
-}
-template <class T, std::size_t N = max_fields + 1>
-consteval std::size_t field_count() {
-  if constexpr (!requires { T{}; }) {
-    if constexpr (N == 0)
-      return 0;
-    else if constexpr (takes_fields<T>(std::make_index_sequence<N>{}))
-      return N;
-    else
-      return field_count<T, N - 1>();
-  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; })
-    return 9;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; })
-    return 8;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; })
-    return 7;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; })
-    return 6;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}}; })
-    return 5;
-  else if constexpr (requires { T{{}, {}, {}, {}}; })
-    return 4;
-  else if constexpr (requires { T{{}, {}, {}}; })
-    return 3;
-  else if constexpr (requires { T{{}, {}}; })
-    return 2;
-  else if constexpr (requires { T{{}}; })
-    return 1;
-  else
-    return 0;
-}
-
-/// A plain struct of 1 to 8 fields, all its own.
-template <class T>
-concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_sample<T> && !requires {
-  std::tuple_size<T>::value;
-} && (field_count<T>() > 0) && (field_count<T>() <= max_fields) && !requires { T{any_base_of<T>{}}; };
-
-/// The fields of an aggregate as a tuple of references.
-template <class T>
-auto tie_fields(T& v) {
-  constexpr std::size_t n = field_count<std::remove_const_t<T>>();
-  if constexpr (n == 1) {
-    auto& [a] = v;
-    return std::tie(a);
-  } else if constexpr (n == 2) {
-    auto& [a, b] = v;
-    return std::tie(a, b);
-  } else if constexpr (n == 3) {
-    auto& [a, b, c] = v;
-    return std::tie(a, b, c);
-  } else if constexpr (n == 4) {
-    auto& [a, b, c, d] = v;
-    return std::tie(a, b, c, d);
-  } else if constexpr (n == 5) {
-    auto& [a, b, c, d, e] = v;
-    return std::tie(a, b, c, d, e);
-  } else if constexpr (n == 6) {
-    auto& [a, b, c, d, e, f] = v;
-    return std::tie(a, b, c, d, e, f);
-  } else if constexpr (n == 7) {
-    auto& [a, b, c, d, e, f, g] = v;
-    return std::tie(a, b, c, d, e, f, g);
-  } else {
-    auto& [a, b, c, d, e, f, g, h] = v;
-    return std::tie(a, b, c, d, e, f, g, h);
-  }
-}
-
-/// Calls f with the fields of a composite.
-template <class T, class F>
-decltype(auto) with_fields(T& v, F&& f) {
-  if constexpr (is_sample<std::remove_const_t<T>>)
-    return f(v.data, v.target);
-  else if constexpr (is_tuple_like<std::remove_const_t<T>>)
-    return std::apply(std::forward<F>(f), v);
-  else
-    return std::apply(std::forward<F>(f), tie_fields(v));
-}
-
-template <class T>
-concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
-
-/// The field types of a composite, decayed, as a std::tuple.
-template <class T>
-struct field_types {
-  using type = typename decltype(with_fields(std::declval<T&>(), [](auto&... f) {
-    return std::type_identity<std::tuple<std::remove_cvref_t<decltype(f)>...>>{};
-  }))::type;
-};
-template <class D, class T>
-struct field_types<sample<D, T>> {
-  using type = std::tuple<D, T>;
-};
-template <class... T>
-struct field_types<std::tuple<T...>> {
-  using type = std::tuple<T...>;
-};
-template <class A, class B>
-struct field_types<std::pair<A, B>> {
-  using type = std::tuple<A, B>;
-};
-
-template <class T>
-struct can_batch : std::bool_constant<leaf<T>> {};
-template <composite T>
-struct can_batch<T> {
-  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
-    return (can_batch<F>::value && ...);
-  }(std::type_identity<typename field_types<T>::type>{});
-};
-
-/// Whether it is, or has as a field, what read() is to read; or bytes, with which a batch does nothing. For
-/// messages.
-template <class T>
-struct has_unread : std::bool_constant<!std::is_void_v<typename once_read<T>::type>> {};
-template <class T>
-struct has_bytes : std::is_same<T, bytes> {};
-template <class D, class T>
-struct has_unread<sample<D, T>> : std::disjunction<has_unread<D>, has_unread<T>> {};
-template <class D, class T>
-struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {};
 
 }  // namespace wick::detail
 
@@ -6252,7 +6569,9 @@ class composite_column {
   using output = decltype(whole(std::type_identity<tuple>{}));
 
   /// `number` tells the columns of a batch apart, nested ones too.
-  void begin(std::size_t n, layout order, const std::shared_ptr<slab_pool>& pool, std::size_t number = 0) {
+  template <class Order>
+  void begin(std::size_t n, const Order& order, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
     number *= max_fields + 1;
     std::apply([&](auto&... c) { (c.begin(n, order, pool, ++number), ...); }, columns_);
   }
@@ -6289,6 +6608,10 @@ class composite_column {
     std::apply([&](const auto&... c) { ((seed = c.content(i, seed)), ...); }, columns_);
     return seed;
   }
+  /// What a worker still has to do before finish(), for columns that have something left.
+  void seal(std::size_t n) {
+    std::apply([&](auto&... c) { (seal_one(c, n), ...); }, columns_);
+  }
   output finish(std::size_t n) {
     return std::apply([&](auto&... c) { return output{c.finish(n)...}; }, columns_);
   }
@@ -6297,8 +6620,98 @@ class composite_column {
   }
 
  private:
+  template <class C>
+  static void seal_one(C& c, std::size_t n) {
+    if constexpr (requires { c.seal(n); }) c.seal(n);
+  }
+
   tuple columns_;
 };
+
+}  // namespace wick::detail
+
+// ==== wick/batch/detail/named_fields.hpp
+/// \file
+/// batch<T>(n): the columns of a batch as the fields of a struct of the user's, by their order.
+
+namespace wick::detail {
+
+/// References to all fields of a value, in order; in place of one that has fields, those.
+template <class T>
+auto all_fields(T& value) {
+  if constexpr (composite<T>)
+    return with_fields(value, [](auto&... fields) { return std::tuple_cat(all_fields(fields)...); });
+  else
+    return std::tie(value);
+}
+template <class T>
+using all_fields_of = decltype(all_fields(std::declval<T&>()));
+
+template <class To, class From>
+inline constexpr bool as_many_fields = std::tuple_size_v<To> == std::tuple_size_v<From>;
+template <class To, class From>
+inline constexpr bool each_takes = false;
+template <class... To, class... From>
+  requires(sizeof...(To) == sizeof...(From))
+inline constexpr bool each_takes<std::tuple<To...>, std::tuple<From...>> =
+    (std::is_assignable_v<To, std::remove_reference_t<From>&&> && ...);
+
+/// The columns of an Item, given out as a Named.
+template <class Item, class Output, class Named>
+class named_columns : public column_of<Item, Output> {
+  using columns = column_of<Item, Output>;
+
+ public:
+  using output = Named;
+  using unnamed = typename columns::output;
+
+  Named finish(std::size_t n) {
+    unnamed batch = columns::finish(n);
+    Named named{};
+    [&]<std::size_t... I>(auto to, auto from, std::index_sequence<I...>) {
+      ((std::get<I>(to) = std::move(std::get<I>(from))), ...);
+    }(all_fields(named), all_fields(batch),
+      std::make_index_sequence<std::tuple_size_v<all_fields_of<Named>>>{});
+    return named;
+  }
+};
+
+template <class Named>
+consteval bool is_struct_of_columns() {
+  return composite<Named> && std::is_default_constructible_v<Named>;
+}
+
+/// Whether a batch of Items can be a Named; says so where not.
+template <class Named, class Item, class Output>
+consteval bool check_named() {
+  if constexpr (std::is_void_v<Named>) {
+    return true;
+  } else {
+    constexpr bool is_plain_struct = is_struct_of_columns<Named>();
+    static_assert(is_plain_struct,
+                  "wick: batch<T>(n) fills the fields of T, and T is no plain struct of 1 to 8 fields (see "
+                  "'Named'); write struct T { torch::Tensor observation, reward; } (wick::array for "
+                  "array_batch<T>(n)), without constructors");
+    if constexpr (!is_plain_struct) {
+      return false;
+    } else {
+      using to = all_fields_of<Named>;
+      using from = all_fields_of<typename column_of<Item, Output>::output>;
+      constexpr bool has_as_many = as_many_fields<to, from>;
+      constexpr bool is_of_columns = !has_as_many || each_takes<to, from>;
+      static_assert(has_as_many,
+                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and T has "
+                    "not as many (see 'Named' and 'Item'; a field that is a struct counts as its fields); "
+                    "write one for each");
+      static_assert(is_of_columns,
+                    "wick: batch<T>(n) puts the fields of a sample into those of T by their order, and one "
+                    "of T has another type than comes (see 'Named' and 'Item'): a field of numbers becomes a "
+                    "torch::Tensor, in array_batch<T>(n) a wick::array, and one of strings a "
+                    "std::vector<std::string>");
+      return has_as_many && is_of_columns;
+    }
+  }
+}
 
 }  // namespace wick::detail
 
@@ -6377,8 +6790,8 @@ struct array_output {
   static array make(slab memory, const column_description& about) { return array(std::move(memory), about); }
 };
 
-/// Makes batches whose columns Output makes.
-template <class Output>
+/// Makes batches whose columns Output makes: as fields of a Named, unless that is void.
+template <class Output, class Named = void>
 class batch_stage {
  public:
   using stage_kind = on_batching;
@@ -6395,7 +6808,8 @@ class batch_stage {
   layout order() const noexcept { return options_.layout; }
 
   template <class Item>
-  using collator = detail::column_of<Item, Output>;
+  using collator = std::conditional_t<std::is_void_v<Named>, detail::column_of<Item, Output>,
+                                      detail::named_columns<Item, Output, Named>>;
   template <class Item>
   using batch_of = typename collator<Item>::output;
 
@@ -6404,21 +6818,30 @@ class batch_stage {
     if constexpr (!can_batch<Item>::value) {
       constexpr bool is_read = !has_unread<Item>::value;
       constexpr bool is_decoded = !is_read || !has_bytes<Item>::value;
-      constexpr bool has_a_shape = !is_read || !is_decoded;
+      constexpr bool only_ragged = can_pad<Item>::value;
+      constexpr bool has_a_shape = !is_read || !is_decoded || only_ragged;
       static_assert(
           is_read,
           "wick: batch() makes tensors, and what came only says where bytes lie (see 'Item'); write "
           "read() before it, and for pictures read() | decode()");
       static_assert(is_decoded,
                     "wick: batch() makes tensors, and what came are bytes as they were read (see 'Item'); "
-                    "write decode() before it for pictures, else a stage that makes numbers of them");
+                    "write decode() before it for pictures, decode_mask() for masks, else a stage that "
+                    "makes numbers of them");
+      static_assert(
+          !only_ragged,
+          "wick: batch() makes tensors, and a field that came (see 'Item') has any length "
+          "(std::vector); write batch(n, {.ragged = wick::pad_with(0)}) to fill it up to the longest "
+          "of the batch, or group(n) to keep the samples as they are");
       static_assert(has_a_shape,
                     "wick: batch() can't put what came into a tensor (see 'Item'): it takes numbers, "
                     "std::array of them, std::string, pictures, and sample<>, tuples and plain structs of up "
-                    "to 8 fields of these; write group(n) for what has no fixed shape (std::vector), or a "
-                    "stage before batch() that gives it one");
+                    "to 8 fields of these; write group(n) for what has no fixed shape, or a stage before "
+                    "batch() that gives it one");
+      return false;
+    } else {
+      return check_named<Named, Item, Output>();
     }
-    return can_batch<Item>::value;
   }
 
  private:
@@ -6436,14 +6859,35 @@ inline detail::batch_stage<detail::array_output> array_batch(std::size_t size,
   return {size, options};
 }
 
+/// The same as a struct of yours: `struct steps { wick::array observation, reward; };` and
+/// `array_batch<steps>(64)`. The sample's fields are put into those of `Named` by their order; where a field
+/// has fields itself, those. That there are as many, and of these types, is checked when it is compiled; what
+/// they are called can't be.
+template <class Named>
+detail::batch_stage<detail::array_output, Named> array_batch(std::size_t size,
+                                                             detail::batch_options options = {}) {
+  return {size, options};
+}
+
 namespace detail {
+
+/// Decodes what is in the fields of a struct, whose types stay.
+template <class T>
+void carry_out_fields(T& value) {
+  if constexpr (requires { value.carry_out(); })
+    value.carry_out();
+  else if constexpr (composite<T>)
+    with_fields(value, [](auto&... fields) { (carry_out_fields(fields), ...); });
+}
 
 /// A column of objects that are made before they are put: no undecoded picture leaves a batch.
 template <class Item>
 class group_column : public object_column<materialized_t<Item>> {
  public:
   void put(std::size_t i, Item&& value) {
-    object_column<materialized_t<Item>>::put(i, materialized<Item>::make(std::move(value)));
+    auto made = materialized<Item>::make(std::move(value));
+    carry_out_fields(made);
+    object_column<materialized_t<Item>>::put(i, std::move(made));
   }
 };
 
@@ -6486,6 +6930,698 @@ inline detail::group_stage group(std::size_t size, detail::batch_options options
 
 }  // namespace wick
 
+// ==== wick/batch/pack.hpp
+/// \file
+/// Batches of rows in which samples of any length lie one behind the other.
+
+// ==== wick/batch/detail/packed_column.hpp
+/// \file
+/// Rows in which samples lie one behind the other. Where each lies was planned, so it is written once, into
+/// its place; what tells the samples of a row apart is made when all have ended.
+
+#include <numeric>
+
+// ==== wick/batch/detail/ragged_column.hpp
+/// \file
+/// A field of any length: its rows wait as they came until the longest of the batch is known, then each is
+/// written once, into memory of the pool, and padded.
+
+namespace wick {
+
+/// A field of any length in a batch: the samples' rows, each filled up to the longest, and how long each is.
+template <class Column>
+struct padded {
+  Column values;   ///< [N, L, …], behind each sample's own values the padding
+  Column lengths;  ///< [N] int64
+};
+
+namespace detail {
+
+template <class Column>
+inline constexpr bool is_column<padded<Column>> = is_column<Column>;
+
+/// What fills up rows, and to which multiple.
+struct padding {
+  double real;
+  std::int64_t whole;
+  bool is_whole;
+  std::uint64_t multiple;
+
+  /// Not made of nothing: by that batch()'s options with .ragged differ from those without.
+  padding(double r, std::int64_t w, bool is, std::uint64_t m) noexcept
+      : real(r), whole(w), is_whole(is), multiple(m) {}
+
+  /// \throws wick::error when E has no such number
+  template <class E>
+  E as() const {
+    if constexpr (std::is_floating_point_v<E>) {
+      return static_cast<E>(real);
+    } else {
+      if (!is_whole || static_cast<std::int64_t>(static_cast<E>(whole)) != whole) {
+        throw error("pad_with(" + (is_whole ? std::to_string(whole) : std::to_string(real)) +
+                    "): a field of " + std::string(to_string(dtype_of<E>())) + " has no such number");
+      }
+      return static_cast<E>(whole);
+    }
+  }
+};
+
+/// What columns are told when a batch begins. Those of a fixed shape only want to know how pictures lie.
+struct ragged_order {
+  layout order;
+  padding pad;
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+};
+
+/// Makes columns as Output does; fields of any length become padded ones.
+template <class Output>
+struct ragged_output : Output {};
+
+/// A column of std::vector<T>.
+template <class T, class Output>
+class ragged_column {
+  using element = typename fixed_array<T>::element;
+
+ public:
+  using output = padded<decltype(Output::make(slab{}, column_description{}))>;
+
+  void begin(std::size_t n, const ragged_order& how, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
+    if (pool_ != pool) pool_ = pool;
+    pad_ = how.pad;
+    number_ = number;
+    sealed_ = false;
+    rows_.clear();
+    rows_.resize(n);
+  }
+  /// Any thread, each slot once. \throws wick::error when the padding is no number of this type
+  void put(std::size_t i, std::vector<T>&& value) {
+    static_cast<void>(pad_->template as<element>());
+    rows_[i] = std::move(value);
+  }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    for (std::size_t g = 0; g < gaps.size(); ++g) {
+      const std::size_t to = g + 1 < gaps.size() ? gaps[g + 1] : n;
+      for (std::size_t i = gaps[g] + 1; i < to; ++i) rows_[i - g - 1] = std::move(rows_[i]);
+    }
+  }
+  /// Without their lengths: the ranks' shares add up to the same as the whole batch.
+  void describe(fingerprint_hash& to) const noexcept {
+    to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    const std::size_t bytes = rows_[i].size() * sizeof(T);
+    return content_of(reinterpret_cast<const std::byte*>(rows_[i].data()), bytes, seed ^ bytes);
+  }
+
+  /// All slots below `n` are written, and the worker that ended the last of them brings them together.
+  void seal(std::size_t n) {
+    if (sealed_) return;
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < n; ++i) longest = std::max(longest, rows_[i].size());
+    const auto multiple = static_cast<std::size_t>(pad_->multiple);
+    longest = (longest + multiple - 1) / multiple * multiple;
+    slab values = pool_->acquire(n * longest * sizeof(T), number_);
+    slab lengths = pool_->acquire(n * sizeof(std::int64_t), number_ * (max_fields + 1) + 1);
+    const auto filling = pad_->template as<element>();
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t own = rows_[i].size() * sizeof(T);
+      std::byte* const at = values.data() + i * longest * sizeof(T);
+      if (own != 0) std::memcpy(at, rows_[i].data(), own);
+      auto* const rest = reinterpret_cast<element*>(at + own);
+      std::fill(rest, rest + (longest * sizeof(T) - own) / sizeof(element), filling);
+      const auto length = static_cast<std::int64_t>(rows_[i].size());
+      std::memcpy(lengths.data() + i * sizeof length, &length, sizeof length);
+      rows_[i] = std::vector<T>();  // where it was made, and not in the training loop's thread
+    }
+    about_ = column_description();
+    about_.count = static_cast<std::int64_t>(n);
+    about_.type = dtype_of<element>();
+    about_.each.push_back(static_cast<std::int64_t>(longest));
+    fixed_array<T>::append(about_.each);
+    values_ = std::move(values);
+    lengths_ = std::move(lengths);
+    sealed_ = true;
+  }
+  output finish(std::size_t n) {
+    seal(n);
+    sealed_ = false;
+    column_description one;
+    one.count = about_.count;
+    one.type = dtype::int64;
+    return {Output::make(std::move(values_), about_), Output::make(std::move(lengths_), one)};
+  }
+  void drop() noexcept {
+    rows_.clear();
+    values_.reset();
+    lengths_.reset();
+  }
+
+ private:
+  std::vector<std::vector<T>> rows_;
+  std::optional<padding> pad_;
+  column_description about_;
+  slab values_, lengths_;
+  std::size_t number_ = 0;
+  bool sealed_ = false;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+template <class T, class Output>
+  requires ragged<std::vector<T>>
+struct column_for<std::vector<T>, ragged_output<Output>> {
+  using type = ragged_column<T, ragged_output<Output>>;
+};
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick {
+
+/// Rows of several samples each, for attention that keeps them apart: by `segments` as a mask, or by
+/// `cu_seqlens` for kernels of variable length. A sample that was left out (on_error(skip)) is padding where
+/// it would have been.
+template <class Values, class Column>
+struct packed {
+  Values values;      ///< std::vector fields as [R, L, …]; the others as [D, …], in the samples' order
+  Column segments;    ///< [R, L] int32: which sample of its row, from 1 on; 0 is padding
+  Column positions;   ///< [R, L] int32: which value of its sample, from 0 on; 0 in the padding
+  Column cu_seqlens;  ///< [S + 1] int32: from 0 to R · L, where in the rows, one behind the other, a segment
+                      ///< ends; what is padding between samples and at the end of a row is one of its own
+  std::int64_t max_seqlen;  ///< the longest of these segments
+};
+
+namespace detail {
+
+template <class Values, class Column>
+inline constexpr bool is_column<packed<Values, Column>> = true;
+
+/// Where the samples of a batch lie in its rows, in the order of both.
+struct pack_table {
+  struct place {
+    std::uint32_t row, offset, count;  ///< in the rows
+    std::uint32_t from, whole;         ///< in the sample
+    bool gap;
+  };
+  std::vector<place> places;
+  std::size_t rows = 0, max_rows = 0, length = 0;
+
+  /// Calls f(begin, count, place) for all parts of the rows, where padding has no place.
+  template <class F>
+  void for_each_part(F&& f) const {
+    std::size_t i = 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::size_t end = 0;
+      for (; i < places.size() && places[i].row == row; ++i) {
+        const place& p = places[i];
+        end = std::size_t{p.offset} + p.count;
+        f(row * length + p.offset, std::size_t{p.count}, p.gap ? nullptr : &p);
+      }
+      if (end < length) f(row * length + end, length - end, static_cast<const place*>(nullptr));
+    }
+  }
+};
+
+/// What columns are told when a batch begins.
+struct packed_order {
+  layout order;
+  padding pad;
+  const pack_table* table;
+  operator layout() const noexcept { return order; }  // NOLINT(google-explicit-constructor): that is its use
+};
+
+/// Makes columns as Output does; fields of any length become rows.
+template <class Output>
+struct packed_output : Output {};
+
+/// A field of std::vector<T>.
+template <class T, class Output>
+class packed_column {
+  using element = typename fixed_array<T>::element;
+
+ public:
+  using output = decltype(Output::make(slab{}, column_description{}));
+
+  void begin(std::size_t, const packed_order& how, const std::shared_ptr<slab_pool>& pool,
+             std::size_t number = 0) {
+    if (pool_ != pool) pool_ = pool;
+    how_ = how;
+    number_ = number;
+    base_.store(nullptr, std::memory_order_relaxed);
+  }
+  /// Any thread, each slot once. \throws wick::error when it is not as long as was planned
+  void put(std::size_t i, std::vector<T>&& value) {
+    const pack_table::place& p = how_->table->places[i];
+    if (value.size() != p.whole) {
+      throw error("it is " + std::to_string(value.size()) + " long, and " + std::to_string(p.whole) +
+                  " was planned; lengths are those of what comes to pack(), so measure them behind the same "
+                  "stages");
+    }
+    std::byte* base = base_.load(std::memory_order_acquire);
+    if (base == nullptr) base = begin_memory();
+    if (p.count != 0) std::memcpy(base + at(p), value.data() + p.from, p.count * sizeof(T));
+  }
+  std::optional<misfit> first_misfit(std::size_t, const std::vector<std::size_t>&) const {
+    return std::nullopt;
+  }
+  void forget(std::size_t) noexcept {}
+  bool stale(const std::vector<std::size_t>&) const noexcept { return false; }
+  void close(const std::vector<std::size_t>&, std::size_t) noexcept {}  // rows stay as they were planned
+  void describe(fingerprint_hash& to) const noexcept {
+    to.add(static_cast<std::uint64_t>(dtype_of<element>())).add(std::uint64_t{sizeof(T)});
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept {
+    const pack_table::place& p = how_->table->places[i];
+    return content_of(base_.load(std::memory_order_relaxed) + at(p), p.count * sizeof(T), seed ^ p.count);
+  }
+  /// All samples have ended: what has none is padded.
+  void seal(std::size_t) {
+    std::byte* const base = base_.load(std::memory_order_relaxed);
+    if (base == nullptr) return;
+    const auto filling = how_->pad.template as<element>();
+    how_->table->for_each_part([&](std::size_t begin, std::size_t count, const pack_table::place* p) {
+      if (p != nullptr) return;
+      auto* const first = reinterpret_cast<element*>(base + begin * sizeof(T));
+      std::fill(first, first + count * (sizeof(T) / sizeof(element)), filling);
+    });
+  }
+  output finish(std::size_t n) {
+    if (!memory_) memory_ = pool_->acquire(1, number_);
+    column_description about;
+    about.count = static_cast<std::int64_t>(n == 0 ? 0 : how_->table->rows);
+    about.type = dtype_of<element>();
+    about.each.push_back(static_cast<std::int64_t>(how_->table->length));
+    fixed_array<T>::append(about.each);
+    return Output::make(std::move(memory_), about);
+  }
+  void drop() noexcept { memory_.reset(); }
+
+ private:
+  std::size_t at(const pack_table::place& p) const noexcept {
+    return (p.row * how_->table->length + p.offset) * sizeof(T);
+  }
+  [[gnu::noinline]] std::byte* begin_memory() {
+    static_cast<void>(how_->pad.template as<element>());
+    std::lock_guard lock(mutex_);
+    if (std::byte* const base = base_.load(std::memory_order_relaxed)) return base;
+    memory_ = pool_->acquire(how_->table->max_rows * how_->table->length * sizeof(T), number_);
+    base_.store(memory_.data(), std::memory_order_release);
+    return memory_.data();
+  }
+
+  std::atomic<std::byte*> base_{nullptr};
+  std::optional<packed_order> how_;
+  std::size_t number_ = 0;
+  slab memory_;
+  std::mutex mutex_;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+template <class T, class Output>
+  requires ragged<std::vector<T>>
+struct column_for<std::vector<T>, packed_output<Output>> {
+  using type = packed_column<T, packed_output<Output>>;
+};
+
+/// The fields' columns, and what tells the samples of their rows apart.
+template <class Item, class Output>
+class packed_columns {
+  using fields = column_of<Item, packed_output<Output>>;
+  using column = decltype(Output::make(slab{}, column_description{}));
+
+ public:
+  using output = packed<typename fields::output, column>;
+
+  template <class Order>
+  void begin(std::size_t n, const Order& how, const std::shared_ptr<slab_pool>& pool) {
+    if (pool_ != pool) pool_ = pool;
+    table_.places.clear();
+    table_.rows = 0;
+    table_.length = how.row;
+    fields_.begin(n, packed_order{how.order, how.pad, &table_}, pool, 1);
+  }
+  /// Behind begin(): this rank's rows of the batch, and the most it has of any.
+  void arrange(std::size_t rows, std::size_t max_rows) noexcept {
+    table_.rows = rows;
+    table_.max_rows = max_rows;
+  }
+  /// Where the next slot lies, row by row. \throws std::bad_alloc
+  void place(std::uint32_t row, std::uint32_t offset, std::uint32_t count, std::uint32_t from,
+             std::uint32_t whole) {
+    table_.places.push_back({row, offset, count, from, whole, false});
+  }
+
+  void put(std::size_t i, Item&& value) { fields_.put(i, std::move(value)); }
+  std::optional<misfit> first_misfit(std::size_t n, const std::vector<std::size_t>& failed) const {
+    return fields_.first_misfit(n, failed);
+  }
+  void forget(std::size_t i) { fields_.forget(i); }
+  bool stale(const std::vector<std::size_t>& failed) const { return fields_.stale(failed); }
+  void close(const std::vector<std::size_t>& gaps, std::size_t n) {
+    for (const std::size_t g : gaps) table_.places[g].gap = true;
+    fields_.close(gaps, n);
+  }
+  void describe(fingerprint_hash& to) const noexcept {
+    fields_.describe(to.add(std::uint64_t{table_.length}));
+  }
+  std::uint64_t content(std::size_t i, std::uint64_t seed) const noexcept { return fields_.content(i, seed); }
+
+  void seal(std::size_t n) {
+    fields_.seal(n);
+    std::size_t parts = 0;
+    table_.for_each_part([&](std::size_t, std::size_t, const pack_table::place*) { ++parts; });
+    const std::size_t most = table_.max_rows * table_.length * sizeof(std::int32_t);
+    segments_ = pool_->acquire(most, 2);
+    positions_ = pool_->acquire(most, 3);
+    borders_ = pool_->acquire((parts + 1) * sizeof(std::int32_t), 4);
+    auto* const segment = reinterpret_cast<std::int32_t*>(segments_.data());
+    auto* const position = reinterpret_cast<std::int32_t*>(positions_.data());
+    auto* border = reinterpret_cast<std::int32_t*>(borders_.data());
+    *border = 0;
+    std::int32_t number = 0;
+    longest_ = 0;
+    std::size_t row = 0;
+    table_.for_each_part([&](std::size_t begin, std::size_t count, const pack_table::place* p) {
+      if (begin >= (row + 1) * table_.length) {
+        row = begin / table_.length;
+        number = 0;
+      }
+      const std::int32_t own = p == nullptr ? 0 : ++number;
+      std::fill(segment + begin, segment + begin + count, own);
+      if (p == nullptr)
+        std::fill(position + begin, position + begin + count, 0);
+      else
+        std::iota(position + begin, position + begin + count, 0);
+      *++border = static_cast<std::int32_t>(begin + count);
+      longest_ = std::max(longest_, static_cast<std::int64_t>(count));
+    });
+    parts_ = parts;
+  }
+  output finish(std::size_t n) {
+    if (n == 0) {  // nobody has sealed it
+      table_.rows = 0;
+      table_.places.clear();
+      seal(0);
+    }
+    column_description each, ends;
+    each.type = ends.type = dtype::int32;
+    each.count = static_cast<std::int64_t>(table_.rows);
+    each.each.push_back(static_cast<std::int64_t>(table_.length));
+    ends.count = static_cast<std::int64_t>(parts_ + 1);
+    return {fields_.finish(n), Output::make(std::move(segments_), each),
+            Output::make(std::move(positions_), each), Output::make(std::move(borders_), ends), longest_};
+  }
+  void drop() noexcept {
+    fields_.drop();
+    segments_.reset();
+    positions_.reset();
+    borders_.reset();
+  }
+
+ private:
+  pack_table table_;
+  fields fields_;
+  slab segments_, positions_, borders_;
+  std::size_t parts_ = 0;
+  std::int64_t longest_ = 0;
+  std::shared_ptr<slab_pool> pool_;
+};
+
+}  // namespace detail
+}  // namespace wick
+
+// ==== wick/batch/ragged.hpp
+/// \file
+/// Batches of samples whose fields have any length: filled up to the longest.
+
+namespace wick {
+
+namespace detail {
+
+struct padding_options {
+  /// Lengths are rounded up to a multiple of this: kernels like some widths, and compiled models few.
+  std::uint64_t multiple = 1;
+};
+
+/// As batch_options, and what is done about fields of any length.
+struct ragged_batch_options {
+  bool drop_last = false;
+  wick::layout layout = wick::layout::channels_last;
+  bool pad_last = false;
+  /// What fills up the fields of any length: pad_with(0).
+  padding ragged;
+};
+
+/// Makes batches in which fields of any length are padded.
+template <class Output, class Named = void>
+class ragged_batch_stage : public batch_stage<Output, Named> {
+  using base = batch_stage<Output, Named>;
+
+ public:
+  /// \throws wick::error when size is 0
+  ragged_batch_stage(std::size_t size, const ragged_batch_options& options)
+      : base(size, {.drop_last = options.drop_last, .layout = options.layout, .pad_last = options.pad_last}),
+        pad_(options.ragged) {}
+  std::uint64_t fingerprint() const noexcept {
+    return fingerprint_hash::of(base::fingerprint(), pad_.real, pad_.whole, pad_.multiple);
+  }
+  ragged_order order() const noexcept { return {base::order(), pad_}; }
+
+  template <class Item>
+  using collator = std::conditional_t<std::is_void_v<Named>, column_of<Item, ragged_output<Output>>,
+                                      named_columns<Item, ragged_output<Output>, Named>>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
+  static consteval bool check() {
+    if constexpr (can_pad<Item>::value)
+      return check_named<Named, Item, ragged_output<Output>>();
+    else
+      return base::template check<Item>();
+  }
+
+ private:
+  padding pad_;
+};
+
+}  // namespace detail
+
+/// For `.ragged` of batch(): std::vector fields, of numbers or of std::array of numbers, are filled up with
+/// `value` to the longest of the batch, and come as padded<>. \throws wick::error when a multiple is 0
+template <class Value>
+  requires std::is_arithmetic_v<Value>
+detail::padding pad_with(Value value, detail::padding_options options = {}) {
+  if (options.multiple == 0) throw error("pad_with: a length can't be a multiple of 0; 1 leaves it as it is");
+  return {static_cast<double>(value), static_cast<std::int64_t>(value), std::integral<Value>,
+          options.multiple};
+}
+
+/// As array_batch() above, where std::vector fields become padded<array>: array_batch(8, {.ragged =
+/// pad_with(0)}). Each rank fills up to the longest of its own share. \throws wick::error when size is 0
+inline detail::ragged_batch_stage<detail::array_output> array_batch(std::size_t size,
+                                                                    detail::ragged_batch_options options) {
+  return {size, options};
+}
+/// And as a struct of yours whose fields of any length are padded<array>.
+template <class Named>
+detail::ragged_batch_stage<detail::array_output, Named> array_batch(std::size_t size,
+                                                                    detail::ragged_batch_options options) {
+  return {size, options};
+}
+
+}  // namespace wick
+
+namespace wick {
+
+/// What pack() does about a sample that is longer than a row.
+enum class too_long : unsigned char {
+  fail,      ///< the loader refuses it, by name
+  truncate,  ///< its beginning fills a row
+  split,     ///< it is cut into rows and a rest; it goes through the stages once for each
+};
+
+namespace detail {
+
+struct pack_options {
+  /// Leave out the last batch of an epoch when it has fewer rows.
+  bool drop_last = false;
+  /// What stands where no sample is.
+  padding pad = pad_with(0);
+  wick::too_long too_long = wick::too_long::fail;
+  /// The length of each sample of the source, as it comes to pack(). Empty: the source says them, by
+  /// `length(i)`.
+  std::vector<std::uint32_t> lengths = {};
+};
+
+/// What columns are told when a batch begins, without where samples lie.
+struct row_order {
+  layout order;
+  padding pad;
+  std::uint32_t row;
+};
+
+template <class T>
+struct has_ragged : std::bool_constant<ragged<T>> {};
+template <composite T>
+struct has_ragged<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (has_ragged<F>::value || ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
+/// Makes batches of rows, whose columns Output makes.
+template <class Output>
+class pack_stage {
+ public:
+  using stage_kind = on_batching;
+  using stage_hooks = hooks<hook::fingerprint, hook::check>;
+  static constexpr std::string_view name = "pack";
+  /// The epoch's plan says which samples make up a row.
+  static constexpr bool packs = true;
+
+  /// \throws wick::error
+  pack_stage(std::size_t rows, std::size_t length, pack_options options)
+      : rows_(rows),
+        length_(static_cast<std::uint32_t>(length)),
+        options_(std::move(options)),
+        fingerprint_(fingerprint_hash()
+                         .add(fingerprint_hash::of(options_.drop_last, options_.pad.real, options_.pad.whole,
+                                                   options_.too_long, length_))
+                         .add(options_.lengths.data(), options_.lengths.size() * sizeof(std::uint32_t))
+                         .value()) {
+    checked("pack", rows, {});
+    if (length == 0) throw error("pack: a row has at least one place");
+    if (length >= limit || rows >= limit / length) {
+      throw error("pack: a batch of " + std::to_string(rows) + " rows of " + std::to_string(length) +
+                  " has more places than cu_seqlens can count, which is int32; make it smaller");
+    }
+    lengths_ = std::make_shared<const std::vector<std::uint32_t>>(std::move(options_.lengths));
+  }
+  std::size_t size() const noexcept { return rows_; }
+  bool drop_last() const noexcept { return options_.drop_last; }
+  bool pad_last() const noexcept { return false; }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  row_order order() const noexcept { return {layout::channels_last, options_.pad, length_}; }
+  std::uint32_t row_length() const noexcept { return length_; }
+  bool truncates() const noexcept { return options_.too_long == too_long::truncate; }
+  bool splits() const noexcept { return options_.too_long == too_long::split; }
+  const std::vector<std::uint32_t>& lengths() const noexcept { return *lengths_; }
+
+  template <class Item>
+  using collator = packed_columns<Item, Output>;
+  template <class Item>
+  using batch_of = typename collator<Item>::output;
+
+  template <class Item>
+  static consteval bool check() {
+    constexpr bool rows = has_ragged<Item>::value;
+    static_assert(
+        rows,
+        "wick: pack() puts std::vector fields into rows, and what came has none (see 'Item'); write "
+        "batch(n) for what has one shape, or a stage before pack() that gives a std::vector of "
+        "numbers");
+    constexpr bool others = !rows || can_pad<Item>::value;
+    static_assert(others,
+                  "wick: pack() can't put a field of what came into a tensor (see 'Item'): it takes "
+                  "std::vector of numbers, and what batch(n) takes");
+    return rows && can_pad<Item>::value;
+  }
+
+ private:
+  static constexpr std::size_t limit = std::size_t{1} << 31;
+  std::size_t rows_;
+  std::uint32_t length_;
+  pack_options options_;
+  std::uint64_t fingerprint_;
+  std::shared_ptr<const std::vector<std::uint32_t>> lengths_;
+};
+
+}  // namespace detail
+
+/// As pack(), without Torch: batches of `rows` rows of `length` places, in which samples of std::vector
+/// fields lie one behind the other, as packed<…, array>. \throws wick::error
+inline detail::pack_stage<detail::array_output> array_pack(std::size_t rows, std::size_t length,
+                                                           detail::pack_options options = {}) {
+  return {rows, length, std::move(options)};
+}
+
+}  // namespace wick
+
+// ==== wick/batch/with_index.hpp
+/// \file
+/// with_index(): which sample it is travels with it, into the batch.
+
+namespace wick {
+
+/// A target, and which sample it is of. After batch(): a tensor of targets, one of indexes, int64 [N], and a
+/// std::vector of keys.
+template <class Value, class Index = std::int64_t, class Key = std::string>
+struct indexed {
+  Value value;  ///< the target, as it was
+  Index index;  ///< of the sample in the source
+  Key key;      ///< what the source calls it, as messages and the ledger do
+};
+/// Which sample it is, where it had no target.
+template <class Index, class Key>
+struct indexed<void, Index, Key> {
+  Index index;
+  Key key;
+};
+
+namespace detail {
+
+template <class T, class A, class B, class C>
+struct batch_shape_of<indexed<T>, A, B, C> {
+  using type = indexed<A, B, C>;
+};
+template <class A, class B>
+struct batch_shape_of<indexed<void>, A, B> {
+  using type = indexed<void, A, B>;
+};
+
+struct with_index_stage {
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::check>;
+  static constexpr std::string_view name = "with_index";
+
+  template <class Data, class Target>
+  sample<Data, indexed<Target>> operator()(sample<Data, Target> s, context& c) const {
+    return {std::move(s.data), {std::move(s.target), static_cast<std::int64_t>(c.index()), c.key()}};
+  }
+  template <class Data>
+    requires(!is_sample<Data>)
+  sample<Data, indexed<void>> operator()(Data data, context& c) const {
+    return {std::move(data), {static_cast<std::int64_t>(c.index()), c.key()}};
+  }
+
+  template <class Came, class... Before>
+  static consteval bool check() {
+    constexpr bool is_single = !(stage_of<Before, on_batching> || ...);
+    static_assert(is_single,
+                  "wick: with_index() says which sample it is, and what came is a batch; write it before "
+                  "batch(n)");
+    return is_single;
+  }
+};
+
+}  // namespace detail
+
+/// The sample's index and key become part of its target, which stages leave alone: behind batch(),
+/// `batch.target.index` is int64 [N], `batch.target.key` a std::vector of N strings, and
+/// `batch.target.value` what the target was; of a sample without one, `batch.data` what it was. Whoever
+/// stands in a slot in the end is meant: a gap that was closed has no entry, a substitute has its own. With
+/// `struct indexed_batch { torch::Tensor data, target, index; std::vector<std::string> key; };` and
+/// `with_index() | batch<indexed_batch>(n)` they are fields beside the others.
+inline detail::with_index_stage with_index() noexcept { return {}; }
+
+}  // namespace wick
+
 // ==== wick/color/transforms.hpp
 /// \file
 /// All stages that change levels.
@@ -6516,17 +7652,14 @@ namespace wick::detail {
 
 /// `Named` has the stage's name.
 template <class Named>
-class op_stage {
+class op_stage : public color_stage<op_stage<Named>> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = Named::name;
 
   explicit op_stage(const pixel_op& op) noexcept : op_(op) {}
-  lazy_image operator()(lazy_image picture, context&) const {
-    picture.apply(op_);
-    return picture;
-  }
+  const pixel_op& draw(context&) const noexcept { return op_; }
+  void apply(lazy_image& picture, const pixel_op& op) const { picture.apply(op); }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value); }
 
  private:
@@ -6535,16 +7668,15 @@ class op_stage {
 
 /// The same with probability p.
 template <class Named>
-class random_op_stage {
+class random_op_stage : public color_stage<random_op_stage<Named>> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = Named::name;
 
   random_op_stage(const pixel_op& op, double p) : op_(op), p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const {
-    if (ctx.random().bernoulli(p_)) picture.apply(op_);
-    return picture;
+  bool draw(context& ctx) const noexcept { return ctx.random().bernoulli(p_); }
+  void apply(lazy_image& picture, bool chosen) const {
+    if (chosen) picture.apply(op_);
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(op_.what, op_.value, p_); }
 
@@ -6624,15 +7756,15 @@ struct kernel_size {
 void blur(std::string_view stage, lazy_image& picture, const kernel_size& size, double deviation);
 void require_kernel(std::string_view stage, const kernel_size& size, double least, double most);
 
-class gaussian_blur_stage {
+class gaussian_blur_stage : public color_stage<gaussian_blur_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "gaussian_blur";
 
   gaussian_blur_stage(const kernel_size& size, double sigma);
+  double draw(context&) const noexcept { return sigma_; }
   /// \throws wick::error when the picture is no larger than half of the kernel
-  lazy_image operator()(lazy_image picture, context&) const;
+  void apply(lazy_image& picture, double sigma) const;
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_hash::of(size_.width, size_.height, sigma_);
   }
@@ -6647,15 +7779,16 @@ struct random_gaussian_blur_options {
   double p = 1;                           ///< how likely a picture is blurred
 };
 
-class random_gaussian_blur_stage {
+class random_gaussian_blur_stage : public color_stage<random_gaussian_blur_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_gaussian_blur";
 
   random_gaussian_blur_stage(const kernel_size& size, const random_gaussian_blur_options& options);
+  /// A deviation; 0 where the picture stays as it is.
+  double draw(context& ctx) const noexcept;
   /// \throws wick::error when the picture is no larger than half of the kernel
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  void apply(lazy_image& picture, double sigma) const;
   std::uint64_t fingerprint() const noexcept {
     return fingerprint_hash::of(size_.width, size_.height, options_.sigma, options_.p);
   }
@@ -6694,25 +7827,30 @@ struct random_photometric_distort_options {
   double p = 0.5;                                  ///< how likely each of the changes is
 };
 
-class random_photometric_distort_stage {
+class random_photometric_distort_stage : public color_stage<random_photometric_distort_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_photometric_distort";
 
   explicit random_photometric_distort_stage(const random_photometric_distort_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  /// The operations, in their order.
+  struct drawn {
+    std::array<pixel_op, 5> ops;
+    std::size_t count = 0;
+  };
+  drawn draw(context& ctx) const noexcept;
+  void apply(lazy_image& picture, const drawn& what) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:
   random_photometric_distort_options options_;
 };
 
-struct random_channel_permutation_stage {
-  using stage_kind = on_data;
+struct random_channel_permutation_stage : color_stage<random_channel_permutation_stage> {
   static constexpr std::string_view name = "random_channel_permutation";
 
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  pixel_op draw(context& ctx) const noexcept;
+  void apply(lazy_image& picture, const pixel_op& op) const { picture.apply(op); }
 };
 
 }  // namespace detail
@@ -6753,15 +7891,15 @@ struct channel_values {
   channel_values(std::initializer_list<double> each);
 };
 
-class normalize_stage {
+class normalize_stage : public color_stage<normalize_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "normalize";
 
   normalize_stage(const channel_values& mean, const channel_values& deviation);
 
-  lazy_image operator()(lazy_image picture, context&) const;
+  const normalization& draw(context&) const noexcept { return by_; }
+  void apply(lazy_image& picture, const normalization& by) const { picture.normalize(by); }
 
   /// The first count() are meant; with a count of 1 they hold for every channel.
   const std::array<float, 4>& mean() const noexcept { return by_.mean; }
@@ -6793,14 +7931,19 @@ struct random_erasing_options {
   bool noise = false;  ///< normal numbers in place of `value`; behind normalize or to_float
 };
 
-class random_erasing_stage {
+class random_erasing_stage : public color_stage<random_erasing_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_erasing";
 
   explicit random_erasing_stage(const random_erasing_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  /// Whether a box is erased, and the numbers that say which one of a picture's size.
+  struct drawn {
+    bool chosen = false;
+    random_stream random;
+  };
+  drawn draw(context& ctx) const noexcept;
+  void apply(lazy_image& picture, drawn what) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -6828,14 +7971,19 @@ namespace wick {
 
 namespace detail {
 
-class color_jitter_stage {
+class color_jitter_stage : public color_stage<color_jitter_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "color_jitter";
 
   color_jitter_stage(double brightness, double contrast, double saturation, double hue);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  /// The operations, in their order.
+  struct drawn {
+    std::array<pixel_op, 4> ops;
+    std::size_t count = 0;
+  };
+  drawn draw(context& ctx) const;
+  void apply(lazy_image& picture, const drawn& what) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(amount_); }
 
  private:
@@ -6852,14 +8000,14 @@ detail::color_jitter_stage color_jitter(double brightness = 0, double contrast =
 
 namespace detail {
 
-class grayscale_stage {
+class grayscale_stage : public color_stage<grayscale_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "grayscale";
 
   explicit grayscale_stage(int channels);
-  lazy_image operator()(lazy_image picture, context&) const;
+  int draw(context&) const noexcept { return channels_; }
+  void apply(lazy_image& picture, int channels) const { picture.make_gray(channels); }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(channels_); }
 
  private:
@@ -6873,14 +8021,14 @@ inline detail::grayscale_stage grayscale(int channels = 1) { return detail::gray
 
 namespace detail {
 
-class random_grayscale_stage {
+class random_grayscale_stage : public color_stage<random_grayscale_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_grayscale";
 
   explicit random_grayscale_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  bool draw(context& ctx) const noexcept { return ctx.random().bernoulli(p_); }
+  void apply(lazy_image& picture, bool gray) const;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
  private:
@@ -6975,14 +8123,11 @@ namespace wick {
 
 namespace detail {
 
-struct to_float_stage {
-  using stage_kind = on_data;
+struct to_float_stage : color_stage<to_float_stage> {
   static constexpr std::string_view name = "to_float";
 
-  lazy_image operator()(lazy_image picture, context&) const {
-    picture.as_float();
-    return picture;
-  }
+  bool draw(context&) const noexcept { return true; }
+  void apply(lazy_image& picture, bool) const { picture.as_float(); }
 };
 
 }  // namespace detail
@@ -7000,7 +8145,7 @@ inline detail::to_float_stage to_float() noexcept { return {}; }
 // ==== wick/image/affine.hpp
 /// \file
 /// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
-/// pixels, so what was planned before them is carried out first.
+/// pixels, so what was planned before them is carried out first. Masks, boxes, keypoints and polygons follow.
 
 namespace wick {
 
@@ -7021,17 +8166,17 @@ struct affine_options {
   std::array<double, 2> shear{};                                     ///< degrees along x and along y
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
 
-class affine_stage {
+class affine_stage : public geometry_stage<affine_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "affine";
 
   explicit affine_stage(const affine_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -7042,20 +8187,20 @@ struct rotate_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   bool expand = false;                            ///< make the result large enough for all of it
   fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
 
 /// torchvision's rotate: degrees, counterclockwise.
-void turn(lazy_image& picture, double angle, const rotate_options& options);
+geometry_steps turn(frame size, double angle, const rotate_options& options) noexcept;
 
-class rotate_stage {
+class rotate_stage : public geometry_stage<rotate_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "rotate";
 
   rotate_stage(double angle, const rotate_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -7063,14 +8208,13 @@ class rotate_stage {
   rotate_options options_;
 };
 
-class random_rotation_stage {
+class random_rotation_stage : public geometry_stage<random_rotation_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_rotation";
 
   random_rotation_stage(const degree_range& degrees, const rotate_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -7085,17 +8229,17 @@ struct random_affine_options {
   degree_range shear_y = 0;           ///< degrees along y
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
 
-class random_affine_stage {
+class random_affine_stage : public geometry_stage<random_affine_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_affine";
 
   random_affine_stage(const degree_range& degrees, const random_affine_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -7109,16 +8253,16 @@ using corners = std::array<std::array<double, 2>, 4>;
 struct perspective_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
 };
 
-class perspective_stage {
+class perspective_stage : public geometry_stage<perspective_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "perspective";
 
   perspective_stage(const corners& from, const corners& to, const perspective_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -7130,16 +8274,16 @@ struct random_perspective_options {
   double p = 0.5;                                                     ///< how likely a picture is tilted
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
 };
 
-class random_perspective_stage {
+class random_perspective_stage : public geometry_stage<random_perspective_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_perspective";
 
   random_perspective_stage(double distortion_scale, const random_perspective_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -7173,6 +8317,64 @@ detail::random_perspective_stage random_perspective(double distortion_scale = 0.
 
 }  // namespace wick
 
+// ==== wick/image/boxes.hpp
+/// \file
+/// The boxes of a picture, with their labels: cut and moved as the picture is.
+
+namespace wick {
+
+/// Boxes and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
+/// pads. A crop cuts them, and those of which nothing is left are gone, with what belongs to them;
+/// sanitize_boxes() takes away those of which too little is left.
+/// torchvision.tv_tensors.BoundingBoxes of the format XYXY.
+struct boxes {
+  /// Left, top, right, bottom, in px of the picture: one as large as that is {0, 0, width, height}.
+  std::vector<std::array<float, 4>> xyxy;
+  std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
+  std::vector<std::int64_t>
+      ids{};  ///< a number of yours for each, such as where else to find it; as many, or none
+  std::vector<float>
+      visible{};  ///< share of each that crops have left, in (0, 1]; none before the first crop
+
+  std::size_t size() const noexcept { return xyxy.size(); }
+  bool empty() const noexcept { return xyxy.empty(); }
+  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
+  /// there are not as many labels, ids or shares as boxes, a side is no number or less than 0, or for a
+  /// border that is mirrored, in which things are that have no box
+  void follow(const detail::geometry_step& step, detail::frame in);
+
+  friend bool operator==(const boxes&, const boxes&) = default;
+};
+
+namespace detail {
+
+struct sanitize_boxes_options {
+  double min_size = 1;     ///< least width and height, in px of the picture as it is here
+  double min_visible = 0;  ///< least share of a box's area that the crops before this have left
+};
+
+class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "sanitize_boxes";
+
+  explicit sanitize_boxes_stage(const sanitize_boxes_options& options);
+  geometry_steps decide(frame, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  sanitize_boxes_options options_;
+};
+
+}  // namespace detail
+
+/// Takes boxes away that are too small, or of which crops have left too little, with what belongs to them.
+/// What reaches past the picture is cut first. torchvision.transforms.v2.SanitizeBoundingBoxes, which takes
+/// those away. \throws wick::error for a size below 0, or a share that is none
+detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options = {});
+
+}  // namespace wick
+
 // ==== wick/image/crop.hpp
 /// \file
 /// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves
@@ -7184,15 +8386,13 @@ namespace wick {
 
 namespace detail {
 
-class center_crop_stage {
+class center_crop_stage : public geometry_stage<center_crop_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "center_crop";
 
   center_crop_stage(int height, int width);
-  /// \throws wick::error when the picture is smaller than the crop
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
 
  private:
@@ -7203,7 +8403,8 @@ class center_crop_stage {
 
 }  // namespace detail
 
-/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error.
+/// The middle, height x width px. Unlike torchvision's, it does not pad a smaller picture: that is an error
+/// of the sample.
 inline detail::center_crop_stage center_crop(int height, int width) { return {height, width}; }
 inline detail::center_crop_stage center_crop(int size) { return {size, size}; }
 
@@ -7216,17 +8417,16 @@ struct random_crop_options {
   bool pad_if_needed = false;  ///< widen a picture that is smaller than the crop, on both sides
   fill_color fill{};           ///< the border's color where the mode is constant
   wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+  int mask_fill = 0;  ///< what stands in a mask's border where the mode is constant
 };
 
-class random_crop_stage {
+class random_crop_stage : public geometry_stage<random_crop_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_crop";
 
   random_crop_stage(int height, int width, const random_crop_options& options);
-  /// \throws wick::error when the picture (padded) is smaller than the crop
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -7252,14 +8452,13 @@ struct random_resized_crop_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
 };
 
-class random_resized_crop_stage {
+class random_resized_crop_stage : public geometry_stage<random_resized_crop_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_resized_crop";
 
   random_resized_crop_stage(int height, int width, const random_resized_crop_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
 
   /// The rectangle for a picture of this size: torchvision's RandomResizedCrop.get_params.
   rect choose(int width, int height, random_stream& random) const noexcept;
@@ -7323,6 +8522,67 @@ class decoders_seen {
 
 }  // namespace wick::detail
 
+// ==== wick/image/detail/encoded.hpp
+/// \file
+/// Which part of a sample decode() and decode_mask() take: the first that is still bytes.
+
+namespace wick::detail {
+
+template <class T>
+inline constexpr bool holds_bytes = std::is_same_v<T, bytes>;
+template <class D, class T>
+inline constexpr bool holds_bytes<sample<D, T>> = holds_bytes<D> || holds_bytes<T>;
+template <class... T>
+inline constexpr bool holds_bytes<std::tuple<T...>> = (holds_bytes<T> || ...);
+
+/// Taken as a whole; where a sample's data has bytes, the stage is given that.
+template <class T>
+inline constexpr bool holds_more_bytes = false;
+template <class D, class T>
+inline constexpr bool holds_more_bytes<sample<D, T>> = !holds_bytes<D> && holds_bytes<T>;
+template <class... T>
+inline constexpr bool holds_more_bytes<std::tuple<T...>> = holds_bytes<std::tuple<T...>>;
+
+template <class... T>
+consteval std::size_t first_with_bytes(std::type_identity<std::tuple<T...>>) {
+  const std::array<bool, sizeof...(T)> has{holds_bytes<T>...};
+  std::size_t i = 0;
+  while (!has[i]) ++i;
+  return i;
+}
+
+template <bool Wanted, class T, class F>
+auto with_first_bytes_if(T&& part, F& f);
+
+/// The item with what f makes of its first bytes in their place.
+template <class Item, class F>
+auto with_first_bytes(Item&& item, F&& f) {
+  if constexpr (std::is_same_v<Item, bytes>) {
+    return f(std::move(item));
+  } else if constexpr (is_sample<Item>) {
+    constexpr bool in_data = holds_bytes<typename Item::data_type>;
+    auto data = with_first_bytes_if<in_data>(std::move(item.data), f);
+    auto target = with_first_bytes_if<!in_data>(std::move(item.target), f);
+    return sample<decltype(data), decltype(target)>{std::move(data), std::move(target)};
+  } else {
+    constexpr std::size_t first = first_with_bytes(std::type_identity<Item>{});
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::tuple<decltype(with_first_bytes_if<I == first>(std::move(std::get<I>(item)), f))...>{
+          with_first_bytes_if<I == first>(std::move(std::get<I>(item)), f)...};
+    }(std::make_index_sequence<std::tuple_size_v<Item>>{});
+  }
+}
+
+template <bool Wanted, class T, class F>
+auto with_first_bytes_if(T&& part, F& f) {
+  if constexpr (Wanted)
+    return with_first_bytes(std::move(part), f);
+  else
+    return T(std::move(part));
+}
+
+}  // namespace wick::detail
+
 namespace wick {
 
 /// The channels that a decoded picture has. Conversions are those of Pillow's convert(); alpha is dropped,
@@ -7359,15 +8619,21 @@ struct decode_options {
 
 class decode_stage {
  public:
-  using stage_kind = on_data;
+  using stage_kind = on_sample_or_data;
   using stage_hooks = hooks<hook::fingerprint, hook::note>;
   static constexpr std::string_view name = "decode";
 
   /// \throws wick::error when max_pixels is less than 1
-  explicit decode_stage(const decode_options& options);
+  /// \param called  the stage that messages name
+  explicit decode_stage(const decode_options& options, const char* called = "decode");
 
   /// Reads the header. \throws wick::error when the bytes are no picture, break off, or claim too many pixels
   lazy_image operator()(bytes encoded, context&) const;
+  template <class Item>
+    requires holds_more_bytes<Item>
+  auto operator()(Item item, context& c) const {
+    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+  }
   /// Not of max_pixels, allow_truncated and reduce_16_bits: a training may go on with those that let it.
   std::uint64_t fingerprint() const noexcept;
   /// For the report: what the decoders have to say, who decodes what, and when it could be done faster.
@@ -7382,6 +8648,7 @@ class decode_stage {
   pixel_numbers numbers(const picture_info& info) const;
   int channels(const picture_info& info) const noexcept;
   decode_options options_;
+  const char* called_;
   mutable detail::decoders_seen seen_;
 };
 
@@ -7394,6 +8661,7 @@ struct once_decoded<bytes> {
 
 /// Bytes → picture: JPEG, PNG, BMP and GIF (its first frame), told apart by their contents. 8 bits a channel,
 /// in RGB, unless the options say otherwise: a PNG of 16 bits is an error then, and palettes are looked up.
+/// It takes the first part of a sample that is bytes: its data, where there are several parts the first.
 /// Damage that only decoding shows is thrown where the pixels are made, by batch() or a stage that asks for
 /// them.
 detail::decode_stage decode(const detail::decode_options& options = {});
@@ -7409,36 +8677,27 @@ namespace wick {
 
 namespace detail {
 
-struct horizontal_flip_stage {
-  using stage_kind = on_data;
+struct horizontal_flip_stage : geometry_stage<horizontal_flip_stage> {
   static constexpr std::string_view name = "horizontal_flip";
 
-  lazy_image operator()(lazy_image picture, context&) const noexcept {
-    picture.mirror_x();
-    return picture;
-  }
+  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_x(); }
 };
 
-struct vertical_flip_stage {
-  using stage_kind = on_data;
+struct vertical_flip_stage : geometry_stage<vertical_flip_stage> {
   static constexpr std::string_view name = "vertical_flip";
 
-  lazy_image operator()(lazy_image picture, context&) const noexcept {
-    picture.mirror_y();
-    return picture;
-  }
+  geometry_steps decide(frame, context&) const noexcept { return geometry_step::mirror_y(); }
 };
 
-class random_horizontal_flip_stage {
+class random_horizontal_flip_stage : public geometry_stage<random_horizontal_flip_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_horizontal_flip";
 
   explicit random_horizontal_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
-    if (ctx.random().bernoulli(p_)) picture.mirror_x();
-    return picture;
+  geometry_steps decide(frame, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_x();
+    return {};
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
@@ -7446,16 +8705,15 @@ class random_horizontal_flip_stage {
   double p_;
 };
 
-class random_vertical_flip_stage {
+class random_vertical_flip_stage : public geometry_stage<random_vertical_flip_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_vertical_flip";
 
   explicit random_vertical_flip_stage(double p) : p_(p) { detail::require_probability(name, p); }
-  lazy_image operator()(lazy_image picture, context& ctx) const noexcept {
-    if (ctx.random().bernoulli(p_)) picture.mirror_y();
-    return picture;
+  geometry_steps decide(frame, context& ctx) const noexcept {
+    if (ctx.random().bernoulli(p_)) return geometry_step::mirror_y();
+    return {};
   }
   std::uint64_t fingerprint() const noexcept { return fingerprint_hash::of(p_); }
 
@@ -7480,6 +8738,145 @@ inline detail::random_vertical_flip_stage random_vertical_flip(double p = 0.5) {
 
 }  // namespace wick
 
+// ==== wick/image/keypoints.hpp
+/// \file
+/// Points in a picture (joints, corners): moved as the picture is, and marked when they are outside.
+
+namespace wick {
+
+/// Points, of which none is ever dropped: the k-th stays the k-th. In a sample they go along with the
+/// picture's crops, resizes, flips and pads. What a flip makes of left and right hands is not known here.
+/// torchvision.tv_tensors.KeyPoints.
+struct keypoints {
+  std::vector<std::array<float, 2>> xy;  ///< x, y: the first pixel is 0, the last of a row width - 1
+  /// Of each, 0 when it is not to be seen; other numbers are yours (COCO's 1 and 2). A point that is outside
+  /// after a step gets 0, and keeps it. None before the first step: all are seen.
+  std::vector<std::uint8_t> visible{};
+
+  std::size_t size() const noexcept { return xy.size(); }
+  bool empty() const noexcept { return xy.empty(); }
+  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
+  /// there are not as many marks as points, or for a border that is mirrored
+  void follow(const detail::geometry_step& step, detail::frame in);
+
+  friend bool operator==(const keypoints&, const keypoints&) = default;
+};
+
+}  // namespace wick
+
+// ==== wick/image/mask.hpp
+/// \file
+/// A mask: a number for each pixel of a picture (its class, a depth), which is never blended; and
+/// decode_mask(), which makes one of bytes.
+
+namespace wick {
+
+/// Numbers of classes, or depths, one a pixel. In a sample it goes along with the picture's crops, resizes,
+/// flips and pads; colors leave it alone. It is decoded when its slot in the batch is known, and batches as
+/// [H, W], of uint8 or int32: `.to(torch::kLong)` on the device makes of it what cross_entropy takes.
+class mask {
+ public:
+  mask() noexcept = default;
+  /// Numbers that exist already. \throws wick::error unless there is one channel
+  mask(image numbers);  // NOLINT: implicit on purpose
+  /// For decode_mask().
+  explicit mask(lazy_image numbers) noexcept : numbers_(std::move(numbers)) {}
+
+  /// As it will come out.
+  int width() const noexcept { return numbers_.width(); }
+  int height() const noexcept { return numbers_.height(); }
+  bool empty() const noexcept { return numbers_.empty(); }
+
+  /// Does what a stage of geometry did to the picture. Pixels are taken as they are: the one that torch's
+  /// `nearest` takes (under the upper left corner), that under the center where the resize of the picture is
+  /// `nearest`, too.
+  void follow(const detail::geometry_step& step, detail::frame = {});
+
+  /// The numbers, in one channel. \throws wick::error for damaged data, or for numbers of 16 bits, which have
+  /// no place in an image
+  image pixels() const;
+  /// A pipeline that ends without batch(), and group(), give it decoded.
+  using materialized_type = mask;
+  mask materialize() &&;
+  void carry_out();
+
+  /// [H, W].
+  wick::shape extents() const { return {height(), width()}; }
+  dtype type() const noexcept { return numbers_.type(); }
+  /// Decodes what is needed, straight into the slot. \throws wick::error for damaged data
+  void write_to(slot to) const;
+
+ private:
+  lazy_image numbers_;
+};
+
+namespace detail {
+
+struct mask_options {
+  /// uint8, or int32: then a PNG of 16 bits is taken as well, as it is.
+  dtype type = dtype::uint8;
+  std::int64_t max_pixels = 178'956'970;  ///< more in a header is an error before memory is taken
+};
+
+class decode_mask_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint, hook::note>;
+  static constexpr std::string_view name = "decode_mask";
+
+  explicit decode_mask_stage(const mask_options& options);
+  mask operator()(bytes encoded, context& c) const;
+  template <class Item>
+    requires holds_more_bytes<Item>
+  auto operator()(Item item, context& c) const {
+    return with_first_bytes(std::move(item), [&](bytes encoded) { return (*this)(std::move(encoded), c); });
+  }
+  std::uint64_t fingerprint() const noexcept { return numbers_.fingerprint(); }
+  std::string note() const { return numbers_.note(); }
+
+ private:
+  decode_stage numbers_;
+};
+
+}  // namespace detail
+
+/// Bytes → mask: the numbers that a PNG or GIF with a palette stores, or the levels of a gray PNG, as they
+/// are, of 16 bits with `.type = wick::dtype::int32` (depth in mm). It takes the first part of the sample
+/// that is still bytes: behind decode() that of the mask. \throws wick::error when the bytes are no such
+/// picture
+detail::decode_mask_stage decode_mask(const detail::mask_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/image/polygons.hpp
+/// \file
+/// Outlines in a picture, with their labels: moved as the picture is, and cut at its border.
+
+namespace wick {
+
+/// Outlines and what belongs to each. In a sample they go along with the picture's crops, resizes, flips and
+/// pads. A crop cuts them (Sutherland and Hodgman, "Reentrant polygon clipping", 1974: the parts of one that
+/// falls apart stay joined along the border), and those of which nothing is left are gone, with what belongs
+/// to them. torchvision has none; the coordinates are those of wick::boxes.
+struct polygons {
+  /// The corners of each outline, x and y in px of the picture; the last is joined with the first.
+  std::vector<std::vector<std::array<float, 2>>> outlines;
+  std::vector<std::int64_t> labels{};  ///< the class of each; as many, or none
+  std::vector<std::int64_t>
+      ids{};  ///< a number of yours for each, such as whose part it is; as many, or none
+
+  std::size_t size() const noexcept { return outlines.size(); }
+  bool empty() const noexcept { return outlines.empty(); }
+  /// Does what a stage of geometry did to the picture, which had the size `in`. \throws wick::error when
+  /// there are not as many labels or ids as outlines, a coordinate is no number, or for a border that is
+  /// mirrored
+  void follow(const detail::geometry_step& step, detail::frame in);
+
+  friend bool operator==(const polygons&, const polygons&) = default;
+};
+
+}  // namespace wick
+
 // ==== wick/image/resize.hpp
 /// \file
 /// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the
@@ -7494,15 +8891,14 @@ struct resize_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
-class resize_stage {
+class resize_stage : public geometry_stage<resize_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "resize";
 
   resize_stage(int height, int width, const resize_options& options);
   resize_stage(int shorter_edge, const resize_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
 
   /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
   /// number, as torchvision's int() does.
@@ -7699,6 +9095,7 @@ struct failure {
   error_action action = error_action::fail;
   std::uint32_t tries = 1;
   std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
+  bool dropped = false;               ///< by filter(): that is no failure, and is not told
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
 };
 
@@ -8066,6 +9463,7 @@ struct report {
   double wait_mean = 0;          ///< share of the training loop's time spent waiting for data, 0 … 1
   double wait_median = 0;        ///< the same of the median iteration
   std::uint64_t iterations = 0;  ///< of the training loop
+  std::uint64_t filtered = 0;    ///< samples that filter() has left out
   std::uint64_t failures = 0;    ///< samples that could not be delivered
   std::vector<detail::outcome_report> outcomes;  ///< what became of them, and of those that a retry has saved
   std::vector<detail::stage_report> stages;      ///< in the order of the pipeline
@@ -8088,10 +9486,6 @@ namespace detail {
 std::string format_duration(double seconds);
 }  // namespace detail
 
-/// One sentence: is the loop kept waiting, by what, and what would help.
-
-/// The table, one line a stage.
-
 template <class Stream>
   requires requires(Stream& s, const std::string& text) { s << text; }
 Stream& operator<<(Stream& to, const report& r) {
@@ -8112,6 +9506,7 @@ namespace wick::detail {
 struct stage_identity {
   std::string name;
   std::uint64_t parameters = 0;
+  bool changes = false;  ///< with the data, at each refresh(): not written
 };
 
 /// What must be the same for a state to be of use: with it the same position means the same sample. Workers,
@@ -8129,7 +9524,8 @@ struct pipeline_identity {
 /// A place in the training: `batch` batches of `epoch` were handed over.
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
-  static constexpr std::uint32_t version = 3;  // 1: positions of another shuffle; 2: no limits
+  static constexpr std::uint32_t version =
+      4;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -8139,7 +9535,9 @@ struct loader_state {
   std::uint64_t failures = 0;  ///< in the ledger of the rank that wrote it
   // The same as error_options counts them.
   std::uint64_t counted_failures = 0, epoch_failures = 0, consecutive_failures = 0;
-  std::uint64_t moved = 0;  ///< samples of the epoch's end that stand in gaps (error_options::compact)
+  std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
+  std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
+  std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
 
   /// From behind the last batch of an epoch.
   void begin_next_epoch() noexcept;
@@ -8194,11 +9592,12 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
 std::string hex(std::uint64_t n);
 
 /// What differs, in words; empty when the state can be gone on with. `saved` is as it was read: shortened
-/// already.
-std::string difference(const pipeline_identity& saved, const pipeline_identity& mine);
+/// already. At the beginning of an epoch of data that loader.refresh() takes anew, size, contents and weights
+/// may be others.
+std::string difference(const loader_state& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 13 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+static_assert(8 + 4 + 4 + 15 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
 
 }  // namespace wick::detail
 
@@ -8260,7 +9659,9 @@ template <bool Batched, class Job, class Source, class Plan>
 void tell_all(const Job& job, const std::vector<std::string>& names, const Source& source,
               const quarantine& bad, const Plan& plan, std::vector<told_failure>& to) {
   const auto add = [&](const failure& f) { to.push_back(tell(f, job, names, source, bad)); };
-  for (const failure& f : job.failures) add(f);
+  for (const failure& f : job.failures) {
+    if (!f.dropped) add(f);
+  }
   if (!job.unlisted) return;
   if constexpr (Batched) {
     add(*job.unlisted);
@@ -8279,6 +9680,9 @@ void tell_all(const Job& job, const std::vector<std::string>& names, const Sourc
     }
   }
 }
+
+/// By rising slot; those of one slot stay in their order.
+void sort_by_slot(std::vector<told_failure>& failures);
 
 sample_error to_exception(const told_failure& f);
 
@@ -8335,12 +9739,20 @@ class print_book {
 
   /// An epoch begins, or goes on behind what another loader has delivered.
   void begin(std::uint64_t epoch);
-  void add(const epoch_fingerprint& some) noexcept { epochs_.back().second += some; }
+  void add(const epoch_fingerprint& some) noexcept { epochs_.back().sum += some; }
+  /// The epochs so far were of this data set; those to come are of another.
+  void seal(std::uint64_t data, std::uint64_t batch) noexcept;
   /// `data` tells the data set, `batch` is the size of the global batch.
   epoch_fingerprint of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) const noexcept;
 
  private:
-  std::vector<std::pair<std::uint64_t, epoch_fingerprint>> epochs_;
+  struct entry {
+    std::uint64_t epoch;
+    epoch_fingerprint sum;
+    std::uint64_t factor = 0;  // 0: not sealed
+  };
+  static std::uint64_t factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept;
+  std::vector<entry> epochs_;
 };
 
 }  // namespace wick::detail
@@ -8354,6 +9766,44 @@ class print_book {
 /// What the consumer does with a batch that it has taken: its failures are told, what was delivered is
 /// counted, and its place in the ring is given back. The two ways of handing over are in batch_delivery.hpp
 /// and sample_delivery.hpp.
+
+// ==== wick/failure/detail/drop_book.hpp
+/// \file
+/// The book on what filter() leaves out, kept by the consumer in the order of delivery.
+
+namespace wick::detail {
+
+/// Whether filter() has left this sample out in the end.
+inline bool is_left_out(const failure& f) noexcept { return f.dropped && f.action == error_action::skip; }
+
+/// What filter() has left out.
+class drop_book {
+ public:
+  std::uint64_t of_training = 0;
+  std::uint64_t reported = 0;  // of these
+
+  /// Of an epoch that is not begun at its beginning nobody can say that all of it was left out.
+  void begin(bool at_the_beginning) noexcept {
+    epoch_ = 0;
+    nothing_kept_ = at_the_beginning;
+  }
+  void add(std::uint64_t dropped, std::uint64_t kept) noexcept {
+    of_training += dropped;
+    epoch_ += dropped;
+    nothing_kept_ = nothing_kept_ && kept == 0;
+  }
+  /// At the end of an epoch. \throws wick::error, once, when nothing was left of it
+  void require_some(std::uint64_t epoch) {
+    if (nothing_kept_ && epoch_ != 0) refuse(epoch, std::exchange(epoch_, 0));
+  }
+
+ private:
+  [[noreturn]] static void refuse(std::uint64_t epoch, std::uint64_t dropped);
+  std::uint64_t epoch_ = 0;
+  bool nothing_kept_ = false;
+};
+
+}  // namespace wick::detail
 
 // ==== wick/loader/detail/report_book.hpp
 /// \file
@@ -8562,6 +10012,7 @@ struct delivery_books {
   error_account account;
   print_book prints;
   report_book report;
+  drop_book drops = {};
 };
 
 /// A batch's place in the ring: free afterwards, whatever is thrown.
@@ -8590,7 +10041,7 @@ void tell_in_order(const Feed& feed, const Job& job, std::vector<told_failure>& 
   to.clear();
   if (job.failures.empty() && !job.unlisted) return;
   tell_all<Feed::batched>(job, feed.path().stage_names(), feed.origin(), feed.runs().bad, feed.plan(), to);
-  std::stable_sort(to.begin(), to.end(), [](const auto& a, const auto& b) { return a.slot < b.slot; });
+  sort_by_slot(to);
 }
 
 }  // namespace wick::detail
@@ -8618,10 +10069,12 @@ class batch_delivery {
     moved_ = taken->moved;
     const epoch_fingerprint print{taken->print.load(std::memory_order_relaxed), taken->rows(), 1};
     const std::uint64_t epoch = taken->epoch, number = taken->number, count = taken->count;
+    const auto dropped = std::count_if(taken->failures.begin(), taken->failures.end(), is_left_out);
     std::optional<value_type> batch = std::exchange(taken->value, std::nullopt);
     taken.release();
     const auto& plan = feed.plan();
     books.account.add(epoch, 0, count, plan.passed(number + 1), plan.passed(plan.batches()), told_);
+    books.drops.add(static_cast<std::uint64_t>(dropped), batch ? print.samples : told_.size());
     if (!batch) {
       for (const told_failure& f : told_) {
         if (f.entry.action == error_action::fail) throw to_exception(f);
@@ -8639,6 +10092,54 @@ class batch_delivery {
  private:
   std::uint64_t moved_ = 0;
   std::vector<told_failure> told_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/epoch_range.hpp
+/// \file
+/// What epoch() gives: a range for one pass over an epoch.
+
+namespace wick::detail {
+
+/// Its iterators take batches as they advance.
+template <class Loader>
+class epoch_range {
+ public:
+  class iterator {
+   public:
+    using value_type = typename Loader::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class epoch_range;
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    explicit iterator(Loader* of) : of_(of) {}
+    Loader* of_ = nullptr;
+  };
+
+  iterator begin() {
+    of_->advance();
+    return iterator(of_);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  /// The same without iterators.
+  std::optional<typename Loader::value_type> next() { return of_->next(); }
+
+ private:
+  friend Loader;
+  explicit epoch_range(Loader& of) : of_(&of) {}
+  Loader* of_;
 };
 
 }  // namespace wick::detail
@@ -8760,6 +10261,11 @@ struct alignas(64) batch_job {
     std::uint32_t n = 0;
     for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
     return n;
+  }
+  /// What nobody is going to take.
+  void drop() noexcept {
+    value.reset();
+    columns.drop();
   }
   /// Of the batch that was here before.
   void forget() noexcept {
@@ -9050,6 +10556,19 @@ detail::sleep_awaiter sleep_for(std::chrono::duration<Rep, Period> d, detail::en
 
 }  // namespace wick
 
+// ==== wick/sample/detail/dropped.hpp
+/// \file
+/// How filter() says that a sample is left out.
+
+namespace wick::detail {
+
+/// What is thrown in place of a sample that filter() leaves out: always this one, so that it is told from a
+/// failure by a comparison.
+const std::exception_ptr& dropped() noexcept;
+[[noreturn]] void drop();
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own,
@@ -9065,11 +10584,15 @@ class settling {
   /// Does about a failure what the policy says, and writes it down. Whether the slot has a sample afterwards;
   /// else it is a gap, or its batch is lost. \throws std::bad_alloc
   static task<bool> settle(Runs* self, job_type* j, context* c, failure f) {
-    if (self->only_fails) {
+    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
+    if (f.dropped) {
+      f.action = error_action::skip;
+      j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
+    }
+    if (self->only_fails || f.dropped) {
       j->note(std::move(f));
       co_return false;
     }
-    const std::uint64_t counted = print_of(f.position, f.index);  // as if it had gone well
     random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
     std::vector<std::uint64_t> tried;  // indexes that are no good here
     for (;;) {
@@ -9078,12 +10601,14 @@ class settling {
         const bool good = co_await retrying;
         if (good)
           f.action = error_action::retry;
+        else if (f.dropped)  // a substitute that is left out is no good: another one
+          f.action = f.drawn != 0 ? error_action::replace : error_action::skip;
         else if (!j->cancelled.load(std::memory_order_relaxed))
           f.action = *rule_for(*self, f).action;
       }
       tried.push_back(f.index);
       if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
-        f.action = error_action::fail;
+        f.action = f.dropped ? error_action::skip : error_action::fail;
       if (f.action == error_action::skip) {
         j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
       }
@@ -9172,6 +10697,7 @@ class settling {
     }
     if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
     if (cause == nullptr) co_return true;
+    f->dropped = cause == dropped();
     f->cause = std::move(cause);
     f->stage = c->stage();
     if (!quarantined) ++f->tries;
@@ -9182,8 +10708,9 @@ class settling {
   static task<bool> try_again(Runs* self, job_type* j, context* c, failure* f) {
     if (f->tries == 0) co_return false;  // on the quarantine list
     for (;;) {
-      const error_rule rule = rule_for(*self, *f);
-      if (f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed)) co_return false;
+      const error_rule rule = f->dropped ? error_rule{} : rule_for(*self, *f);
+      if (f->dropped || f->tries > rule.retries || j->cancelled.load(std::memory_order_relaxed))
+        co_return false;
       bool stopped = false;
       try {
         if (rule.backoff.count() > 0) {
@@ -9208,7 +10735,7 @@ class settling {
                    std::vector<std::uint64_t>& tried, failure& f) {
     while (f.drawn < runs.policy.options().substitutes) {
       ++f.drawn;
-      const std::uint64_t index = runs.plan.index(j.order, from.below(runs.plan.ordered()));
+      const std::uint64_t index = runs.plan.substitute(j.order, f.position, from);
       if (std::find(tried.begin(), tried.end(), index) != tried.end()) continue;
       f.substitute = index;
       return true;
@@ -9478,6 +11005,10 @@ class claimed_runs {
 /// The types of a pipeline, worked out once: where the order stages end, where batches begin, what flows
 /// between.
 
+// ==== wick/batch/detail/single_column.hpp
+/// \file
+/// Where samples lie that are handed over one by one.
+
 namespace wick::detail {
 
 /// The column of a pipeline without batch(): each sample by itself, in groups that only the loader sees.
@@ -9506,6 +11037,10 @@ class single_column {
   output slots_;
 };
 
+}  // namespace wick::detail
+
+namespace wick::detail {
+
 template <class Source, class... S>
 struct pipeline_types {
   static constexpr std::size_t size = sizeof...(S);
@@ -9524,6 +11059,8 @@ struct pipeline_types {
     return n;
   }();
   static constexpr bool batched = batching < size;
+  /// Whether one leaves out samples.
+  static constexpr bool filters = (requires { S::drops_samples; } || ...);
 
   template <std::size_t I>
   static consteval auto item_before() {
@@ -9677,6 +11214,29 @@ class stage_path<pipeline<Source, S...>> {
       if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
     };
     std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+    refresh();
+  }
+
+  /// The source, then the order stages take anew what changes. No worker is here.
+  void refresh() {
+    const auto rest = [&] {
+      const auto ask = [&](auto& s) {
+        if constexpr (requires { s.refresh(std::as_const(source_)); })
+          s.refresh(std::as_const(source_));
+        else if constexpr (has_hook<decltype(s), hook::refresh>)
+          s.refresh();
+      };
+      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
+    };
+    if constexpr (!refreshed_source<Source>) {
+      rest();
+    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
+      source_.refresh();
+      rest();
+    } else {
+      [[maybe_unused]] const auto hold = source_.refresh();
+      rest();
+    }
   }
 
   const Source& source() const noexcept { return source_; }
@@ -9702,7 +11262,7 @@ class stage_path<pipeline<Source, S...>> {
   std::vector<stage_identity> identity() const {
     std::vector<stage_identity> out;
     const auto ask = [&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0};
+      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
       if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
       out.push_back(std::move(one));
     };
@@ -9984,19 +11544,479 @@ struct loader_options {
 /// \file
 /// Which positions make up which batch, and which sample of the source stands at a position.
 
+// ==== wick/order/detail/group_plan.hpp
+/// \file
+/// The grouping of a pipeline that has bucket() or pack(): what lengths its samples have, and what of an
+/// epoch a batch and a rank get.
+
+// ==== wick/order/bucket.hpp
+/// \file
+/// Batches of samples of like length.
+
+namespace wick {
+
+namespace detail {
+
+struct bucket_options {
+  /// A batch takes at most so many, padding included: its longest sample times its samples. batch()'s size is
+  /// then the most samples it has. 0: batch()'s size alone counts.
+  std::uint64_t tokens = 0;
+  /// With `tokens`, samples a batch are a multiple of this where they are more: as many as ranks, say.
+  std::uint64_t multiple = 1;
+  /// The length of each sample of the source. Empty: the source says them, by `length(i)`.
+  std::vector<std::uint32_t> lengths = {};
+};
+
+class bucket_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "bucket";
+  /// \throws wick::error when the multiple is 0
+  explicit bucket_stage(bucket_options options);
+  std::uint64_t size(std::uint64_t n) const noexcept { return n; }
+  /// Which sample stands where is the epoch plan's to say: it hangs on batch()'s size, too.
+  identity_order prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {};
+  }
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  std::uint64_t tokens() const noexcept { return tokens_; }
+  std::uint64_t multiple() const noexcept { return multiple_; }
+  const std::vector<std::uint32_t>& lengths() const noexcept { return *lengths_; }
+
+ private:
+  std::uint64_t tokens_, multiple_;
+  std::shared_ptr<const std::vector<std::uint32_t>> lengths_;
+  std::uint64_t fingerprint_;
+};
+
+}  // namespace detail
+
+/// Batches of samples of like length, so that little is padded: as the last order stage but shard(), with
+/// batch(n, {.ragged = pad_with(0)}) behind it. A bucket has the lengths
+/// that differ by an eighth at most, filled up to whole batches. Behind shuffle() each epoch draws the
+/// batches of a bucket anew, and shuffles all batches, else they come from the longest to the shortest. An
+/// epoch has the same number of batches each time. 20 bytes a sample.
+///
+/// Lengths are those of the source's samples: a member `length(i)` says them, or `.lengths`. What changes the
+/// samples of an epoch (weighted(), shuffle() before take(), mix()) can't be bucketed.
+/// \throws wick::error, here or in the loader, when there are no lengths, or a sample is longer than the
+///   budget
+detail::bucket_stage bucket(detail::bucket_options options = {});
+
+}  // namespace wick
+
+// ==== wick/order/detail/grouping.hpp
+/// \file
+/// Samples of known lengths in groups: batches of like length, or rows in which several lie one behind the
+/// other.
+
+namespace wick::detail {
+
+/// What an epoch's samples are, from the longest to the shortest.
+struct lengthy {
+  std::uint32_t index;   ///< in the source
+  std::uint32_t length;  ///< that it takes
+  std::uint32_t from;    ///< where in the sample that begins
+  std::uint32_t whole;   ///< how long the sample is
+};
+
+class grouped_epoch;
+
+/// Which lengths stand together. That is the same in all epochs, so the number of groups and of batches is,
+/// too; an epoch exchanges samples of one class (of one length, or of one bucket) by a permutation, and
+/// shuffles the groups. So nothing is sorted or fitted after the loader was made.
+class grouping {
+ public:
+  /// Sorts by length, equal ones as they are.
+  static void sort(std::vector<lengthy>& samples);
+
+  /// Batches of at most `most` samples and, unless it is 0, of at most `tokens`, padding included; their
+  /// sizes are multiples of `multiple` but for the last of all. A class are the lengths that differ by an
+  /// eighth at most, filled up to whole batches; the last has the few that are shorter, too.
+  static grouping buckets(std::vector<lengthy> sorted, std::uint64_t most, std::uint64_t tokens,
+                          std::uint64_t multiple);
+  /// Rows of `length`, none overfull: each sample, the longest first, goes into the row where it leaves the
+  /// least room. Best-fit decreasing: Johnson, "Near-optimal bin packing algorithms", 1973. By tables of the
+  /// room that is left, so it takes some ten ns a sample.
+  static grouping rows(std::vector<lengthy> sorted, std::uint32_t length);
+
+  /// Samples of an epoch.
+  std::uint64_t size() const noexcept { return group_begin_.empty() ? 0 : group_begin_.back(); }
+  std::uint64_t groups() const noexcept { return group_begin_.empty() ? 0 : group_begin_.size() - 1; }
+  /// Without the last group where it is short: an epoch has so many samples less, others each time.
+  void drop_short();
+  /// The most samples that `count` groups have together.
+  std::uint64_t largest(std::uint64_t count) const;
+  /// The samples of the smallest batch but the last.
+  std::uint64_t smallest_full() const noexcept { return smallest_full_; }
+
+  /// \param shuffled else groups stand in one order in all epochs, the longest first
+  std::shared_ptr<const grouped_epoch> epoch(bool shuffled, std::uint64_t seed, std::uint64_t number,
+                                             std::uint32_t stage) const;
+
+ private:
+  friend class grouped_epoch;
+  using numbers = std::vector<std::uint32_t>;
+
+  std::vector<lengthy> samples_;
+  numbers class_begin_;  // in samples_, and their end
+  numbers group_begin_;  // in places, and their end
+  numbers at_place_;     // which of samples_ a place has, by the classes; empty: each has its own
+  std::uint64_t smallest_full_ = 0, last_full_ = 0;
+};
+
+/// One epoch of a grouping, which must outlive it: its positions are those of the groups in their order. It
+/// takes 4 bytes a group, and the permutations of the larger classes 224 each.
+class grouped_epoch {
+ public:
+  grouped_epoch(const grouping& of, bool shuffled, std::uint64_t seed, std::uint64_t number,
+                std::uint32_t stage);
+  /// The position of a group's first sample; of group groups() the end.
+  std::uint64_t begin(std::uint64_t group) const noexcept { return begins_[group]; }
+  /// Which group a position is in.
+  std::uint64_t group_of(std::uint64_t position) const noexcept;
+  /// Indexes of the source for `count` positions from `first` on.
+  void indexes(std::uint64_t first, std::uint64_t count, std::uint64_t* out) const noexcept;
+  /// The sample at a position of a group.
+  const lengthy& sample(std::uint64_t group, std::uint64_t position) const noexcept;
+  /// As many as could stand at a position, itself among them, and the index of one of these.
+  std::uint64_t alike(std::uint64_t position) const noexcept;
+  std::uint64_t alike(std::uint64_t position, std::uint64_t which) const noexcept;
+
+ private:
+  std::uint64_t place(std::uint64_t group, std::uint64_t position) const noexcept;
+  std::uint64_t class_of(std::uint64_t sample) const noexcept;
+
+  const grouping& of_;
+  const bool shuffled_;
+  const std::uint64_t seed_, number_;
+  const std::uint32_t stage_;
+  permutation order_;              // of groups
+  std::vector<permutation> kept_;  // of the first classes: the longest samples
+  grouping::numbers begins_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// A part of what is numbered: positions, or rows.
+struct position_range {
+  std::uint64_t first = 0, count = 0;
+};
+/// What a rank has of so many.
+constexpr position_range share_of(std::uint64_t count, const shard_stage& shard) noexcept {
+  const std::uint64_t from = count * shard.rank / shard.world;
+  return {from, count * (shard.rank + 1) / shard.world - from};
+}
+
+/// Stage of order I of Types; what is no stage is none of them.
+template <class Types, std::size_t I>
+using order_stage_at = std::remove_cvref_t<typename Types::template stage_at<I>>;
+
+template <class Types>
+consteval std::size_t find_bucket() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    std::size_t at = Types::order_end;
+    ((std::is_same_v<order_stage_at<Types, I>, bucket_stage> ? void(at = I) : void()), ...);
+    return at;
+  }(std::make_index_sequence<Types::order_end>{});
+}
+
+/// Whether batches are of rows in which samples lie one behind the other.
+template <class Types>
+consteval bool finds_pack() {
+  if constexpr (Types::batched)
+    return requires { std::remove_cvref_t<typename Types::template stage_at<Types::batching>>::packs; };
+  else
+    return false;
+}
+
+template <class Types>
+inline constexpr bool has_bucket = find_bucket<Types>() < Types::order_end;
+template <class Types>
+inline constexpr bool has_groups = has_bucket<Types> || finds_pack<Types>();
+
+/// Order stages that give the same samples in each epoch; of a shuffle behind them all it is known what it
+/// does.
+template <class S>
+inline constexpr bool keeps_samples_of_epoch = false;
+template <>
+inline constexpr bool keeps_samples_of_epoch<take_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<skip_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<subset_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<repeat_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<shuffle_once_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<shard_stage> = true;
+template <>
+inline constexpr bool keeps_samples_of_epoch<bucket_stage> = true;
+
+template <class Types>
+consteval bool shuffles() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return (std::is_same_v<order_stage_at<Types, I>, shuffle_stage> || ...);
+  }(std::make_index_sequence<Types::order_end>{});
+}
+
+/// Whether shuffle(), bucket() and shard() come last, and nothing before them changes from epoch to epoch.
+template <class Types>
+consteval bool can_group() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    bool good = true, behind = false;
+    [[maybe_unused]] const auto look = [&](bool keeps, bool is_shuffle, bool is_bucket, bool is_shard) {
+      if (is_shuffle || is_bucket)
+        behind = true;
+      else if (!is_shard && behind)
+        good = false;
+      if (!keeps && !is_shuffle) good = false;
+    };
+    (look(keeps_samples_of_epoch<order_stage_at<Types, I>>,
+          std::is_same_v<order_stage_at<Types, I>, shuffle_stage>,
+          std::is_same_v<order_stage_at<Types, I>, bucket_stage>,
+          std::is_same_v<order_stage_at<Types, I>, shard_stage>),
+     ...);
+    return good;
+  }(std::make_index_sequence<Types::order_end>{});
+}
+
+/// The index of a position behind the first N order stages, shuffle() left out.
+template <std::size_t N, class Path>
+std::uint64_t unshuffled_index(const Path& path, const std::uint64_t* sizes, std::uint64_t p) {
+  if constexpr (N == 0) {
+    return p;
+  } else {
+    using one = order_stage_at<typename Path::types, N - 1>;
+    if constexpr (!std::is_same_v<one, shuffle_stage>) {
+      p = path.template stage<N - 1>().prepare(sizes[N - 1], 0, 0, std::uint32_t{N - 1})(p);
+    }
+    return unshuffled_index<N - 1>(path, sizes, p);
+  }
+}
+
+/// What `positions` positions are long. \throws wick::error
+template <class Path>
+std::vector<lengthy> lengths_of(const Path& path, const char* stage, const std::uint64_t* sizes,
+                                std::uint64_t positions, const std::vector<std::uint32_t>& given) {
+  const auto& source = path.source();
+  const std::string said = std::string(stage) + ": ";
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  if (positions > most || source.size() > most) {
+    throw error(said + "an epoch has " + std::to_string(positions) +
+                " samples, and lengths are planned for at most " + std::to_string(most) +
+                "; leave repeat() out, or take a part");
+  }
+  if (!given.empty() && given.size() != source.size()) {
+    throw error(said + std::to_string(given.size()) + " lengths for a source of " +
+                std::to_string(source.size()) + " samples; each needs one");
+  }
+  std::vector<lengthy> out(static_cast<std::size_t>(positions));
+  for (std::uint64_t p = 0; p < positions; ++p) {
+    const std::uint64_t index = unshuffled_index<Path::types::order_end>(path, sizes, p);
+    std::uint64_t length = 0;
+    if (!given.empty()) {
+      length = given[static_cast<std::size_t>(index)];
+    } else if constexpr (says_length<std::remove_cvref_t<decltype(source)>>) {
+      length = static_cast<std::uint64_t>(source.length(index));
+    } else {
+      throw error(said +
+                  "this source does not say how long its samples are, by `length(i)`; give them: {.lengths = "
+                  "measure_lengths(source | stages)}");
+    }
+    if (length > most)
+      throw error(key_of(source, index) + ": " + said + std::to_string(length) + " is no length");
+    const auto l = static_cast<std::uint32_t>(length);
+    out[static_cast<std::size_t>(p)] = {static_cast<std::uint32_t>(index), l, 0, l};
+  }
+  return out;
+}
+
+/// The samples as the batching stage wants them in its rows. \throws wick::error
+template <class Path, class Stage>
+std::vector<lengthy> cut_to_rows(const Path& path, const Stage& pack, std::vector<lengthy> samples) {
+  const std::uint32_t row = pack.row_length();
+  std::vector<lengthy> pieces;
+  for (lengthy& l : samples) {
+    if (l.length <= row) continue;
+    if (pack.truncates()) {
+      l.length = row;
+    } else if (!pack.splits()) {
+      throw error(key_of(path.source(), l.index) + ": pack: it is " + std::to_string(l.length) +
+                  " long, and a row " + std::to_string(row) +
+                  "; make rows longer, or say {.too_long = wick::too_long::split} or truncate");
+    } else {
+      for (std::uint32_t from = row; from < l.whole; from += std::min(row, l.whole - from)) {
+        pieces.push_back({l.index, std::min(row, l.whole - from), from, l.whole});
+      }
+      l.length = row;
+    }
+  }
+  samples.insert(samples.end(), pieces.begin(), pieces.end());
+  return samples;
+}
+
+/// \throws wick::error
+template <class Path>
+grouping make_grouping(const Path& path, const std::uint64_t* sizes, std::uint64_t positions,
+                       std::uint64_t most) {
+  using types = typename Path::types;
+  if constexpr (finds_pack<types>()) {
+    const auto& pack = path.template stage<types::batching>();
+    std::vector<lengthy> samples =
+        cut_to_rows(path, pack, lengths_of(path, "pack", sizes, positions, pack.lengths()));
+    grouping::sort(samples);
+    return grouping::rows(std::move(samples), pack.row_length());
+  } else {
+    const bucket_stage& bucket = path.template stage<find_bucket<types>()>();
+    std::vector<lengthy> samples = lengths_of(path, "bucket", sizes, positions, bucket.lengths());
+    grouping::sort(samples);
+    if (bucket.tokens() != 0 && !samples.empty() && samples.front().length > bucket.tokens()) {
+      throw error(key_of(path.source(), samples.front().index) + ": bucket: it is " +
+                  std::to_string(samples.front().length) + " long, and a batch takes " +
+                  std::to_string(bucket.tokens()) + "; make .tokens more, or cut such samples");
+    }
+    return grouping::buckets(std::move(samples), most, bucket.tokens(), bucket.multiple());
+  }
+}
+
+/// In place of a group_plan where nothing is grouped.
+template <class Order>
+struct computed_plan {
+  using order_type = Order;
+};
+
+/// What of the groups a batch has, and what this rank has of that.
+template <class Path>
+class group_plan {
+  using types = typename Path::types;
+  static constexpr bool packs = finds_pack<types>();
+  static_assert(!has_bucket<types> || types::batched,
+                "wick: bucket() groups samples for batches, and there are none; write batch(n, {.ragged = "
+                "wick::pad_with(0)}) or group(n) behind the stages");
+  static_assert(
+      can_group<types>(),
+      "wick: bucket() and pack() sort the samples of all epochs by length once, so what stands before "
+      "them must give the same samples in each epoch, and shuffle() comes behind that: write source "
+      "| take(n) | shuffle() | bucket(); weighted(), block_shuffle(), mix() and orders of your own "
+      "can't be grouped");
+  static_assert(!(has_bucket<types> && packs),
+                "wick: pack() groups samples by their lengths itself; leave bucket() out");
+
+ public:
+  using order_type = std::shared_ptr<const grouped_epoch>;
+
+  /// \throws wick::error
+  void make(const Path& path, const std::uint64_t* sizes, std::uint64_t positions, std::uint64_t batch_size,
+            const shard_stage& shard, bool drop_last, bool pad_last) {
+    if (pad_last) {
+      throw error(
+          "loader: pad_last with bucket() or pack(): nothing has the lengths that would fill up the last "
+          "batch; "
+          "use drop_last, or take the short one");
+    }
+    shard_ = shard;
+    groups_ = make_grouping(path, sizes, positions, batch_size);
+    // Of bucket() only the last group may be short. It is not the last of an epoch that is shuffled.
+    if (!packs && drop_last) groups_.drop_short();
+    step_ = packs ? batch_size : 1;
+    const std::uint64_t groups = groups_.groups();
+    batches_ = packs && drop_last ? groups / step_ : (groups + step_ - 1) / step_;
+    if (packs) {
+      rows_ = static_cast<std::size_t>((std::min(batch_size, groups) + shard.world - 1) / shard.world);
+      slots_ = static_cast<std::size_t>(groups_.largest(rows_));
+    } else {
+      slots_ = static_cast<std::size_t>((groups_.largest(1) + shard.world - 1) / shard.world);
+      if (groups != 0 && groups_.smallest_full() < shard.world) {
+        throw error("bucket: the longest samples make batches of " + std::to_string(groups_.smallest_full()) +
+                    ", which can't be shared by " + std::to_string(shard.world) +
+                    " ranks; make .tokens more");
+      }
+    }
+  }
+
+  std::uint64_t positions() const noexcept { return groups_.size(); }
+  std::uint64_t batches() const noexcept { return batches_; }
+  std::size_t slots() const noexcept { return slots_; }
+  /// About: all batches taken for equally large.
+  std::uint64_t passed(std::uint64_t batches) const noexcept {
+    return static_cast<std::uint64_t>(static_cast<double>(positions()) * static_cast<double>(batches) /
+                                      static_cast<double>(batches_));
+  }
+  position_range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    if constexpr (packs) {
+      const position_range rows = rows_of(batch);
+      const std::uint64_t from = order->begin(rows.first);
+      return {from, order->begin(rows.first + rows.count) - from};
+    } else {
+      const std::uint64_t from = order->begin(batch);
+      const position_range mine = share_of(order->begin(batch + 1) - from, shard_);
+      return {from + mine.first, mine.count};
+    }
+  }
+  template <class Columns>
+  void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
+    const position_range rows = rows_of(batch);
+    to.arrange(static_cast<std::size_t>(rows.count), rows_);
+    for (std::uint64_t row = 0; row < rows.count; ++row) {
+      const std::uint64_t group = rows.first + row;
+      std::uint32_t offset = 0;
+      for (std::uint64_t p = order->begin(group); p < order->begin(group + 1); ++p) {
+        const lengthy& one = order->sample(group, p);
+        to.place(static_cast<std::uint32_t>(row), offset, one.length, one.from, one.whole);
+        offset += one.length;
+      }
+    }
+  }
+  /// Made anew when another epoch begins, about 10 ns a group; the batches of an epoch share it.
+  order_type order(std::uint64_t seed, std::uint64_t epoch) const {
+    if (newest_ == nullptr || newest_seed_ != seed || newest_epoch_ != epoch) {
+      constexpr std::size_t stage = packs ? types::batching : find_bucket<types>();
+      newest_ = groups_.epoch(shuffles<types>(), seed, epoch, static_cast<std::uint32_t>(stage));
+      newest_seed_ = seed;
+      newest_epoch_ = epoch;
+    }
+    return newest_;
+  }
+
+ private:
+  position_range rows_of(std::uint64_t batch) const noexcept {
+    const std::uint64_t begin = batch * step_;
+    const position_range mine = share_of(std::min(step_, groups_.groups() - begin), shard_);
+    return {begin + mine.first, mine.count};
+  }
+
+  shard_stage shard_;
+  grouping groups_;
+  std::uint64_t step_ = 1, batches_ = 0;  // groups a batch
+  std::size_t rows_ = 0, slots_ = 0;
+  mutable order_type newest_;
+  mutable std::uint64_t newest_seed_ = 0, newest_epoch_ = 0;
+};
+
+}  // namespace wick::detail
+
 namespace wick::detail {
 
 /// All by computation: from the size of the source, the order stages, the global batch and this rank's share
-/// of it.
+/// of it. Where bucket() or pack() groups samples by their lengths, that was done when the loader was made.
 template <class Path>
 class epoch_plan {
   using types = typename Path::types;
+  using groups_type =
+      std::conditional_t<has_groups<types>, group_plan<Path>, computed_plan<typename types::order>>;
 
  public:
-  using order_type = typename types::order;
-  struct range {
-    std::uint64_t first = 0, count = 0;
-  };
+  /// Whether batches are of groups: of samples of like length, or of rows.
+  static constexpr bool grouped = has_groups<types>;
+  static constexpr bool packs = finds_pack<types>();
+  /// What a batch has to know of its epoch.
+  using order_type = typename groups_type::order_type;
+  using range = position_range;
 
   /// \throws wick::error when an epoch would be empty, or a batch too small to be shared
   explicit epoch_plan(const Path& path) : path_(path), shard_(path.shard()) {
@@ -10015,8 +12035,16 @@ class epoch_plan {
     } else {
       batch_size_ = unbatched_group * shard_.world;
     }
-    batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
-    if (pad_last) positions_ = batches_ * batch_size_;
+    if constexpr (grouped) {
+      if (positions_ != 0) {
+        groups_.make(path_, sizes_, positions_, batch_size_, shard_, drop_last, pad_last);
+        batches_ = groups_.batches();
+        if (batches_ != 0) ordered_ = positions_ = groups_.positions();
+      }
+    } else {
+      batches_ = drop_last ? positions_ / batch_size_ : (positions_ + batch_size_ - 1) / batch_size_;
+      if (pad_last) positions_ = batches_ * batch_size_;
+    }
     check();
   }
 
@@ -10025,48 +12053,84 @@ class epoch_plan {
   std::uint64_t batches() const noexcept { return batches_; }
   /// Those that the order stages give: without what pads the last batch, with what drop_last leaves out.
   std::uint64_t ordered() const noexcept { return ordered_; }
-  /// Samples of a batch over all ranks; without batch() those that are planned at a time.
+  /// Samples (or packed rows) of a batch over all ranks; without batch() those that are planned at a time.
   std::uint64_t batch_size() const noexcept { return batch_size_; }
   /// The most samples that a rank has of a batch: its share of one that is full, or of all there are where
   /// they don't fill one.
   std::size_t slots() const noexcept {
-    return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
+    if constexpr (grouped)
+      return groups_.slots();
+    else
+      return static_cast<std::size_t>((std::min(batch_size_, positions_) + shard_.world - 1) / shard_.world);
   }
   /// This rank's positions of a batch.
-  range slice(std::uint64_t batch) const noexcept {
-    const std::uint64_t begin = batch * batch_size_;
-    const std::uint64_t length = std::min(batch_size_, positions_ - begin);
-    const std::uint64_t from = length * shard_.rank / shard_.world,
-                        to = length * (shard_.rank + 1) / shard_.world;
-    return {begin + from, to - from};
+  range slice(std::uint64_t batch, const order_type& order) const noexcept {
+    if constexpr (grouped) {
+      return groups_.slice(batch, order);
+    } else {
+      const std::uint64_t begin = batch * batch_size_;
+      const range mine = share_of(std::min(batch_size_, positions_ - begin), shard_);
+      return {begin + mine.first, mine.count};
+    }
+  }
+  /// Tells the columns of packed rows how many there are, and where in them each slot lies.
+  template <class Columns>
+  void arrange(std::uint64_t batch, const order_type& order, Columns& to) const {
+    groups_.arrange(batch, order, to);
   }
 
   /// How many positions of this rank (about: its equal share) the first `batches` have.
   std::uint64_t passed(std::uint64_t batches) const noexcept {
-    return std::min(batches * batch_size_, positions_) / shard_.world;
+    if constexpr (grouped)
+      return groups_.passed(batches) / shard_.world;
+    else
+      return std::min(batches * batch_size_, positions_) / shard_.world;
   }
 
-  /// The order stages' functions for one epoch.
+  /// The order stages' functions for one epoch. For the thread that opens batches.
   order_type order(std::uint64_t seed, std::uint64_t epoch) const {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return order_type{
-          path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
-    }(std::make_index_sequence<types::order_end>{});
+    if constexpr (grouped) {
+      return groups_.order(seed, epoch);
+    } else {
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return order_type{
+            path_.template stage<I>().prepare(sizes_[I], seed, epoch, static_cast<std::uint32_t>(I))...};
+      }(std::make_index_sequence<types::order_end>{});
+    }
   }
   /// Where in the source a position is; the stage nearest to the source has the last word.
   std::uint64_t index(const order_type& order, std::uint64_t position) const noexcept {
-    if (position >= ordered_) position %= ordered_;  // what pads the last batch
-    return index_behind(order, position);
+    std::uint64_t out = 0;
+    if constexpr (grouped) {
+      order->indexes(position, 1, &out);
+    } else {
+      if (position >= ordered_) position %= ordered_;  // what pads the last batch
+      out = index_behind(order, position);
+    }
+    return out;
+  }
+  /// A sample of the epoch, drawn from `stream`, that may stand where another failed: of those that were
+  /// planned to be as long, where lengths count.
+  template <class Stream>
+  std::uint64_t substitute(const order_type& order, std::uint64_t position, Stream& stream) const {
+    if constexpr (grouped)
+      return order->alike(position, stream.below(order->alike(position)));
+    else
+      return index(order, stream.below(ordered_));
   }
 
   /// The same for `count` positions from `first` on.
   void indexes(const order_type& order, std::uint64_t first, std::uint64_t count,
                std::uint64_t* out) const noexcept {
-    for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
-    if (first + count > ordered_) {
-      for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+    if constexpr (grouped) {
+      order->indexes(first, count, out);
+    } else {
+      for (std::uint64_t i = 0; i < count; ++i) out[i] = first + i;
+      if (first + count > ordered_) {
+        for (std::uint64_t i = 0; i < count; ++i) out[i] %= ordered_;
+      }
+      map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
     }
-    map_behind<types::order_end>(order, out, static_cast<std::size_t>(count));
   }
 
  private:
@@ -10111,6 +12175,7 @@ class epoch_plan {
   std::uint64_t sizes_[types::order_end + 1] = {};  // before each order stage
   std::uint64_t ordered_ = 0;                       // positions that the order stages give
   std::uint64_t positions_ = 0, batch_size_ = 0, batches_ = 0;
+  [[no_unique_address]] groups_type groups_;
 };
 
 }  // namespace wick::detail
@@ -10130,7 +12195,8 @@ class sample_runs<pipeline<Source, S...>> {
  public:
   using path_type = stage_path<pipeline<Source, S...>>;
   using types = typename path_type::types;
-  using job_type = batch_job<typename types::order, typename types::columns, typename types::value>;
+  using job_type =
+      batch_job<typename epoch_plan<path_type>::order_type, typename types::columns, typename types::value>;
 
   sample_runs(pipeline<Source, S...> what, const loader_options& options, executor& on)
       : path(std::move(what), on),
@@ -10150,12 +12216,21 @@ class sample_runs<pipeline<Source, S...>> {
   sample_runs& operator=(const sample_runs&) = delete;
 
   context context_at(place where, const job_type& of) noexcept {
-    return context(where, &on, &budget, stop->token(), of.pass);
+    return context(where, &on, &budget, stop->token(), of.pass, &names_);
   }
   place place_of(const job_type& j, std::uint64_t slot, std::uint64_t index) const noexcept {
     return {seed, j.epoch, j.first + slot, index};
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
+
+  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
+  /// does
+  void refresh() {
+    path.refresh();
+    epoch_plan<path_type> anew(path);
+    std::destroy_at(&plan);
+    std::construct_at(&plan, std::move(anew));
+  }
 
   /// Compaction: positions from here on have been moved to where others failed, as far as that is known by
   /// now. Their own batches leave them out, so that they need not be run there.
@@ -10204,6 +12279,7 @@ class sample_runs<pipeline<Source, S...>> {
     failure f;
     f.slot = slot;
     f.stage = c.stage();
+    f.dropped = cause == dropped();
     f.cause = std::move(cause);
     f.position = c.position();
     f.index = c.index();
@@ -10251,7 +12327,7 @@ class sample_runs<pipeline<Source, S...>> {
   }
 
   path_type path;
-  const epoch_plan<path_type> plan{path};
+  epoch_plan<path_type> plan{path};
   const std::uint64_t seed;
   executor& on;
   byte_budget budget;
@@ -10262,6 +12338,9 @@ class sample_runs<pipeline<Source, S...>> {
 
  private:
   static constexpr std::uint64_t everything = ~std::uint64_t{0};
+  const sample_names names_{&path.source(), [](const void* source, std::uint64_t i) {
+                              return key_of(*static_cast<const Source*>(source), i);
+                            }};
   std::atomic<std::uint64_t> moved_{0};  // which pass, how many
 
   /// \throws wick::error
@@ -10281,20 +12360,23 @@ class sample_runs<pipeline<Source, S...>> {
                   "loader_options::on_error to on_error(skip) or on_error(replace)");
     }
     if (!policy.options().compact) return;
-    if (!policy.ever(error_action::skip))
-      throw error("on_error: compact is for skip; fail and replace leave no gaps");
+    if (!policy.ever(error_action::skip) && !types::filters)
+      throw error("on_error: compact is for skip and filter(); fail and replace leave no gaps");
+    if constexpr (epoch_plan<path_type>::grouped) {
+      throw error(
+          "on_error: compact with bucket() or pack(): samples of other lengths would stand in the gaps; "
+          "leave it out, or use replace, which draws one of the same length");
+    }
     if (path.shard().world > 1) {
       throw error("on_error: compact with " + std::to_string(path.shard().world) +
                   " ranks: what fills a gap depends on what failed on the other ranks, which this one can't "
-                  "know; use "
-                  "replace, which keeps batches full and equal on every rank");
+                  "know; use replace, which keeps batches full and equal on every rank");
     }
     if constexpr (types::batched) {
       if (path.template stage<types::batching>().pad_last()) {
         throw error(
             "on_error: compact with pad_last: an epoch gets shorter by what is left out, and would have to "
-            "be "
-            "padded by what is not known in advance; use replace, or leave one of the two out");
+            "be padded by what is not known in advance; use replace, or leave one of the two out");
       }
     }
   }
@@ -10641,6 +12723,7 @@ class finishing {
   void begin_columns(job_type& j) {
     if constexpr (batched) {
       j.columns.begin(runs_.plan.slots(), runs_.path.template stage<types::batching>().order(), pool_);
+      if constexpr (epoch_plan<path_type>::packs) runs_.plan.arrange(j.number, j.order, j.columns);
     } else {
       j.columns.begin(j.count, layout::channels_last, pool_);
     }
@@ -10753,7 +12836,10 @@ class finishing {
   }
 
   context batch_context(const job_type& j) noexcept {
-    return runs_.context_at({runs_.seed, j.epoch, j.first, j.number}, j);
+    static constexpr sample_names batches{
+        nullptr, [](const void*, std::uint64_t number) { return "batch " + std::to_string(number); }};
+    return context({runs_.seed, j.epoch, j.first, j.number}, &runs_.on, &runs_.budget, runs_.stop->token(),
+                   j.pass, &batches);
   }
 
   /// What was delivered is counted, and the gaps are gone.
@@ -10773,6 +12859,7 @@ class finishing {
     }
     j.print.fetch_add(print, std::memory_order_relaxed);
     if (!j.gaps.empty()) j.columns.close(j.gaps, static_cast<std::size_t>(j.count));
+    if constexpr (requires { j.columns.seal(j.rows()); }) j.columns.seal(j.rows());
   }
 
   Runs& runs_;
@@ -10975,7 +13062,7 @@ class pump_crew {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/tokens.hpp
+// ==== wick/run/detail/tokens.hpp
 /// \file
 /// How many samples may be under way at a time, when samples suspend.
 
@@ -11027,8 +13114,20 @@ class source_size {
     const std::uint64_t found = now();
     if (found == planned_) return;
     throw error("loader: the source had " + std::to_string(planned_) +
-                " samples when this loader was made, and has " + std::to_string(found) +
-                " now; make a new loader for data of another size");
+                (taken_ == 0 ? " samples when this loader was made" : " samples at the last refresh()") +
+                ", and has " + std::to_string(found) +
+                " now; call refresh() to take data of another size, or make a new loader");
+  }
+  /// Where it was found to have changed. \throws wick::error
+  [[noreturn]] void refuse() const {
+    require_same();
+    throw error(
+        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+  }
+  /// From now on it has the size that it has now.
+  void take_anew() {
+    planned_ = now();
+    ++taken_;
   }
   bool changed() const noexcept {
     try {
@@ -11040,7 +13139,7 @@ class source_size {
 
  private:
   const Source& of_;
-  const std::uint64_t planned_;
+  std::uint64_t planned_, taken_ = 0;
 };
 
 }  // namespace wick::detail
@@ -11110,8 +13209,7 @@ class feed<pipeline<Source, S...>> {
   }
 
   /// Batches come from (epoch, number) on, `moved` of the epoch's samples having been moved to those before.
-  /// If that is what comes next anyway, nothing is lost.
-  /// Not on a worker unless leaves_for() is false.
+  /// If that is what comes next anyway, nothing is lost. Not on a worker unless leaves_for() is false.
   void seek(std::uint64_t epoch, std::uint64_t number, std::uint64_t moved) {
     if (left_ || !comes_next(epoch, number)) {
       // Another epoch than the foreseen one. Whoever asks for the same again will do so the next time too.
@@ -11144,8 +13242,20 @@ class feed<pipeline<Source, S...>> {
   task<void> left_async() {
     while (done_.taken() < ahead_.count()) {
       job_type* const job = co_await done_.next(on_);
-      drop(*job);
+      job->drop();
     }
+  }
+
+  /// Whether nothing is under way.
+  bool idle() const noexcept { return done_.taken() == ahead_.count(); }
+  /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
+  /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
+  void refresh() {
+    if (started_) drain(make_owned<stop_source>());
+    started_ = left_ = run_ahead_ = false;
+    planned_at_ = ahead_.count();
+    runs_.refresh();
+    size_.take_anew();
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -11223,13 +13333,13 @@ class feed<pipeline<Source, S...>> {
   }
 
   void open(job_type& j, std::uint64_t sequence) {
-    const auto mine = runs_.plan.slice(next_in_.number);
+    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch || j.sequence < planned_at_)
+      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.sequence = sequence;
     j.number = next_in_.number;
+    const auto mine = runs_.plan.slice(next_in_.number, j.order);
     j.first = mine.first;
     j.count = mine.count;
-    if (ahead_.is_first_in_place(sequence) || j.epoch != next_in_.epoch)
-      j.order = runs_.plan.order(runs_.seed, next_in_.epoch);
     j.epoch = next_in_.epoch;
     if (j.number == 0) ++pass_;
     j.pass = pass_;
@@ -11252,10 +13362,7 @@ class feed<pipeline<Source, S...>> {
     if (ahead_.count() != done_.taken()) return;
     const auto lock = lock_briefly(mutex_);
     open_more();
-    if (ahead_.count() != done_.taken()) return;
-    size_.require_same();
-    throw error(
-        "loader: the source's size changes while an epoch is begun; see the concept source for when it may");
+    if (ahead_.count() == done_.taken()) size_.refuse();
   }
   /// Before the consumer sleeps: what was left for it to run is left to others now.
   void stop_helping() noexcept {
@@ -11288,7 +13395,7 @@ class feed<pipeline<Source, S...>> {
   /// afterwards is stopped by `next_stop`.
   void drain(owned<stop_source> next_stop) noexcept {
     if (cancel()) {
-      while (done_.taken() < ahead_.count()) drop(*done_.take());
+      while (done_.taken() < ahead_.count()) done_.take()->drop();
     }
     if (!next_stop || !runs_.stop->stop_requested()) return;
     // The callbacks and tokens of the old source are gone with the samples that had them.
@@ -11310,10 +13417,6 @@ class feed<pipeline<Source, S...>> {
       finish_some(j, j.claim_rest());
     }
     return true;
-  }
-  static void drop(job_type& j) noexcept {
-    j.value.reset();
-    j.columns.drop();
   }
 
   // ---- workers ----
@@ -11379,20 +13482,20 @@ class feed<pipeline<Source, S...>> {
   }
 
   runs_type runs_;
-  const source_size<Source> size_{origin()};
+  source_size<Source> size_{origin()};
   executor& on_;
   const std::size_t few_, most_;  // batches ahead, whatever they take and where they take little
   tokens tokens_;                 // of samples that may be under way at a time
-  const bool run_ahead_;
+  bool run_ahead_;
 
   // the consumer's
   bool started_ = false;
   bool left_ = false;  // what is under way is being dropped
   std::uint64_t epoch_step_ = 1, current_epoch_ = 0;
-  std::uint32_t pass_ = 0;     // what batches are opened of
-  std::uint64_t to_open_ = 0;  // of the epoch asked for, when the next is not begun ahead
-  std::optional<std::uint64_t> moved_ =
-      0;                       // before the batch that is opened next, where only the consumer knows
+  std::uint32_t pass_ = 0;        // what batches are opened of
+  std::uint64_t planned_at_ = 0;  // batches before this one were planned over what the source had before
+  std::uint64_t to_open_ = 0;     // of the epoch asked for, when the next is not begun ahead
+  std::optional<std::uint64_t> moved_ = 0;  // before the batch opened next, where only the consumer knows
   cursor next_out_, next_in_;  // next_in_ and epoch_step_ also by open_more, which the consumer alone calls
 
   sequencer<job_type> done_;
@@ -11450,6 +13553,10 @@ class sample_delivery {
     first_ = taken->first;
     group_.clear();
     look_up(feed, *taken);
+    dropped_.clear();
+    for (const failure& f : taken->failures) {
+      if (is_left_out(f)) dropped_.push_back(f.slot);
+    }
     if (taken->value) {
       group_.swap(*taken->value);
       taken->columns.reuse(std::move(*taken->value));
@@ -11468,7 +13575,11 @@ class sample_delivery {
       if (!told_.empty()) tell(feed, slot, books);  // else take() has counted all of them
       std::optional<value_type>& sample = group_[slot];
       books.prints.add({print_of(first_ + slot, indexes_[slot]), sample ? 1u : 0u, 0});
-      if (!sample) continue;
+      if (!sample) {
+        if (std::find(dropped_.begin(), dropped_.end(), slot) != dropped_.end()) books.drops.add(1, 0);
+        continue;
+      }
+      books.drops.add(0, 1);
       books.report.took(1);
       return std::exchange(sample, std::nullopt);
     }
@@ -11511,6 +13622,7 @@ class sample_delivery {
   std::vector<std::optional<value_type>> group_;
   std::vector<std::uint64_t> indexes_;  // of its samples, in the source
   std::vector<told_failure> told_;
+  std::vector<std::uint64_t> dropped_;  // slots of the group
   std::size_t next_ = 0, next_told_ = 0;
   std::uint64_t number_ = 0, epoch_ = 0, first_ = 0;
   std::uint64_t skip_ = 0;  // samples of the next group that were handed over before the state was written
@@ -11518,7 +13630,7 @@ class sample_delivery {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/single_user.hpp
+// ==== wick/run/detail/single_user.hpp
 /// \file
 /// Tells two threads that use at the same time what is made for one.
 
@@ -11587,16 +13699,15 @@ class loader<pipeline<Source, S...>> {
   using value_type = typename feed_type::delivered;
 
   /// \throws wick::error when an epoch would be empty, when on_error can't be done with this pipeline, when
-  /// workers are
-  ///   given beside an executor, or when a
-  ///   ledger or quarantine file can't be opened or is of another data set
+  /// workers are given beside an executor, or when a ledger or quarantine file can't be opened or is of
+  /// another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
       : own_(own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
         books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
 
-  class epoch_range;
-
+  /// A range for one pass: its iterators take batches as they advance, its next() without them.
+  using epoch_range = detail::epoch_range<loader>;
   /// Begins an epoch: `for (auto& batch : train.epoch(e))`. When it follows the one before, its first batches
   /// are ready already; else what was prefetched is dropped. An epoch that was left early begins anew. The
   /// epoch of a state that was loaded goes on where the state stands, once; asking for another one instead
@@ -11608,6 +13719,28 @@ class loader<pipeline<Source, S...>> {
     begin(e);
     return epoch_range(*this);
   }
+  /// The source's size and its weights may have changed: all is planned anew over what they are now. What was
+  /// prefetched is dropped, an epoch that is under way ends where it stands, and from now on none is begun
+  /// ahead. An epoch may be a round of k batches (weighted's `samples`, take()): see the guide changing_data.
+  /// \throws wick::error where a loader of what there is now couldn't be made, or a loaded state be gone on
+  /// with: the loader gives nothing until it was called again with success
+  /// \throws std::logic_error on a worker of the loader's executor while batches are under way
+  void refresh() {
+    const detail::single_user::hold mine(user_, "refresh()");
+    feed_->on().require_workers();
+    if (!feed_->idle()) feed_->on().require_outside("refresh()", "take the epoch to its end before it");
+    if (epoch_) books_.prints.seal(data(), batch_of_prints());
+    refreshed_ = false;
+    left_ = 0;
+    sought_ = true;
+    delivery_.begin(0, 0);
+    books_.drops.begin(false);
+    data_.reset();
+    feed_->refresh();
+    if (resume_) require_goes_on(*resume_, "refresh: the state that was loaded is of ");
+    ++rounds_;
+    refreshed_ = true;
+  }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
@@ -11616,6 +13749,8 @@ class loader<pipeline<Source, S...>> {
   std::vector<std::byte> state() const {
     detail::loader_state s;
     s.of = identity();
+    s.rounds = rounds_;
+    s.filtered = books_.drops.of_training;
     books_.account.write(s);
     if (resume_) {
       s.moved = resume_->moved;
@@ -11624,7 +13759,7 @@ class loader<pipeline<Source, S...>> {
       s.sample = resume_->sample;
     } else if (epoch_) {
       s.epoch = *epoch_;
-      s.batch = feed_->plan().batches() - left_;
+      s.batch = batches() - left_;
       delivery_.write(s);
       if (ends(s)) s.begin_next_epoch();
     }
@@ -11633,14 +13768,11 @@ class loader<pipeline<Source, S...>> {
   /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
-  /// has
-  ///   changed then
+  /// has changed then
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
     detail::loader_state s = detail::loader_state::from_bytes(bytes);
-    if (const std::string what = detail::difference(s.of, identity()); !what.empty()) {
-      throw error("load_state: the state is of " + what);
-    }
+    require_goes_on(s, "load_state: the state is of ");
     if (s.batch > feed_->plan().batches() ||
         (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
       throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
@@ -11653,6 +13785,8 @@ class loader<pipeline<Source, S...>> {
                   "error_options::compact as it was when the state was written, or begin the next epoch");
     }
     resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
+    rounds_ = resume_->rounds;
+    books_.drops.of_training = books_.drops.reported = resume_->filtered;
     books_.account.read(*resume_);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
@@ -11661,10 +13795,9 @@ class loader<pipeline<Source, S...>> {
 
   /// The next batch of the epoch, or nothing at its end. Starts with epoch 0 if none was begun.
   /// \throws wick::sample_error when a sample of it failed and on_error doesn't say what else to do,
-  ///   wick::too_many_errors at a limit of on_error; the next call goes on behind it
+  /// wick::too_many_errors at a limit of on_error; the next call goes on behind it
   /// \throws std::logic_error on a worker or an I/O thread of the loader's executor, which must not block (in
-  /// a stage of
-  ///   any loader on it, too): use next_async(); and while another thread or coroutine is in it
+  /// a stage of any loader on it, too): use next_async(); and while another thread or coroutine is in it
   std::optional<value_type> next() {
     if constexpr (!feed_type::batched) {
       if (user_.still_this_thread()) {  // most wait for nothing
@@ -11710,12 +13843,14 @@ class loader<pipeline<Source, S...>> {
   const Source& source() const noexcept { return feed_->origin(); }
   /// Where it runs: loader_options::executor, or its own.
   executor& on() noexcept { return feed_->on(); }
+  /// Samples that filter() has left out in this training so far.
+  std::uint64_t filtered() const noexcept { return books_.drops.of_training; }
   /// All failures that were told so far.
   const wick::ledger& ledger() const noexcept { return books_.account.ledger(); }
   /// What was delivered of an epoch since it was begun, or since it was gone on with; see there. Of the last
   /// 64 epochs; zero for others.
   epoch_fingerprint fingerprint(std::uint64_t epoch) const {
-    return books_.prints.of(epoch, data(), feed_type::batched ? feed_->plan().batch_size() : 0);
+    return books_.prints.of(epoch, data(), batch_of_prints());
   }
   /// Replaces the file at `path` by a list of the samples (a million at most) that failed here, or that the
   /// loader's quarantine files name, for a later run's loader_options::quarantine. Failures for want of
@@ -11733,46 +13868,9 @@ class loader<pipeline<Source, S...>> {
   /// Everything since the last report: time a stage, share of waiting, what to change.
   wick::report report();
 
-  /// A range for one pass: its iterators take batches as they advance.
-  class epoch_range {
-   public:
-    class iterator {
-     public:
-      using value_type = loader::value_type;
-      using difference_type = std::ptrdiff_t;
-      using iterator_concept = std::input_iterator_tag;
-      iterator() = default;
-      value_type& operator*() const noexcept { return *of_->current_; }
-      value_type* operator->() const noexcept { return &*of_->current_; }
-      iterator& operator++() {
-        of_->advance();
-        return *this;
-      }
-      void operator++(int) { ++*this; }
-      friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-     private:
-      friend class epoch_range;
-      bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-      explicit iterator(loader* of) : of_(of) {}
-      loader* of_ = nullptr;
-    };
-
-    iterator begin() {
-      of_->advance();
-      return iterator(of_);
-    }
-    std::default_sentinel_t end() const noexcept { return {}; }
-    /// The same without iterators.
-    std::optional<value_type> next() { return of_->next(); }
-
-   private:
-    friend class loader;
-    explicit epoch_range(loader& of) : of_(&of) {}
-    loader* of_;
-  };
-
  private:
+  friend epoch_range;
+
   static detail::owned<executor> own_executor(const loader_options& options) {
     if (options.executor == nullptr) {
       return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
@@ -11786,6 +13884,7 @@ class loader<pipeline<Source, S...>> {
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
+    if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
     feed_->size().require_same();
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
@@ -11793,6 +13892,7 @@ class loader<pipeline<Source, S...>> {
     delivery_.begin(goes_on ? resume_->sample : 0, goes_on ? resume_->moved : 0);
     resume_.reset();
     if (!goes_on) books_.account.begin(e);
+    books_.drops.begin(number == 0);
     epoch_ = e;
     left_ = batches() - number;
     sought_ = false;
@@ -11822,6 +13922,7 @@ class loader<pipeline<Source, S...>> {
 
   std::nullopt_t at_end() {
     books_.report.end(feed_->reported());
+    books_.drops.require_some(current_epoch());
     return std::nullopt;
   }
 
@@ -11849,6 +13950,13 @@ class loader<pipeline<Source, S...>> {
     return job;
   }
 
+  std::uint64_t batch_of_prints() const noexcept {
+    return feed_type::batched ? feed_->plan().batch_size() : 0;
+  }
+  /// \throws wick::error when the state can't be gone on with here
+  void require_goes_on(const detail::loader_state& s, const char* told) const {
+    if (const std::string what = detail::difference(s, identity()); !what.empty()) throw error(told + what);
+  }
   std::uint64_t data() const {
     if (!data_) data_ = detail::fingerprint_of(feed_->origin());
     return *data_;
@@ -11885,7 +13993,9 @@ class loader<pipeline<Source, S...>> {
   detail::owned<feed_type> feed_;
   std::optional<std::uint64_t> epoch_;
   std::uint64_t left_ = 0;
-  bool sought_ = true;  // the feed is where these say
+  bool sought_ = true;        // the feed is where these say
+  bool refreshed_ = true;     // the last refresh() has gone well
+  std::uint64_t rounds_ = 0;  // how often, in this training
   detail::single_user user_;
   std::optional<value_type> current_;
   detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
@@ -11920,9 +14030,83 @@ loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
 template <class Source, class... S>
 report loader<pipeline<Source, S...>>::report() {
   auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
   r.notes = feed_->path().notes();
+  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
   if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
   return r;
+}
+
+}  // namespace wick
+
+// ==== wick/loader/measure_lengths.hpp
+/// \file
+/// How long the samples of a pipeline are, found out by making each once.
+
+namespace wick {
+
+namespace detail {
+
+/// The length of the first std::vector in a sample; nothing where there is none.
+template <class T>
+constexpr bool has_length() {
+  if constexpr (ragged<T>) {
+    return true;
+  } else if constexpr (composite<T>) {
+    return []<class... F>(std::type_identity<std::tuple<F...>>) {
+      return (has_length<F>() || ...);
+    }(std::type_identity<typename field_types<T>::type>{});
+  } else {
+    return false;
+  }
+}
+template <class T>
+std::size_t length_in(const T& value) {
+  if constexpr (ragged<T>) {
+    return value.size();
+  } else {
+    return with_fields(value, [](const auto&... field) {
+      std::size_t out = 0;
+      bool found = false;
+      const auto look = [&](const auto& f) {
+        using type = std::remove_cvref_t<decltype(f)>;
+        if constexpr (has_length<type>()) {
+          if (!std::exchange(found, true)) out = length_in(f);
+        }
+      };
+      (look(field), ...);
+      return out;
+    });
+  }
+}
+
+}  // namespace detail
+
+/// The length of each sample, for bucket() and pack(): `measure_lengths(source | read() | tokenize)` makes
+/// every sample once, on all workers, and gives the sizes of its first std::vector field, in the source's
+/// order. Keep them in a file, 4 bytes each. Stages that draw lengths at random can't be measured.
+/// \throws wick::sample_error for a sample that can't be made
+template <class Source, class... S>
+std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_options options = {}) {
+  using types = detail::pipeline_types<Source, S...>;
+  static_assert(types::order_end == 0 && !types::batched,
+                "wick: measure_lengths() wants all samples in the source's order; leave order stages and "
+                "batch() out: source | read() | tokenize");
+  static_assert(detail::has_length<typename types::delivered>(),
+                "wick: measure_lengths() measures std::vector fields, and what comes has none; put the stage "
+                "that makes them (a tokenizer) at the end");
+  options.on_error = {};
+  loader<pipeline<Source, S...>> from(std::move(what), std::move(options));
+  std::vector<std::uint32_t> out;
+  out.reserve(from.size());
+  while (auto one = from.next()) {
+    const std::size_t length = detail::length_in(*one);
+    if (length > std::numeric_limits<std::uint32_t>::max()) {
+      throw error("measure_lengths: sample " + std::to_string(out.size()) + " is longer than 2^32 - 1");
+    }
+    out.push_back(static_cast<std::uint32_t>(length));
+  }
+  return out;
 }
 
 }  // namespace wick
@@ -12058,6 +14242,12 @@ class concat_source {
   }
   std::string key(std::uint64_t i) const {
     return visit(i, [](const auto& s, std::uint64_t j) { return key_of(s, j); });
+  }
+  /// Where all sources say how long their samples are.
+  std::uint64_t length(std::uint64_t i) const
+    requires(says_length<First> && (says_length<Rest> && ...))
+  {
+    return visit(i, [](const auto& s, std::uint64_t j) { return static_cast<std::uint64_t>(s.length(j)); });
   }
   void prefetch(std::uint64_t i, std::size_t most) const noexcept {
     visit(i, [most](const auto& s, std::uint64_t j) { prefetch_sample(s, j, most); });
@@ -12373,6 +14563,92 @@ auto mix(weighted_source<Parts>... each) {
 
 }  // namespace wick
 
+// ==== wick/order/subset.hpp
+/// \file
+/// subset(predicate): the samples that the source describes so, found once, before anything is read.
+
+namespace wick {
+
+namespace detail {
+
+template <class P>
+class matching_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint, hook::refresh, hook::check>;
+  static constexpr std::string_view name = "subset";
+  explicit matching_stage(P keep) : keep_(std::move(keep)) {}
+
+  template <class, class... Before>
+  static consteval bool check() {
+    constexpr bool first = sizeof...(Before) == 0;
+    static_assert(first,
+                  "wick: subset(predicate) asks the source for its samples, and came behind a stage that "
+                  "orders them; write it directly behind the source");
+    return first;
+  }
+  /// By the loader that takes the stage over.
+  template <class Source>
+  void refresh(const Source& from) {
+    auto found = std::make_shared<std::vector<std::uint64_t>>();
+    const std::uint64_t n = from.size();
+    for (std::uint64_t i = 0; i < n; ++i) {
+      if (keeps(from.at(i))) found->push_back(i);
+    }
+    indices_ = std::move(found);
+    of_ = n;
+  }
+  /// \throws wick::error where no loader has asked
+  std::uint64_t size(std::uint64_t n) const {
+    if (indices_ == nullptr || n != of_) {
+      throw error("subset: the predicate was asked of " + std::to_string(of_) + " samples, and there are " +
+                  std::to_string(n) + "; a subset by a predicate is for a loader, in mix() give indices");
+    }
+    return indices_->size();
+  }
+  subset_stage::listed prepare(std::uint64_t, std::uint64_t, std::uint64_t, std::uint32_t) const noexcept {
+    return {indices_};
+  }
+  std::uint64_t fingerprint() const noexcept {
+    if (indices_ == nullptr) return 0;
+    return fingerprint_hash().add(indices_->data(), indices_->size() * sizeof(std::uint64_t)).value();
+  }
+
+ private:
+  template <class Item>
+  bool keeps(const Item& item) {
+    if constexpr (requires { static_cast<bool>(keep_(item)); }) {
+      return static_cast<bool>(keep_(item));
+    } else {
+      constexpr bool takes_data = requires { static_cast<bool>(keep_(item.data)); };
+      static_assert(
+          takes_data,
+          "wick: subset(predicate) asks with what the source gives ('Item'), or its data, as const&, "
+          "and wants a bool");
+      return static_cast<bool>(keep_(item.data));
+    }
+  }
+
+  P keep_;
+  std::shared_ptr<const std::vector<std::uint64_t>> indices_;
+  std::uint64_t of_ = 0;
+};
+
+}  // namespace detail
+
+/// Those samples for which `keep` returns true, as the source describes them: nothing is read.
+/// `image_folder(path) | subset([](const auto& s) { return s.target != 3; }) | shuffle() | …`. Stands
+/// directly behind the source. `keep` is asked once for each sample, in their order, when the loader is made
+/// and at each refresh(): then order, batches, ranks and resume are those of a source with these samples
+/// alone. 8 bytes a sample. filter() looks at what was read or decoded.
+template <class P>
+  requires(!std::convertible_to<P, std::vector<std::uint64_t>>)
+detail::matching_stage<std::decay_t<P>> subset(P&& keep) {
+  return detail::matching_stage<std::decay_t<P>>(std::forward<P>(keep));
+}
+
+}  // namespace wick
+
 // ==== wick/order/weighted.hpp
 /// \file
 /// weighted(weights): samples are drawn with a probability each, with replacement or without.
@@ -12488,6 +14764,390 @@ class detail::weighted_stage::drawn {
 /// list of 8 bytes a draw, sorted when the epoch begins (about 0.3 s for a million). \throws wick::error for
 /// a weight that is negative or not finite, or more draws than there are samples to draw
 detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_options options = {});
+
+}  // namespace wick
+
+// ==== wick/order/weights.hpp
+/// \file
+/// weights: numbers by which a loader draws, and which the program goes on changing; weighted(weights) takes
+/// them at each refresh().
+
+namespace wick {
+
+namespace detail {
+struct weights_store;
+class sum_tree;
+}  // namespace detail
+
+/// One weight a sample, changed at any time from any thread: what a loader draws by are those that
+/// weighted(weights) has taken when the loader was made, or at its last refresh(). Copies are the same
+/// weights.
+class weights {
+ public:
+  /// \throws wick::error for a weight that is negative or not finite
+  explicit weights(std::vector<double> values = {});
+
+  std::uint64_t size() const;
+  /// \throws wick::error when there is no such weight
+  double at(std::uint64_t i) const;
+  /// \throws wick::error when there is no such weight, or it shall be negative or not finite
+  void set(std::uint64_t i, double weight);
+  /// One more, at the end. \throws wick::error as set() does
+  void push_back(double weight);
+  /// Drops those at the end, or adds some of this weight. \throws wick::error as set() does
+  void resize(std::uint64_t size, double weight);
+
+ private:
+  friend class detail::sum_tree;
+  std::shared_ptr<detail::weights_store> store_;
+};
+
+namespace detail {
+
+/// Draws an index with a probability proportional to its weight by a walk from the top: running sums of
+/// 64 weights, of 64 such blocks, and so on. What has changed is taken over in time proportional to that.
+/// Weights alone decide what is drawn, not how they came to be what they are. 8 bytes a weight.
+class sum_tree {
+ public:
+  /// Takes what has changed since the last time, always of the same weights.
+  void follow(const weights& of);
+  std::uint64_t size() const noexcept { return levels_.empty() ? 0 : levels_.front().size(); }
+  double sum() const noexcept { return levels_.empty() ? 0 : levels_.back().back(); }
+  /// sum() is above 0.
+  std::uint64_t operator()(random_stream& random) const noexcept;
+  /// Of all weights.
+  std::uint64_t fingerprint() const noexcept;
+
+  static constexpr std::uint64_t block = 64;
+
+ private:
+  double total_of(std::size_t level, std::uint64_t of_block) const noexcept;
+
+  std::vector<std::vector<double>> levels_;  // the first of weights, the last of one block
+  std::uint64_t seen_ = 0;
+};
+
+class changing_weights_stage {
+ public:
+  using stage_kind = on_order;
+  using stage_hooks = hooks<hook::fingerprint, hook::refresh>;
+  static constexpr std::string_view name = "weighted";
+
+  changing_weights_stage(weights by, weighted_options options);
+
+  void refresh() { tree_.follow(by_); }
+  /// \throws wick::error when there are not as many weights as samples, or none could be drawn
+  std::uint64_t size(std::uint64_t n) const;
+
+  struct drawn {
+    const sum_tree* tree = nullptr;
+    std::uint64_t seed = 0, epoch = 0;
+    std::uint32_t stage = 0;
+    std::uint64_t operator()(std::uint64_t p) const noexcept {
+      random_stream random(seed, epoch, p, stage);
+      return (*tree)(random);
+    }
+  };
+  drawn prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const noexcept {
+    return {&tree_, seed, epoch, stage};
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  weights by_;
+  weighted_options options_;
+  sum_tree tree_;
+};
+
+}  // namespace detail
+
+/// The same by weights that change: those that there are when the loader is made, and at each of its
+/// refresh(), are taken for all that is drawn until the next. A refresh() takes as long as there are changes:
+/// about 0.1 ms for a thousand among a million. With replacement only. \throws wick::error when told
+/// otherwise
+detail::changing_weights_stage weighted(weights by, detail::weighted_options options = {});
+
+}  // namespace wick
+
+// ==== wick/order/zip.hpp
+/// \file
+/// zip(sources…): several sources side by side, such as pictures and their masks: a sample has an item of
+/// each.
+
+namespace wick {
+
+/// Which samples of the sources of a zip() belong together.
+enum class pair_by : std::uint8_t {
+  /// Those of one name: the path below the folder that all paths of a source share, without its extension. A
+  /// source that does not say where bytes lie (`in_memory`) goes by position.
+  stem,
+  position,  ///< The first with the first, the second with the second, …
+};
+
+namespace detail {
+
+/// Whether an item says where bytes lie: the keys of such a source are paths.
+template <class T>
+inline constexpr bool lies_somewhere = !std::is_void_v<typename once_read<T>::type>;
+template <class D, class T>
+inline constexpr bool lies_somewhere<sample<D, T>> = lies_somewhere<D> || lies_somewhere<T>;
+template <class... T>
+inline constexpr bool lies_somewhere<std::tuple<T...>> = (lies_somewhere<T> || ...);
+
+template <class S>
+concept names_samples = requires(const S& s, std::uint64_t i) { std::string(s.key(i)); };
+
+/// The keys of a source, and the names by which its samples are paired.
+struct zip_names {
+  std::size_t source = 0;          ///< counted from 0
+  std::vector<std::string> keys;   ///< as messages show them
+  std::vector<std::string> names;  ///< as they are compared
+
+  /// Names are what pair_by::stem says.
+  void take_stems();
+};
+
+/// The index in `other` of each sample of `first`; empty where that is the same. \throws wick::error with
+/// the keys of those without a partner, and where two of one source have one name
+std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& other);
+
+/// \throws wick::error
+void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted);
+
+template <class... Items>
+struct zipped {
+  using type = std::tuple<Items...>;
+};
+template <class A, class B>
+struct zipped<A, B> {
+  using type = sample<A, B>;
+};
+
+/// Stands for the function that makes a name of a key.
+struct by_stem {};
+
+template <source... Sources>
+class zip_source {
+ public:
+  /// An item of each.
+  using item = typename zipped<item_of<Sources>...>::type;
+  static constexpr std::size_t sources = sizeof...(Sources);
+
+  explicit zip_source(Sources... each) : sources_(std::move(each)...) {
+    size_ = std::get<0>(sources_).size();
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
+    });
+  }
+  /// Pairs those of one name, which `name` makes of a key.
+  template <class Name>
+  zip_source(Name&& name, Sources... each) : sources_(std::move(each)...) {
+    size_ = std::get<0>(sources_).size();
+    zip_names first;
+    bool any = false;
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      const auto& s = get<I>();
+      using type = std::remove_cvref_t<decltype(s)>;
+      constexpr bool stems = std::is_same_v<std::remove_cvref_t<Name>, by_stem>;
+      if constexpr (names_samples<type> && (!stems || lies_somewhere<item_of<type>>)) {
+        zip_names here;
+        here.source = I;
+        for (std::uint64_t i = 0; i < s.size(); ++i) {
+          here.keys.push_back(s.key(i));
+          if constexpr (!stems) here.names.emplace_back(name(std::string_view(here.keys.back())));
+        }
+        if constexpr (stems) here.take_stems();
+        if (!any) {
+          first = std::move(here);
+          any = true;
+        } else if (std::vector<std::uint64_t> found = pair_names(first, here); !found.empty()) {
+          places_[I] = std::make_shared<const std::vector<std::uint64_t>>(std::move(found));
+        }
+      }
+    });
+    // Behind the names, which say more.
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if (const std::uint64_t n = get<I>().size(); n != size_) refuse_counts(I, n, size_);
+    });
+  }
+
+  /// As many as each source had. Where one has another number at this moment, that number: a loader refuses
+  /// it.
+  std::uint64_t size() const {
+    std::uint64_t n = size_;
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if (n == size_) n = get<I>().size();
+    });
+    return n;
+  }
+  item at(std::uint64_t i) const {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return item{std::get<I>(sources_).at(place<I>(i))...};
+    }(std::index_sequence_for<Sources...>{});
+  }
+  /// The names of all that name their samples.
+  std::string key(std::uint64_t i) const {
+    std::string text;
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      if constexpr (names_samples<std::remove_cvref_t<decltype(get<I>())>>)
+        text += (text.empty() ? "" : " + ") + std::string(get<I>().key(place<I>(i)));
+    });
+    return text.empty() ? "sample " + std::to_string(i) : text;
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      prefetch_sample(get<I>(), place<I>(i), most);
+    });
+  }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash h;
+    each_source([&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
+      h.add(fingerprint_of(get<I>()));
+      if (places_[I] != nullptr) h.add(places_[I]->data(), places_[I]->size() * sizeof(std::uint64_t));
+    });
+    return h.value();
+  }
+  /// The I-th source, as it was given.
+  template <std::size_t I>
+  const auto& get() const noexcept {
+    return std::get<I>(sources_);
+  }
+
+ private:
+  template <std::size_t I>
+  std::uint64_t place(std::uint64_t i) const noexcept {
+    return places_[I] == nullptr ? i : (*places_[I])[i];
+  }
+  template <class F>
+  static void each_source(F&& f) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      (f(std::integral_constant<std::size_t, I>{}), ...);
+    }(std::index_sequence_for<Sources...>{});
+  }
+
+  std::tuple<Sources...> sources_;
+  std::uint64_t size_ = 0;
+  std::array<std::shared_ptr<const std::vector<std::uint64_t>>, sources> places_;
+};
+
+template <class Name, class... Sources>
+auto zip_of(Name&& name, Sources&&... sources) {
+  constexpr bool are_sources = (source<std::remove_cvref_t<Sources>> && ...);
+  static_assert(are_sources,
+                "wick: zip() takes sources, and something else was found (see 'Sources'); order stages, "
+                "read() and all else stand behind it: zip(a, b) | shuffle() | read()");
+  constexpr bool are_several = sizeof...(Sources) > 1;
+  static_assert(are_several,
+                "wick: zip() joins two sources or more, and one was found; write the source alone");
+  if constexpr (!are_sources || !are_several)
+    return misfit_source{};
+  else if constexpr (std::is_same_v<std::remove_cvref_t<Name>, pair_by>)
+    return zip_source<std::remove_cvref_t<Sources>...>(std::forward<Sources>(sources)...);
+  else
+    return zip_source<std::remove_cvref_t<Sources>...>(std::forward<Name>(name),
+                                                       std::forward<Sources>(sources)...);
+}
+
+template <class F>
+concept makes_names = std::is_invocable_r_v<std::string, F&, std::string_view>;
+
+}  // namespace detail
+
+/// Several sources side by side: `zip(files("img/*.jpg"), files("mask/*.png"))`. A sample is a `sample<A, B>`
+/// of two sources, a `std::tuple` of more. Files are paired by pair_by::stem, wherever they stand in their
+/// source; what lies in memory goes by position. \throws wick::error when something has no partner, with its
+/// key, or when the sources have different numbers of samples
+template <class... Sources>
+auto zip(Sources&&... sources) {
+  return detail::zip_of(detail::by_stem{}, std::forward<Sources>(sources)...);
+}
+/// The same with the first with the first, whatever their names: `zip(pair_by::position, a, b)`.
+template <class... Sources>
+auto zip(pair_by by, Sources&&... sources) {
+  return by == pair_by::position ? detail::zip_of(by, sources...)
+                                 : detail::zip_of(detail::by_stem{}, sources...);
+}
+/// The same where names differ by more than folder and extension: `name` makes of each key what is compared,
+/// `zip([](std::string_view key) { return std::string(…); }, a, b)`. Sources without keys go by position.
+template <class Name, class... Sources>
+  requires detail::makes_names<Name>
+auto zip(Name&& name, Sources&&... sources) {
+  return detail::zip_of(std::forward<Name>(name), std::forward<Sources>(sources)...);
+}
+
+}  // namespace wick
+
+// ==== wick/pipeline/filter.hpp
+/// \file
+/// filter(predicate): leaves out samples for what they are.
+
+namespace wick {
+
+namespace detail {
+
+template <class P>
+class filter_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "filter";
+  static constexpr bool drops_samples = true;
+
+  filter_stage(std::string label, P keep) : label_(std::move(label)), keep_(std::move(keep)) {}
+  std::string_view label() const noexcept { return label_; }
+  std::uint64_t fingerprint() const {
+    if constexpr (has_parameters<P>)
+      return keep_.fingerprint();
+    else
+      return 0;
+  }
+
+  template <class X>
+    requires accepts<P, const X&, context&>
+  void operator()(X& x, context& c) {
+    if (!says<const X&, context&>(x, c)) drop();
+  }
+  template <class X>
+    requires accepts<P, const X&>
+  void operator()(X& x) {
+    if (!says<const X&>(x)) drop();
+  }
+
+ private:
+  template <class... A>
+  bool says(A... with) {
+    constexpr bool is_answer = requires(P& p) { static_cast<bool>(p(std::declval<A>()...)); };
+    static_assert(is_answer,
+                  "wick: filter() takes a predicate, and what this callable returns is no bool; return true "
+                  "for samples that are to be kept");
+    return static_cast<bool>(keep_(with...));
+  }
+  std::string label_;
+  P keep_;
+};
+
+}  // namespace detail
+
+/// Leaves out the samples for which `keep` returns false: `filter([](const record& r) { return r.score > 4;
+/// })`. `keep` takes the item, or the data of a sample<>, as const&, and a `context&` if it wants; it is
+/// called by all workers at once. What it needs must have been done before it, so it stands behind read() or
+/// decode() when it looks at bytes or pictures. For what the source knows
+/// without reading, subset(predicate) keeps batches full and costs nothing in the epoch.
+///
+/// Every other sample stays where it stands: a batch is shorter by what was left out of it, and may be empty;
+/// each rank has as many batches as without filter(), and the slices of all ranks are the batches of one.
+/// With error_options::compact, for one rank, batches are filled from the end of the epoch. What was left out
+/// is no failure and meets with no policy; loader.filtered() and the report count it. An epoch of which
+/// nothing was kept ends with a wick::error. Leaving a sample out takes 1 to 2 µs.
+template <class P>
+detail::filter_stage<std::decay_t<P>> filter(P&& keep) {
+  return {"filter", std::forward<P>(keep)};
+}
+/// The same with a name for errors and the report.
+template <class P>
+detail::filter_stage<std::decay_t<P>> filter(std::string name, P&& keep) {
+  return {std::move(name), std::forward<P>(keep)};
+}
 
 }  // namespace wick
 
@@ -12627,104 +15287,9 @@ auto per_worker(std::string name, Make&& make, F&& f) {
 
 }  // namespace wick
 
-// ==== wick/read/files.hpp
+// ==== wick/read/decode_raw.hpp
 /// \file
-/// A source of files, one sample each.
-
-// ==== wick/read/location.hpp
-/// \file
-/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
-
-namespace wick {
-
-namespace detail {
-
-struct file_stamp;
-
-}  // namespace detail
-
-/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
-/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
-/// it in messages); else `path` is to be opened.
-struct location {
-  static constexpr std::uint64_t whole = ~std::uint64_t{0};
-
-  const char* path = nullptr;    ///< of the file, ended by NUL
-  int file = -1;                 ///< a descriptor of it, or -1
-  std::uint64_t offset = 0;      ///< of the first byte
-  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
-  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
-  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
-  /// it may block.
-  const detail::file_stamp* indexed = nullptr;
-};
-
-namespace detail {
-
-template <>
-struct once_read<location> {
-  using type = bytes;
-};
-
-}  // namespace detail
-
-}  // namespace wick
-
-namespace wick {
-
-/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
-/// unreadable is an error of its sample when it is read.
-class files {
- public:
-  /// These files, in this order. \throws wick::error for an empty list
-  explicit files(const std::vector<std::string>& paths) { keep(paths); }
-  template <class Path>
-    requires std::convertible_to<const Path&, std::string>
-  explicit files(const std::vector<Path>& paths) {
-    keep(std::vector<std::string>(paths.begin(), paths.end()));
-  }
-  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
-
-  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
-  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
-  /// nothing matches, or a folder on the way can't be listed
-  template <class Pattern>
-    requires std::convertible_to<const Pattern&, std::string>
-  explicit files(const Pattern& pattern) {
-    find(pattern);
-  }
-
-  std::uint64_t size() const noexcept { return data_->offsets.size(); }
-  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
-  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
-  std::string key(std::uint64_t i) const;
-  /// Of the paths below the folder that all share, so that the data may move.
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  struct table {
-    std::string arena;  // path NUL path NUL …
-    std::vector<std::uint64_t> offsets;
-    std::size_t shared_prefix = 0;
-  };
-
-  void keep(std::span<const std::string> paths);
-  void find(const std::string& pattern);
-  static std::size_t shared_prefix(const table& data) noexcept;
-
-  std::shared_ptr<const table> data_;
-};
-
-}  // namespace wick
-
-// ==== wick/read/idx.hpp
-/// \file
-/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
-
-// ==== wick/read/memory.hpp
-/// \file
-/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
-/// targets.
+/// decode_raw(): bytes that are the numbers of an array already, as the array that they are.
 
 // ==== wick/read/memory_view.hpp
 /// \file
@@ -12839,6 +15404,152 @@ class memory_view {
 };
 
 }  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// Bytes that were read, and what they are.
+class raw_array {
+ public:
+  raw_array(bytes data, std::shared_ptr<const row_format> format) noexcept
+      : data_(std::move(data)), format_(std::move(format)) {}
+  /// The numbers, for as long as this lives.
+  memory_view view() const noexcept { return {data_.data(), *format_}; }
+  const shape& extents() const noexcept { return format_->extents; }
+  dtype type() const noexcept { return format_->type; }
+  void write_to(slot to) const noexcept { view().write_to(to); }
+
+ private:
+  bytes data_;
+  std::shared_ptr<const row_format> format_;
+};
+
+class decode_raw_stage {
+ public:
+  using stage_kind = on_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "decode_raw";
+
+  /// \throws wick::error for an extent below 1
+  decode_raw_stage(const shape& of, dtype type);
+  raw_array operator()(bytes data, context&) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const row_format> format_;
+};
+
+}  // namespace detail
+
+/// Bytes that were read are an array of `T`, of this shape, in the machine's byte order and C's order of
+/// dimensions, as `numpy.ndarray.tofile()` writes it: `read() | decode_raw<float>({64, 16})`. (TensorFlow's
+/// tf.io.decode_raw.) \throws wick::error of the sample when there are more or fewer bytes
+template <class T>
+detail::decode_raw_stage decode_raw(const shape& of) {
+  return {of, detail::dtype_of<T>()};
+}
+
+}  // namespace wick
+
+// ==== wick/read/files.hpp
+/// \file
+/// A source of files, one sample each.
+
+// ==== wick/read/location.hpp
+/// \file
+/// Where the encoded bytes of a sample lie on disk: what sources of files hand to read().
+
+namespace wick {
+
+namespace detail {
+
+struct file_stamp;
+
+}  // namespace detail
+
+/// Bytes [offset, offset + length) of a file. Points into its source, which outlives it.
+/// With `file` >= 0 that descriptor is open for as long as the source lives (read it with pread; `path` names
+/// it in messages); else `path` is to be opened.
+struct location {
+  static constexpr std::uint64_t whole = ~std::uint64_t{0};
+
+  const char* path = nullptr;    ///< of the file, ended by NUL
+  int file = -1;                 ///< a descriptor of it, or -1
+  std::uint64_t offset = 0;      ///< of the first byte
+  std::uint64_t length = whole;  ///< bytes; `whole` means up to the end of the file
+  /// What the file was when the source looked into it: read() refuses another, or one that was changed since.
+  /// With null nothing is compared, and a descriptor is read by I/O threads only, since nobody knows whether
+  /// it may block.
+  const detail::file_stamp* indexed = nullptr;
+};
+
+namespace detail {
+
+template <>
+struct once_read<location> {
+  using type = bytes;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+namespace wick {
+
+/// Each file is a sample: `at(i)` is its location. The paths are kept, not checked: a file that is missing or
+/// unreadable is an error of its sample when it is read.
+class files {
+ public:
+  /// These files, in this order. \throws wick::error for an empty list
+  explicit files(const std::vector<std::string>& paths) { keep(paths); }
+  template <class Path>
+    requires std::convertible_to<const Path&, std::string>
+  explicit files(const std::vector<Path>& paths) {
+    keep(std::vector<std::string>(paths.begin(), paths.end()));
+  }
+  explicit files(std::initializer_list<std::string> paths) { keep(paths); }
+
+  /// All files that match "photos/*.jpg" (`*`, `?`, `[…]`, `**` for any depth of folders, `{a,b}`,
+  /// `{00..12}`), in natural order (f2 before f10). Hidden files are left out. \throws wick::error when
+  /// nothing matches, or a folder on the way can't be listed
+  template <class Pattern>
+    requires std::convertible_to<const Pattern&, std::string>
+  explicit files(const Pattern& pattern) {
+    find(pattern);
+  }
+
+  std::uint64_t size() const noexcept { return data_->offsets.size(); }
+  location at(std::uint64_t i) const noexcept { return {.path = path(i)}; }
+  const char* path(std::uint64_t i) const noexcept { return data_->arena.data() + data_->offsets[i]; }
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, so that the data may move.
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  struct table {
+    std::string arena;  // path NUL path NUL …
+    std::vector<std::uint64_t> offsets;
+    std::size_t shared_prefix = 0;
+  };
+
+  void keep(std::span<const std::string> paths);
+  void find(const std::string& pattern);
+  static std::size_t shared_prefix(const table& data) noexcept;
+
+  std::shared_ptr<const table> data_;
+};
+
+}  // namespace wick
+
+// ==== wick/read/idx.hpp
+/// \file
+/// A source of the pictures and labels in idx files: MNIST, Fashion-MNIST, EMNIST, as they are distributed.
+
+// ==== wick/read/memory.hpp
+/// \file
+/// Sources of samples that already lie in memory: a vector of anything, or the rows of an array with their
+/// targets.
 
 namespace wick {
 
@@ -13337,7 +16048,7 @@ namespace wick {
 namespace detail {
 
 struct read_options {
-  /// A sample with more bytes (all members of a record together) is an error of that sample.
+  /// A file, or a record with all its members, of more bytes is an error of its sample.
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
@@ -13514,13 +16225,97 @@ class [[nodiscard]] read_operation {
   std::optional<typename task<to>::awaiter> awaiting_;
 };
 
+/// What read() makes of an item: bytes of each location in it.
+template <class T>
+struct once_all_read {
+  using type =
+      std::conditional_t<std::is_void_v<typename once_read<T>::type>, T, typename once_read<T>::type>;
+  static constexpr bool differs = !std::is_void_v<typename once_read<T>::type>;
+};
+template <class D, class T>
+struct once_all_read<sample<D, T>> {
+  using type = sample<typename once_all_read<D>::type, typename once_all_read<T>::type>;
+  static constexpr bool differs = once_all_read<D>::differs || once_all_read<T>::differs;
+};
+template <class... T>
+struct once_all_read<std::tuple<T...>> {
+  using type = std::tuple<typename once_all_read<T>::type...>;
+  static constexpr bool differs = (once_all_read<T>::differs || ...);
+};
+
+/// An item that is read as a whole, since several of its parts lie somewhere. A sample<> of which only the
+/// data does is read by that.
+template <class T>
+inline constexpr bool is_read_whole = false;
+template <class D, class T>
+inline constexpr bool is_read_whole<sample<D, T>> = once_all_read<T>::differs;
+template <class... T>
+inline constexpr bool is_read_whole<std::tuple<T...>> = once_all_read<std::tuple<T...>>::differs;
+
+template <class... T>
+task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
+                                                                read_options options);
+
+/// Reads one part, or all parts of it.
+template <class T>
+task<typename once_all_read<T>::type> read_part(T part, context* c, read_options options) {
+  if constexpr (!once_all_read<T>::differs) {
+    co_return std::move(part);
+  } else if constexpr (is_sample<T>) {
+    auto reading = read_tuple(std::tuple(std::move(part.data), std::move(part.target)), c, options);
+    auto got = co_await std::move(reading);
+    typename once_all_read<T>::type out{std::move(std::get<0>(got)), std::move(std::get<1>(got))};
+    co_return out;
+  } else if constexpr (is_read_whole<T>) {
+    auto reading = read_tuple(std::move(part), c, options);
+    auto got = co_await std::move(reading);
+    co_return got;
+  } else {
+    read_operation<T> reading(std::move(part), *c, options);
+    auto got = co_await reading;
+    co_return got;
+  }
+}
+
+/// One part after the other, so that a sample has one file open at a time.
+template <class... T>
+task<typename once_all_read<std::tuple<T...>>::type> read_tuple(std::tuple<T...> parts, context* c,
+                                                                read_options options) {
+  if constexpr (sizeof...(T) == 0) {
+    co_return std::tuple<>();
+  } else {
+    auto split = [](T&... each) { return std::tuple<T&...>(each...); };
+    auto refs = std::apply(split, parts);
+    auto first_reading = read_part(std::move(std::get<0>(refs)), c, options);
+    auto first = co_await std::move(first_reading);
+    auto others = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return std::make_tuple(std::move(std::get<I + 1>(refs))...);
+    }(std::make_index_sequence<sizeof...(T) - 1>{});
+    auto rest_reading = read_tuple(std::move(others), c, options);
+    auto rest = co_await std::move(rest_reading);
+    auto out = std::tuple_cat(std::make_tuple(std::move(first)), std::move(rest));
+    co_return out;
+  }
+}
+
 class read_stage {
  public:
-  using stage_kind = on_data;
+  using stage_kind = on_sample_or_data;
   static constexpr std::string_view name = "read";
   explicit read_stage(const read_options& options = {}) noexcept : options_(options) {}
   read_operation<location> operator()(location where, context& c) const { return {where, c, options_}; }
   read_operation<record<location>> operator()(record<location> where, context& c) const;
+  /// Of what another room has said how to read.
+  template <class From>
+    requires(sizeof(read_shape<From>) != 0)
+  read_operation<From> operator()(From where, context& c) const {
+    return {std::move(where), c, options_};
+  }
+  template <class Item>
+    requires is_read_whole<Item>
+  task<typename once_all_read<Item>::type> operator()(Item where, context& c) const {
+    return read_part(std::move(where), &c, options_);
+  }
 
  private:
   read_options options_;
@@ -13528,12 +16323,179 @@ class read_stage {
 
 }  // namespace detail
 
-/// Reads a location (or all members of a record) into wick::bytes. Never blocks a worker: what is not in the
-/// page cache is read by the executor's I/O threads, and what exceeds the loader's memory bound waits, lowest
-/// position first. A sample that waits for memory has no file open. A stage of the user's may read more:
-/// `co_await wick::read()(where, c)`. \throws wick::error when the file can't be opened, ends early, or is
-/// larger than `max_bytes`
+/// Reads a location (or all members of a record, or all locations of a zipped sample) into wick::bytes. Never
+/// blocks a worker: what is not in the page cache is read by the executor's I/O threads, and what exceeds the
+/// loader's memory bound waits, lowest position first. A sample that waits for memory has no file open. A
+/// stage of the user's may read more: `co_await wick::read()(where, c)`. \throws wick::error when the file
+/// can't be opened, ends early, or is larger than `max_bytes`
 detail::read_stage read(detail::read_options options = {}) noexcept;
+
+}  // namespace wick
+
+// ==== wick/replay/replay_buffer.hpp
+/// \file
+/// replay_buffer: what an agent has lived through, as a source of samples that grows while it trains.
+
+namespace wick {
+
+namespace detail {
+
+/// What a replay_buffer and the views of it share. Entry `id` lies in place id % capacity; places lie in
+/// blocks, and where entries overwrite older ones a new block is begun, so that no entry ever moves or
+/// changes under a view that has its block.
+template <class T>
+struct replay_store {
+  using row = sample<T, std::int64_t>;
+  using block = std::vector<row>;  // of a capacity that it never outgrows
+  /// Some 64 KiB, and not less than 16 entries.
+  static constexpr std::uint64_t block_size =
+      std::bit_floor(std::clamp<std::uint64_t>(65536 / sizeof(row), 16, 4096));
+
+  std::mutex mutex;  // of all below, but not of the rows that a view has
+  std::uint64_t capacity = 0;
+  std::uint64_t appended = 0;
+  std::vector<std::shared_ptr<block>> blocks;
+  std::shared_ptr<block>
+      overwritten;  // by the last of blocks that entries are put into, where it has rows yet
+  weights by;
+
+  std::uint64_t size() const noexcept { return std::min(appended, capacity); }
+  std::uint64_t next_place() const noexcept { return appended % capacity; }
+  bool has(std::uint64_t id) const noexcept { return id < appended && appended - id <= capacity; }
+
+  void append(T&& entry, double weight) {
+    const std::uint64_t place = next_place(), number = place / block_size;
+    const bool begun = number < blocks.size() && blocks[static_cast<std::size_t>(number)]->empty();
+    if (place % block_size == 0 && !begun) {
+      auto fresh = std::make_shared<block>();
+      fresh->reserve(static_cast<std::size_t>(std::min(block_size, capacity - place)));
+      if (number == blocks.size()) {
+        blocks.push_back(std::move(fresh));
+        overwritten.reset();
+      } else {
+        overwritten = std::exchange(blocks[static_cast<std::size_t>(number)], std::move(fresh));
+      }
+    }
+    block& into = *blocks[static_cast<std::size_t>(number)];
+    into.push_back({std::move(entry), static_cast<std::int64_t>(appended)});
+    try {
+      if (place < by.size())
+        by.set(place, weight);
+      else
+        by.push_back(weight);
+    } catch (...) {
+      into.pop_back();
+      throw;
+    }
+    ++appended;
+    if ((place + 1) % block_size == 0 || place + 1 == capacity) overwritten.reset();
+  }
+};
+
+/// The entries of a replay_buffer as they were when this was made, or at its last refresh().
+template <class T>
+class replay_view {
+  using store = replay_store<T>;
+
+ public:
+  explicit replay_view(std::shared_ptr<store> of) : of_(std::move(of)) { static_cast<void>(refresh()); }
+
+  std::unique_lock<std::mutex> refresh() {
+    std::unique_lock lock(of_->mutex);
+    blocks_.assign(of_->blocks.begin(), of_->blocks.end());
+    overwritten_ = of_->overwritten;
+    size_ = of_->size();
+    appended_ = of_->appended;
+    const std::uint64_t next = of_->next_place();
+    // Of the block that is being overwritten the places from here on are older, and in the block before it.
+    older_from_ = overwritten_ ? next : ~std::uint64_t{0};
+    older_to_ = overwritten_ ? (next / store::block_size + 1) * store::block_size : 0;
+    return lock;
+  }
+
+  std::uint64_t size() const noexcept { return size_; }
+  const sample<T, std::int64_t>& at(std::uint64_t i) const noexcept {
+    const auto& in = i >= older_from_ && i < older_to_
+                         ? overwritten_
+                         : blocks_[static_cast<std::size_t>(i / store::block_size)];
+    return (*in).data()[i % store::block_size];
+  }
+  std::string key(std::uint64_t i) const { return "entry " + std::to_string(at(i).target); }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    prefetch_bytes(&at(i), sizeof(sample<T, std::int64_t>), most);
+  }
+  /// How many entries it has and had: contents are not looked at.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_hash().add(size_).add(appended_).value(); }
+
+ private:
+  std::shared_ptr<store> of_;
+  std::vector<std::shared_ptr<const typename store::block>> blocks_;
+  std::shared_ptr<const typename store::block> overwritten_;
+  std::uint64_t size_ = 0, appended_ = 0, older_from_ = 0, older_to_ = 0;
+};
+
+}  // namespace detail
+
+/// The last `capacity` entries of what an agent has lived through, each with a weight: prioritized experience
+/// replay (Schaul et al., 2016). Entries are appended and weights set at any time and from any thread. A
+/// loader of samples() sees what there was when it was made, or at its last refresh(), whatever is appended
+/// meanwhile: entries never move, and one that is overwritten is kept as long as a loader may ask for it. So
+/// a buffer takes at most twice its capacity, and a block of 64 KiB or 16 entries.
+///
+/// A batch has the entries as its `data`, and as its `target` their ids, for set_weight().
+template <class T>
+class replay_buffer {
+  using store = detail::replay_store<T>;
+
+ public:
+  /// \throws wick::error when capacity is 0
+  explicit replay_buffer(std::uint64_t capacity) : store_(std::make_shared<store>()) {
+    if (capacity == 0) throw error("replay_buffer: a capacity of 0 entries; give it at least one");
+    store_->capacity = capacity;
+  }
+  replay_buffer(const replay_buffer&) = delete;
+  replay_buffer& operator=(const replay_buffer&) = delete;
+
+  /// Adds an entry, in the place of the oldest where there are `capacity`. Returns its id: ids count from 0
+  /// and go on. \throws wick::error for a weight that is negative or not finite; nothing was added then
+  std::uint64_t append(T entry, double weight = 1) {
+    const std::lock_guard lock(store_->mutex);
+    store_->append(std::move(entry), weight);
+    return store_->appended - 1;
+  }
+  /// False when that entry has been overwritten meanwhile. \throws wick::error as append() does, or when
+  /// there never was such an entry
+  bool set_weight(std::uint64_t id, double weight) {
+    const std::lock_guard lock(store_->mutex);
+    if (id >= store_->appended) {
+      throw error("replay_buffer: entry " + std::to_string(id) + " of " + std::to_string(store_->appended) +
+                  "; ids are what append() returns, and a batch's targets");
+    }
+    if (!store_->has(id)) return false;
+    store_->by.set(id % store_->capacity, weight);
+    return true;
+  }
+  /// Entries that are there now.
+  std::uint64_t size() const {
+    const std::lock_guard lock(store_->mutex);
+    return store_->size();
+  }
+  /// Entries that were ever appended.
+  std::uint64_t appended() const {
+    const std::lock_guard lock(store_->mutex);
+    return store_->appended;
+  }
+  std::uint64_t capacity() const noexcept { return store_->capacity; }
+
+  /// The entries as a source: `memory.samples() | weighted(memory.weights(), {.samples = 64 * 100}) |
+  /// batch(64)`.
+  detail::replay_view<T> samples() const { return detail::replay_view<T>(store_); }
+  /// Those of samples(), for weighted(); set by append() and set_weight() alone.
+  wick::weights weights() const { return store_->by; }
+
+ private:
+  std::shared_ptr<store> store_;
+};
 
 }  // namespace wick
 
@@ -14723,6 +17685,272 @@ task<first_of<awaited_t<task<T>>>> when_any(stop_source& stop, std::vector<task<
 
 }  // namespace wick::detail
 
+// ==== wick/series/file_windows.hpp
+/// \file
+/// Windows over series that lie in files: each is a range of bytes, which read() gets when its turn comes.
+
+// ==== wick/series/windows.hpp
+/// \file
+/// Overlapping windows over series in memory as a source: a sample is some rows of a series, where they lie.
+
+namespace wick {
+
+namespace detail {
+
+/// A series: rows of one shape in time, where they lie.
+struct series {
+  std::shared_ptr<const void> owner;  ///< keeps them alive; null when the caller does
+  const std::byte* data = nullptr;
+  std::uint64_t rows = 0;
+  dtype type = dtype::float32;
+  shape row, strides;     ///< of one row; strides in elements
+  std::int64_t step = 0;  ///< elements from one row to the next
+
+  /// Of `count` numbers that lie side by side. \throws wick::error when they are no whole rows
+  static series packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
+                       const shape& row);
+};
+
+/// What is a series, or several: specialized for what windows_of::target() takes.
+template <class T>
+struct series_access;
+template <class T>
+  requires std::is_arithmetic_v<T>
+struct series_access<std::vector<T>> {
+  static std::vector<series> of(std::vector<T> values) {
+    auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+    return {series::packed(kept, kept->data(), kept->size(), dtype_of<T>(), {})};
+  }
+};
+
+/// \throws wick::error for less than 1
+std::uint64_t positive_length(const char* what, std::int64_t length);
+
+/// Runs of `length` rows of some series, all of one shape and type.
+class series_runs {
+ public:
+  /// `what` for messages: "windows: ". \throws wick::error when there is no series, or they differ
+  series_runs(const char* what, const std::vector<series>& all, std::int64_t length);
+  std::size_t count() const noexcept { return kept_->parts.size(); }
+  /// Of each series.
+  std::vector<std::uint64_t> rows() const;
+  std::uint64_t length() const noexcept { return kept_->length; }
+
+  /// The run from `row` on.
+  memory_view at(std::size_t series, std::uint64_t row) const noexcept {
+    const part& p = parts_[series];
+    return {p.data + row * p.step, *p.format};
+  }
+  void prefetch(std::size_t series, std::uint64_t row, std::size_t most) const noexcept {
+    const part& p = parts_[series];
+    prefetch_bytes(p.data + row * p.step, p.format->span(), most);
+  }
+  /// Of shape, type, number of rows, and of up to 1 MiB of them, evenly spaced: the same for the same
+  /// numbers, however they lie.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct part {
+    const std::byte* data;
+    std::size_t step;  // bytes
+    const row_format* format;
+    std::uint64_t rows;
+  };
+  struct kept {
+    std::vector<series> all;
+    std::vector<part> parts;
+    std::vector<std::shared_ptr<const row_format>> formats;
+    std::uint64_t length;
+  };
+  std::shared_ptr<const kept> kept_;
+  const part* parts_;  // without a way through kept_
+};
+
+/// Which window is the i-th: those of the first series, then those of the second, …
+class window_order {
+ public:
+  struct place {
+    std::size_t series;
+    std::uint64_t row;
+  };
+
+  /// Over series of so many rows: windows of `length` rows, one each `stride`, as far as `need` rows are
+  /// there. \throws wick::error when there is none
+  window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+               std::int64_t stride);
+  std::uint64_t size() const noexcept { return size_; }
+  std::int64_t stride() const noexcept { return static_cast<std::int64_t>(stride_); }
+  place at(std::uint64_t i) const noexcept {
+    const std::uint64_t* first = starts_;
+    for (std::size_t n = series_; n > 1;) {
+      const std::size_t half = n / 2;
+      first = first[half] <= i ? first + half : first;
+      n -= half;
+    }
+    return {static_cast<std::size_t>(first - starts_), (i - *first) * stride_};
+  }
+  /// "rows 128 to 191", of several series "series 3, rows 128 to 191".
+  std::string key(std::uint64_t i, std::uint64_t length) const;
+
+ private:
+  std::shared_ptr<const std::vector<std::uint64_t>> kept_;
+  const std::uint64_t* starts_;  // the first window of each series
+  std::size_t series_;
+  std::uint64_t stride_, size_;
+};
+
+struct target_options {
+  static constexpr std::uint64_t behind = ~std::uint64_t{0};
+  /// The target's first row, counted from the window's first; `behind`: the one after the window's last.
+  std::uint64_t offset = behind;
+};
+
+/// Source of sample<memory_view, memory_view>: windows, and what belongs to each. Made by
+/// windows(…).target(…).
+class targeted_windows {
+ public:
+  targeted_windows(series_runs data, series_runs target, std::int64_t stride, target_options options);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  sample<memory_view, memory_view> at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return {data_.at(p.series, p.row), target_.at(p.series, p.row + offset_)};
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    data_.prefetch(p.series, p.row, most);
+    target_.prefetch(p.series, p.row + offset_, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, data_.length()); }
+  std::uint64_t fingerprint() const;
+
+ private:
+  /// Rows that a window takes with its target, from its first on.
+  static std::uint64_t rows_needed(const series_runs& data, const series_runs& target, std::uint64_t offset);
+  /// `data`. \throws wick::error when the targets are not as many, or have not as many rows
+  static const series_runs& of_equal_rows(const series_runs& data, const series_runs& target);
+
+  series_runs data_, target_;
+  std::uint64_t offset_;
+  window_order order_;
+};
+
+/// Source of memory_view: windows over series. Made by windows().
+class window_source {
+ public:
+  /// \throws wick::error
+  window_source(std::vector<series> all, std::int64_t length, std::int64_t stride);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  memory_view at(std::uint64_t i) const noexcept {
+    const window_order::place p = order_.at(i);
+    return runs_.at(p.series, p.row);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const window_order::place p = order_.at(i);
+    runs_.prefetch(p.series, p.row, most);
+  }
+  std::string key(std::uint64_t i) const { return order_.key(i, runs_.length()); }
+  std::uint64_t fingerprint() const;
+
+  /// With `length` rows of the same series as the target, those behind the window unless the options say
+  /// where: to forecast 16 rows, `windows(series, 64).target(16)`; for the window moved on by one,
+  /// `.target(64, {.offset = 1})`. \throws wick::error when no series is as long as both
+  targeted_windows target(std::int64_t length, target_options options = {}) const;
+  /// With rows of other series, one for each and as long as it: of tensors, or a std::vector with a number a
+  /// row. The class of a window's last row: `windows(series, 64).target(classes, 1, {.offset = 63})`.
+  /// \throws wick::error when their lengths differ
+  template <class Series>
+  targeted_windows target(const Series& of, std::int64_t length, target_options options = {}) const {
+    return target_of(series_access<Series>::of(of), length, options);
+  }
+
+ private:
+  targeted_windows target_of(std::vector<series> of, std::int64_t length, target_options options) const;
+
+  std::vector<series> all_;
+  series_runs runs_;
+  window_order order_;
+};
+
+}  // namespace detail
+
+/// Windows over a series in memory as a source: sample i is the rows [i * stride, i * stride + length), an
+/// array [length, row…]. Nothing is copied before batch() writes a window into its slot. `values` are rows of
+/// shape `row`, oldest first: `windows(std::move(values), {16}, 64)`. \throws wick::error for a length or
+/// stride below 1, a series shorter than a window, or values that are no whole rows
+template <class T>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::vector<T> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  auto kept = std::make_shared<const std::vector<T>>(std::move(values));
+  return {
+      {detail::series::packed(kept, kept->data(), kept->size(), detail::dtype_of<T>(), row)}, length, stride};
+}
+
+/// The same over memory of the caller's, who keeps it alive and unchanged.
+template <class T, std::size_t N>
+  requires std::is_arithmetic_v<T>
+detail::window_source windows(std::span<T, N> values, const shape& row, std::int64_t length,
+                              std::int64_t stride = 1) {
+  return {{detail::series::packed(nullptr, values.data(), values.size(),
+                                  detail::dtype_of<std::remove_const_t<T>>(), row)},
+          length,
+          stride};
+}
+
+}  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+/// How rows lie in a file.
+struct file_rows {
+  /// Of one row.
+  std::uint64_t row_bytes = 0;
+  /// Before the first row.
+  std::uint64_t header_bytes = 0;
+};
+
+/// Source of locations: windows over the rows of files. Made by windows(files(…), …).
+class file_windows {
+ public:
+  /// \throws wick::error
+  file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride);
+  std::uint64_t size() const noexcept { return order_.size(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the paths below the folder that all share, and of how many rows each file has.
+  std::uint64_t fingerprint() const;
+
+ private:
+  struct series_files;
+
+  file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
+               std::int64_t stride);
+  static std::shared_ptr<const series_files> look_into(const files& of, const file_rows& rows);
+
+  std::shared_ptr<const series_files> files_;
+  file_rows rows_;
+  std::uint64_t length_;
+  window_order order_;
+};
+
+}  // namespace detail
+
+/// Windows over series in files, one a file, that are rows of `.row_bytes` each behind `.header_bytes`, and
+/// nothing else: sample i is where `length` rows lie, so that the files need not fit into memory.
+/// `windows(files("*.f32"), {.row_bytes = 64}, 64) | read() | decode_raw<float>({64, 16})`. For a target ask
+/// for as many rows more, and take the batch apart: `batch.slice(1, 0, 64)` and `batch.slice(1, 64)` copy
+/// nothing. The files are opened here, once, to see how long they are; one that is changed later is an error
+/// of its windows. \throws wick::error for a length or stride below 1, when a file is missing or has no whole
+/// rows, or when none has a window
+inline detail::file_windows windows(const files& of, detail::file_rows rows, std::int64_t length,
+                                    std::int64_t stride = 1) {
+  return {of, rows, length, stride};
+}
+
+}  // namespace wick
+
 // ==== wick/tar/tar.hpp
 /// \file
 /// A source of samples in tar shards, named as WebDataset names them: KEY.jpg, KEY.cls, KEY.json, …
@@ -15077,6 +18305,677 @@ detail::tar_records tar(detail::shard_list shards, const std::vector<std::string
 
 }  // namespace wick
 
+// ==== wick/text/lines.hpp
+/// \file
+/// Sources of text: each line or each document of some files is a sample.
+
+// ==== wick/text/detail/text_index.hpp
+/// \file
+/// Which samples a set of text files holds, and where each lies: made in one pass over them, or read from
+/// where it was kept.
+
+// ==== wick/text/detail/text_extents.hpp
+/// \file
+/// Where the samples of one text file lie: an offset and a length each, in about two bytes a line.
+
+namespace wick::detail {
+
+/// Extents in a file, one behind the other. Of each the length is written down as a number of as many bytes
+/// as it needs (LEB128), and how far it lies behind the one before where that is not one byte, as a line
+/// break is. Where it lies is known of every 32nd; at() walks from there.
+class text_extents {
+ public:
+  struct extent {
+    std::uint64_t offset, length;
+  };
+
+  /// None may begin before the last one's end.
+  void add(extent next);
+  /// When all are added.
+  void shrink();
+
+  std::uint64_t size() const noexcept { return size_; }
+  extent at(std::uint64_t i) const noexcept {
+    const mark& from = marks_[i / per_mark];
+    const std::uint8_t* p = code_.data() + from.at;
+    std::uint64_t end = from.end;
+    for (std::uint64_t more = i % per_mark;; --more) {
+      const std::uint64_t number = take(p), gap = (number & 1) != 0 ? take(p) : 1;
+      if (more == 0) return {end + gap, number >> 1};
+      end += gap + (number >> 1);
+    }
+  }
+
+  /// What it is made of: 1 to 20 bytes an extent.
+  std::span<const std::uint8_t> code() const noexcept { return code_; }
+  /// The extents that a code says. False, and nothing is changed, when it is not one of `size` extents within
+  /// a file of `file_size` bytes.
+  bool decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size);
+
+ private:
+  static constexpr std::uint64_t per_mark = 32;
+  struct mark {
+    std::uint64_t end;  // of the extent before
+    std::uint64_t at;   // in the code
+  };
+
+  static std::uint64_t take(const std::uint8_t*& p) noexcept {
+    std::uint64_t value = *p & 0x7F;
+    for (unsigned shift = 7; (*p++ & 0x80) != 0; shift += 7) value |= std::uint64_t{*p & 0x7Fu} << shift;
+    return value;
+  }
+  void put(std::uint64_t value);
+
+  std::uint64_t size_ = 0, end_ = 0;
+  std::vector<std::uint8_t> code_;
+  std::vector<mark> marks_;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/text/detail/text_scan.hpp
+/// \file
+/// Finds the lines or documents of a text file, piece by piece.
+
+namespace wick::detail {
+
+/// What is one sample of a text file.
+struct text_rule {
+  enum kind : unsigned char {
+    line,       ///< a line without its end, "\n" or "\r\n"
+    paragraph,  ///< lines up to an empty one, without the last one's end
+    separated,  ///< what lies between separators, without line breaks at its ends; nothing where that is
+                ///< empty
+  };
+  kind by = line;
+  bool keep_empty = true;  ///< of lines
+  std::string separator = {};
+
+  std::uint64_t fingerprint() const noexcept;
+};
+
+/// Goes through one file once. Its bytes are what they are: nothing is decoded, and UTF-8 may be invalid.
+class text_scan {
+ public:
+  text_scan(const text_rule& rule, text_extents& out) noexcept : rule_(&rule), out_(&out) {}
+
+  /// The next bytes; `last` when none follow. Says how many it is through with: the others are to be given
+  /// again, with more behind them. They are fewer than the separator has.
+  std::size_t take(const char* from, std::size_t size, bool last);
+
+ private:
+  std::size_t take_lines(const char* from, std::size_t size, bool last);
+  std::size_t take_separated(const char* from, std::size_t size, bool last);
+  void line(std::uint64_t offset, std::uint64_t length);
+  void end_paragraph();
+
+  const text_rule* rule_;
+  text_extents* out_;
+  std::uint64_t at_ = 0;          // in the file, of what is given next
+  std::uint64_t begin_ = 0;       // of the line, or of what lies between separators
+  std::uint64_t paragraph_ = 0;   // where it begins
+  std::uint64_t end_ = 0;         // of a paragraph's last line; behind the last byte that is no line break
+  bool open_ = false;             // a paragraph has begun; `begin_` is no line break
+  bool carriage_return_ = false;  // was the last byte
+};
+
+/// Goes through an open file. Blocks. \throws wick::error when it can't be read
+text_extents scan_text(int file, const text_rule& rule);
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+class text_index {
+ public:
+  /// `who`: lines or documents, for messages. `kept`: the path of the index on disk; empty: none.
+  text_index(files paths, const char* who, const text_rule& rule, const std::string& kept);
+
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  location at(std::uint64_t i) const noexcept;
+  std::string key(std::uint64_t i) const;
+  /// Of the files' names and of where their samples lie; not of where the files lie.
+  std::uint64_t fingerprint() const noexcept;
+  /// Of files, to make the index.
+  std::uint64_t bytes_scanned() const noexcept { return bytes_scanned_; }
+  const std::string& note() const noexcept { return note_; }
+
+ private:
+  std::size_t file_of(std::uint64_t i) const noexcept;
+  std::string_view name(std::size_t file) const noexcept { return paths_.path(file) + shared_; }
+  void keep(const std::string& path);
+
+  files paths_;
+  text_rule rule_;
+  std::size_t shared_;  // characters of all paths, a folder's
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<text_extents> extents_;
+  std::vector<std::uint64_t> firsts_{0};  // index of each file's first sample; last, their number
+  std::uint64_t bytes_scanned_ = 0;
+  std::string note_;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct line_options {
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+  /// Lines without a character are left out; else they are samples of no bytes.
+  bool skip_empty = false;
+};
+
+struct document_options {
+  /// What stands between two documents: "<|endoftext|>". Empty: one or more empty lines.
+  std::string separator = {};
+  /// Where the index is kept between runs, a file of its own; empty: it is made at each start.
+  std::string index = {};
+};
+
+/// Lines or documents of text files: where each lies. Made by lines() and documents().
+class text_samples {
+ public:
+  text_samples(files paths, const line_options& options);
+  text_samples(files paths, const document_options& options);
+
+  std::uint64_t size() const noexcept { return index_->size(); }
+  location at(std::uint64_t i) const noexcept { return index_->at(i); }
+  /// "corpus/a.txt:17", or "corpus/a.txt: byte 1234" of what is no line's number.
+  std::string key(std::uint64_t i) const { return index_->key(i); }
+  std::uint64_t fingerprint() const noexcept { return index_->fingerprint(); }
+  /// What could not be done, as to keep the index; empty: nothing.
+  const std::string& note() const noexcept { return index_->note(); }
+  /// Bytes that were read to make the index; 0 when it had been kept.
+  std::uint64_t bytes_scanned() const noexcept { return index_->bytes_scanned(); }
+
+ private:
+  std::shared_ptr<const text_index> index_;
+};
+
+template <class Paths>
+concept paths_of_files = requires(const Paths& p) { files(p); };
+
+}  // namespace detail
+
+/// Each line of some files is a sample, in their order: `lines("corpus/*.txt") | shuffle() | read()`.
+/// `paths`: a pattern or a list, as files() takes them. `at(i)` says where line i lies, without its "\n" or
+/// "\r\n"; bytes are passed as they are, whether they are UTF-8 or not. The files are read through once,
+/// here, and where lines begin is kept in memory, about 2 bytes a line. With `.index = "corpus.index"` it is
+/// kept on disk, too, and files of the same size and time of change are not read again. What is damaged there
+/// is made anew; what can't be written is a note in the report. A file that changes later is an error of each
+/// sample that is read from it. \throws wick::error when a file is missing, compressed or changes meanwhile,
+/// there is no line, or what lies at `.index` is no index
+template <detail::paths_of_files Paths>
+detail::text_samples lines(const Paths& paths, const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples lines(std::initializer_list<std::string> paths,
+                                  const detail::line_options& options = {}) {
+  return {files(paths), options};
+}
+
+/// Documents of some files, which are samples of any length: what lies between empty lines, or between
+/// separators, `documents("corpus.txt", {.separator = "<|endoftext|>"})`. Line breaks around a document are
+/// not part of it, and a document of nothing else is none. (Where each file is a document: files().) All else
+/// is as lines() does it.
+template <detail::paths_of_files Paths>
+detail::text_samples documents(const Paths& paths, const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+inline detail::text_samples documents(std::initializer_list<std::string> paths,
+                                      const detail::document_options& options = {}) {
+  return {files(paths), options};
+}
+
+}  // namespace wick
+
+// ==== wick/text/tokens.hpp
+/// \file
+/// A stream of tokens, in files or in memory, cut into chunks of one length: what a language model is trained
+/// on.
+
+// ==== wick/text/detail/chunk_places.hpp
+/// \file
+/// Where the chunks of a stream of tokens begin and end.
+
+// ==== wick/text/detail/token_ids.hpp
+/// \file
+/// Tokens as they lie in a file or in memory, which become numbers of 64 bits in their slot of a batch.
+
+namespace wick::detail {
+
+template <class T>
+concept token_number = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) < 8 || std::is_signed_v<T>);
+
+/// How a token lies there: little-endian, as every machine writes it that wick runs on.
+struct token_format {
+  std::uint8_t size;
+  bool has_sign;
+
+  template <token_number T>
+  static constexpr token_format of() noexcept {
+    static_assert(std::endian::native == std::endian::little, "wick: tokens are little-endian");
+    return {sizeof(T), std::is_signed_v<T>};
+  }
+  friend bool operator==(token_format, token_format) = default;
+};
+
+/// Neither need be aligned.
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept;
+
+/// A row of tokens: int64 [size()] in a batch, written there from what was read, once. Behind its own tokens
+/// it is filled up.
+class token_ids {
+ public:
+  static constexpr std::int64_t ignored = -100;  ///< cross_entropy's ignore_index
+
+  /// `count` tokens, of which `own` has the bytes; then `filler`, up to `length`.
+  token_ids(bytes own, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : token_ids(own.data(), format, count, length, filler) {
+    own_ = std::move(own);
+  }
+  /// The same of memory that outlives it.
+  token_ids(const std::byte* from, token_format format, std::size_t count, std::size_t length,
+            std::int64_t filler) noexcept
+      : from_(from), count_(count), length_(length), filler_(filler), format_(format) {}
+
+  std::size_t size() const noexcept { return length_; }
+  std::int64_t operator[](std::size_t i) const noexcept {
+    if (i >= count_) return filler_;
+    std::int64_t out = 0;
+    widen_tokens(from_ + i * format_.size, format_, 1, reinterpret_cast<std::byte*>(&out));
+    return out;
+  }
+
+  shape extents() const { return {static_cast<std::int64_t>(length_)}; }
+  dtype type() const noexcept { return dtype::int64; }
+  void write_to(slot to) const noexcept;
+
+ private:
+  bytes own_;
+  const std::byte* from_;
+  std::size_t count_, length_;
+  std::int64_t filler_;
+  token_format format_;
+};
+
+/// What a model is given and what it shall answer: tokens, and those that follow each.
+using token_pair = sample<token_ids, token_ids>;
+
+/// `count` tokens as input and target, which is one token further on; filled up to `length` each.
+struct token_span {
+  std::uint64_t first = 0;  ///< in the stream
+  std::size_t count = 0, length = 0;
+  std::int64_t filler = 0;  ///< of the input
+
+  /// `from`: its tokens, in memory that outlives it.
+  token_pair pair(const std::byte* from, token_format format) const noexcept {
+    return {{from, format, count - 1, length, filler},
+            {from + format.size, format, count - 1, length, token_ids::ignored}};
+  }
+  /// The same, which take their bytes along.
+  token_pair pair(bytes own, token_format format) const;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+/// What chunks(length) says.
+struct chunk_plan {
+  std::size_t length = 0;
+  std::uint64_t stride = 0;
+  std::int64_t within_documents = -1;
+};
+
+class chunk_places {
+ public:
+  /// Of `tokens` in one stream.
+  chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept;
+  /// Of documents that begin at `begins`; the last ends at `tokens`.
+  chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens, const chunk_plan& plan);
+
+  std::uint64_t size() const noexcept { return size_; }
+  token_span at(std::uint64_t i) const noexcept;
+  const chunk_plan& plan() const noexcept { return plan_; }
+
+ private:
+  struct document {
+    std::uint64_t chunk, begin, end;  // its first chunk; its tokens
+  };
+
+  chunk_plan plan_;
+  std::uint64_t size_ = 0;
+  std::vector<document> documents_;  // none: chunks cross their borders
+};
+
+/// The first token of each document, of tokens that are given piece by piece.
+class document_borders {
+ public:
+  document_borders(token_format format, std::int64_t end) noexcept : format_(format), end_(end) {}
+  void take(const std::byte* tokens, std::size_t count);
+  /// Documents that end with the token; one more may follow.
+  std::size_t ended() const noexcept { return begins_.size() - 1; }
+  const std::vector<std::uint64_t>& begins() const noexcept { return begins_; }
+
+ private:
+  template <class T>
+  void find(const std::byte* tokens, std::size_t count);
+
+  token_format format_;
+  std::int64_t end_;
+  std::uint64_t at_ = 0;
+  std::vector<std::uint64_t> begins_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/text/detail/token_store.hpp
+/// \file
+/// Files of tokens as one stream: which file has which of them.
+
+namespace wick::detail {
+
+class token_store {
+ public:
+  /// `header`: bytes before a file's first token.
+  token_store(files paths, token_format format, std::uint64_t header);
+
+  token_format format() const noexcept { return format_; }
+  /// In tokens.
+  std::uint64_t size() const noexcept { return firsts_.back(); }
+  /// Where `count` tokens from `first` on lie, or as many of them as the file has in which the first lies.
+  location part(std::uint64_t first, std::uint64_t count) const noexcept;
+  /// "train.bin: token 1234".
+  std::string key(std::uint64_t token) const;
+  /// Of how many tokens there are, and of 64 pieces of them; the same however they are cut into files.
+  std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+  /// Reads them. Blocks. \throws wick::error
+  void read(std::uint64_t first, std::size_t count, std::byte* to) const;
+  /// The first token of each document. Reads all files, and blocks. \throws wick::error, also when there is
+  /// no token that ends one
+  std::vector<std::uint64_t> documents(std::int64_t end) const;
+
+ private:
+  std::size_t file_of(std::uint64_t token) const noexcept;
+  std::uint64_t make_fingerprint() const;
+
+  files paths_;
+  token_format format_;
+  std::uint64_t header_;
+  open_shards open_;
+  std::vector<file_stamp> stamps_;
+  std::vector<std::uint64_t> firsts_{0};  // each file's first token; last, their number
+  std::uint64_t fingerprint_ = 0;
+};
+
+/// Tokens that are still in their files: what chunks() gives and read() takes.
+struct token_window {
+  const token_store* from = nullptr;
+  token_span span;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct token_options {
+  /// Bytes before the first token of each file: 1024 in those of llm.c.
+  std::uint64_t header = 0;
+};
+
+struct chunk_options {
+  /// From the beginning of one chunk to that of the next, in tokens; 0: their length. With 1 there is a chunk
+  /// at each token.
+  std::uint64_t stride = 0;
+  /// The token that ends each document: no chunk crosses it, and what the last one of a document lacks is
+  /// filled up, the input with this token, the target with -100, which cross_entropy leaves out. -1: chunks
+  /// cross documents.
+  std::int64_t within_documents = -1;
+};
+
+/// A stream of tokens in files: not yet a source, chunks() makes one of it. Made by tokens(paths).
+struct token_files {
+  std::shared_ptr<const token_store> store;
+};
+/// The same in memory. Made by tokens(vector).
+struct token_array {
+  std::shared_ptr<const void> owner;
+  const std::byte* data;
+  std::uint64_t size;
+  token_format format;
+};
+
+/// Made by tokens(paths) | chunks(length).
+class token_chunks {
+ public:
+  token_chunks(token_files of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_window at(std::uint64_t i) const noexcept { return {store_.get(), places_->at(i)}; }
+  std::string key(std::uint64_t i) const { return store_->key(places_->at(i).first); }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::shared_ptr<const token_store> store_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// Made by tokens(vector) | chunks(length).
+class array_chunks {
+ public:
+  array_chunks(token_array of, const chunk_plan& plan);
+  std::uint64_t size() const noexcept { return places_->size(); }
+  token_pair at(std::uint64_t i) const noexcept {
+    const token_span span = places_->at(i);
+    return span.pair(array_.data + span.first * array_.format.size, array_.format);
+  }
+  void prefetch(std::uint64_t i, std::size_t most) const noexcept {
+    const token_span span = places_->at(i);
+    prefetch_bytes(array_.data + span.first * array_.format.size, span.count * array_.format.size, most);
+  }
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  token_array array_;
+  std::shared_ptr<const chunk_places> places_;
+};
+
+/// \throws wick::error when there are too few tokens for one chunk
+inline token_chunks operator|(token_files of, const chunk_plan& plan) { return {std::move(of), plan}; }
+inline array_chunks operator|(token_array of, const chunk_plan& plan) { return {std::move(of), plan}; }
+
+/// Of a stream without chunks nothing can be taken: said once.
+template <class Stream, class R>
+  requires(std::same_as<std::remove_cvref_t<Stream>, token_files> ||
+           std::same_as<std::remove_cvref_t<Stream>, token_array>)
+auto operator|(Stream&&, const R&) {
+  constexpr bool is_cut = std::same_as<R, chunk_plan>;
+  static_assert(is_cut,
+                "wick: tokens() is one long stream, not samples; write chunks(length) directly behind it");
+  return misfit_pipeline{};
+}
+
+/// How read() gets the tokens of a chunk, which may lie in two files or more.
+template <>
+struct read_shape<token_window> {
+  using to = token_pair;
+  using lengths = std::uint64_t;
+
+  /// Calls f(location) for each file's part.
+  template <class F>
+  static void for_each_part(const token_window& where, F&& f) {
+    for (std::uint64_t done = 0; done < where.span.count;) {
+      const location part = where.from->part(where.span.first + done, where.span.count - done);
+      f(part);
+      done += part.length / where.from->format().size;
+    }
+  }
+  template <class F>
+  static std::uint64_t measure(const token_window& where, lengths& out, F&& length) {
+    out = 0;
+    for_each_part(where, [&](const location& part) { out += length(part); });
+    return out;
+  }
+  template <class F>
+  static token_pair read(const token_window& where, const lengths&, F&& one) {
+    const std::size_t all = where.span.count * where.from->format().size;
+    bytes whole;
+    std::size_t done = 0;
+    for_each_part(where, [&](const location& part) {
+      bytes some = one(part, part.length);
+      if (some.size() == all) {
+        whole = std::move(some);
+      } else {
+        if (whole.empty()) whole = bytes(all);
+        if (!some.empty()) std::memcpy(whole.data() + done, some.data(), some.size());  // it is at hand
+        done += static_cast<std::size_t>(part.length);
+      }
+    });
+    return where.span.pair(std::move(whole), where.from->format());
+  }
+};
+template <>
+struct once_read<token_window> {
+  using type = token_pair;
+};
+
+}  // namespace detail
+
+/// A stream of tokens in files that have nothing else, as np.tofile() writes them (nanoGPT's train.bin):
+/// `tokens("train.bin") | chunks(1024) | shuffle() | read() | batch(32)`. `T` is the type that they have
+/// there: std::uint16_t unless you say otherwise, tokens<std::uint32_t>("train.bin"). Several files are one
+/// stream, in their order, wherever it is cut. \throws wick::error when a file is missing, or is no whole
+/// number of tokens
+template <detail::token_number T = std::uint16_t, class Paths>
+  requires requires(const Paths& p) { files(p); }
+detail::token_files tokens(const Paths& paths, const detail::token_options& options = {}) {
+  return {std::make_shared<const detail::token_store>(files(paths), detail::token_format::of<T>(),
+                                                      options.header)};
+}
+template <detail::token_number T = std::uint16_t>
+detail::token_files tokens(std::initializer_list<std::string> paths,
+                           const detail::token_options& options = {}) {
+  return tokens<T>(files(paths), options);
+}
+/// The same of tokens in memory, which it takes over. Its chunks need no read().
+template <detail::token_number T>
+detail::token_array tokens(std::vector<T> all) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(all));
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  const std::uint64_t size = owner->size();
+  return {std::move(owner), data, size, detail::token_format::of<T>()};
+}
+
+/// Cuts tokens() into samples of one length: sample i is tokens [i · stride, i · stride + length) as its
+/// `data`, and the same one token further on as its `target`, int64 [N, length] each in a batch. By itself
+/// each token is once in a `data`, and chunks cross the borders of documents, whose end is a token like any
+/// other; with `.stride = 1` there is one at each token, as nanoGPT draws them. What is left at the end is
+/// left out.
+inline detail::chunk_plan chunks(std::size_t length, const detail::chunk_options& options = {}) {
+  if (length == 0) throw error("chunks: a length of 0 tokens; give at least 1");
+  return {length, options.stride == 0 ? length : options.stride, options.within_documents};
+}
+
+}  // namespace wick
+
+// ==== wick/text/write_tokens.hpp
+/// \file
+/// From text to a file of tokens, once, by all workers: what tokens() reads in each epoch.
+
+// ==== wick/text/detail/token_writer.hpp
+/// \file
+/// Writes tokens to a file that takes its name when all of them are there.
+
+namespace wick::detail {
+
+class file_replacement;
+
+class token_writer {
+ public:
+  /// \throws wick::error when the file can't be made
+  explicit token_writer(const std::string& path);
+
+  /// \throws wick::error when it does not fit into a T, or can't be written
+  template <token_number T, class Id>
+  void add(const Id& id) {
+    if (!std::in_range<T>(id)) refuse(static_cast<std::int64_t>(id), sizeof(T));
+    const T token = static_cast<T>(id);
+    const auto* p = reinterpret_cast<const std::byte*>(&token);
+    buffer_.insert(buffer_.end(), p, p + sizeof(T));
+    ++count_;
+    if (buffer_.size() >= piece) flush();
+  }
+  /// How many were written. \throws wick::error when there are none, or they can't be brought to the disk
+  std::uint64_t finish();
+
+ private:
+  static constexpr std::size_t piece = std::size_t{1} << 20;
+
+  void flush();
+  [[noreturn]] void refuse(std::int64_t id, std::size_t size) const;
+
+  std::string path_;
+  std::shared_ptr<file_replacement> file_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t count_ = 0;
+};
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+struct write_tokens_options {
+  /// The token behind each document; -1: none.
+  std::int64_t end_of_text = -1;
+  /// Workers, what is done about documents that fail, and so on.
+  loader_options loader = {};
+};
+
+template <class T>
+concept token_list = requires(const T& ids) {
+  { *ids.begin() } -> std::convertible_to<std::int64_t>;
+  ids.end();
+};
+
+}  // namespace detail
+
+/// Runs a pipeline once and writes the tokens that it gives into a file, in its order, T each:
+/// `write_tokens(documents("corpus/*.txt") | read() | tokenizer, "train.bin", {.end_of_text = 50256})`. What
+/// the last stage gives is a list of integers, such as std::vector<std::int32_t>. Tokenizing runs on all of
+/// the loader's workers. The file is there when it is whole, and until then an old one is as it was. Gives
+/// the number of tokens. \throws wick::error when a document fails (unless `.loader.on_error` says
+/// otherwise), a token doesn't fit into a T, or the file can't be written
+template <detail::token_number T = std::uint16_t, class Source, class... Stages>
+std::uint64_t write_tokens(pipeline<Source, Stages...> from, const std::string& path,
+                           detail::write_tokens_options options = {}) {
+  using item = typename detail::items_after<detail::source_item<Source>, Stages...>::type;
+  static_assert(
+      detail::token_list<item>,
+      "wick: write_tokens() takes a pipeline of lists of integers (see 'from'); write a tokenizer as "
+      "its last stage: | [](std::string_view text) { return std::vector<std::int32_t>(…); }");
+  detail::token_writer to(path);
+  options.loader.prefetch_next_epoch = false;
+  wick::loader<pipeline<Source, Stages...>> all(std::move(from), options.loader);
+  if constexpr (detail::token_list<item>) {
+    for (const item& document : all.epoch(0)) {
+      for (const auto& id : document) to.add<T>(id);
+      if (options.end_of_text >= 0) to.add<T>(options.end_of_text);
+    }
+  }
+  return to.finish();
+}
+
+}  // namespace wick
+
 // ==== wick/version.hpp
 /// \file
 /// wick's version: the one place where it is written. CMake, the vcpkg port and the single header read it
@@ -15191,6 +19090,10 @@ inline shape shape_of(const at::Tensor& t) {
   return s;
 }
 
+/// `t`, whose rows [N, …] are to be read where they lie. `name` for messages: "tensors: the first".
+/// \throws wick::error when it has no rows, isn't strided, or isn't on the CPU
+at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name);
+
 /// A stage may give tensors: each is copied into its slot of the batch.
 template <>
 struct field_access<at::Tensor> {
@@ -15259,6 +19162,41 @@ struct tensor_output {
 inline detail::batch_stage<detail::tensor_output> batch(std::size_t size,
                                                         detail::batch_options options = {}) {
   return {size, options};
+}
+
+/// The same where std::vector fields become padded<Tensor>: batch(8, {.ragged = pad_with(0)}), `values`
+/// [N, L, …] and `lengths` int64 [N]. Each rank fills up to the longest of its own share. \throws wick::error
+/// when size is 0
+inline detail::ragged_batch_stage<detail::tensor_output> batch(std::size_t size,
+                                                               detail::ragged_batch_options options) {
+  return {size, options};
+}
+
+/// The same as a struct of yours: with `struct steps { torch::Tensor observation, reward; };`,
+/// `batch<steps>(64)` gives `batch.observation` and `batch.reward`. The sample's fields are put into those of
+/// `Named` by their order; where a field has fields itself, those. That there are as many, and of these types
+/// (std::vector<std::string> for strings), is checked when it is compiled; what they are called can't be.
+template <class Named>
+detail::batch_stage<detail::tensor_output, Named> batch(std::size_t size,
+                                                        detail::batch_options options = {}) {
+  return {size, options};
+}
+/// And as a struct of yours whose fields of any length are padded<Tensor>.
+template <class Named>
+detail::ragged_batch_stage<detail::tensor_output, Named> batch(std::size_t size,
+                                                               detail::ragged_batch_options options) {
+  return {size, options};
+}
+/// Batches of `rows` rows of `length` places, in which samples of std::vector fields lie one behind the
+/// other, as packed<…, Tensor>: for attention that keeps them apart, by a mask of `segments` or by
+/// `cu_seqlens`. Rows are fitted once, by the lengths of all samples (a member `length(i)` of the source, or
+/// `.lengths`): the longest first, each into the row where it leaves the least room. Behind shuffle() each
+/// epoch exchanges samples of one length and shuffles the rows. With shard(), `rows` counts those of all
+/// ranks together. 24 bytes a sample. A sample that is not as long as planned is an error; one that is left
+/// out (on_error(skip)) is padding in its place. \throws wick::error, here or in the loader
+inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::size_t length,
+                                                      detail::pack_options options = {}) {
+  return {rows, length, std::move(options)};
 }
 
 }  // namespace wick
@@ -15557,6 +19495,43 @@ class transfer_stage {
 /// Moves batches to a device ahead of the training loop; `transfer(torch::kCUDA)`. Write pin() before it.
 /// Where Torch has no such device they stay on the CPU, and the report says so.
 inline detail::transfer_stage transfer(c10::Device to) { return detail::transfer_stage(to); }
+
+}  // namespace wick
+
+// ==== wick/torch/windows.hpp
+/// \file
+/// Overlapping windows over tensors as a source: series/windows.hpp of rows that Torch has in memory.
+
+namespace wick {
+
+namespace detail {
+
+template <>
+struct series_access<std::vector<at::Tensor>> {
+  static std::vector<series> of(const std::vector<at::Tensor>& all);
+};
+template <>
+struct series_access<at::Tensor> {
+  static std::vector<series> of(const at::Tensor& one);
+};
+
+}  // namespace detail
+
+/// Windows over a series [T, …] on the CPU: sample i is series[i * stride : i * stride + length], a batch of
+/// them [N, length, …]. Nothing is copied before batch() writes a window into its slot, whatever the strides:
+/// overlapping windows take no more memory than the series. With what is to be forecast,
+/// `windows(series, 64).target(16)`: see detail::window_source::target(). \throws wick::error for a length or
+/// stride below 1, a series shorter than a window, or one that is not on the CPU
+inline detail::window_source windows(const at::Tensor& series, std::int64_t length, std::int64_t stride = 1) {
+  return {detail::series_access<at::Tensor>::of(series), length, stride};
+}
+
+/// The windows of several series, [T1, …], [T2, …], …, one series after another: none reaches from one into
+/// the next, and one that is shorter than a window has none.
+inline detail::window_source windows(const std::vector<at::Tensor>& series, std::int64_t length,
+                                     std::int64_t stride = 1) {
+  return {detail::series_access<std::vector<at::Tensor>>::of(series), length, stride};
+}
 
 }  // namespace wick
 
@@ -16712,7 +20687,11 @@ inline void augment(lazy_image& picture, augmentation what, double magnitude, in
     case augmentation::translate_y:
       return translate(picture, 0, magnitude, filter, fill);
     case augmentation::rotate:
-      return turn(picture, magnitude, {.interpolation = filter, .fill = fill});
+      for (const geometry_step& step :
+           turn({picture.width(), picture.height()}, magnitude, {.interpolation = filter, .fill = fill})) {
+        picture.follow(step);
+      }
+      return;
     case augmentation::brightness:
       return picture.apply({kind::brightness, 1 + magnitude});
     case augmentation::color:
@@ -16872,6 +20851,8 @@ std::size_t slab_pool::kept_at_most() const noexcept {
   return window_bytes_ + cheap;
 }
 
+/// Takes a free block out of the list, to be freed when the mutex is no longer held: that may take
+/// milliseconds.
 void slab_pool::remove(std::size_t i, slab::block*& gone) noexcept {
   slab::block* const b = free_[i];
   free_.erase(free_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -16895,6 +20876,7 @@ void slab_pool::measure_window() noexcept {
   }
 }
 
+/// Blocks of sizes that nobody has asked for since the period before go.
 void slab_pool::next_period(slab::block*& gone) noexcept {
   for (std::size_t i = free_.size(); i-- > 0;) {
     const bool used = std::any_of(users_.begin(), users_.end(), [&](const demand& d) {
@@ -16907,6 +20889,7 @@ void slab_pool::next_period(slab::block*& gone) noexcept {
   measure_window();
 }
 
+/// Writes down what was asked for; true when this user did so for the first time.
 bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   if (user >= users_.size()) users_.resize(user + 1);
   if (++asked_ == period) next_period(gone);
@@ -16922,6 +20905,8 @@ bool slab_pool::note(std::size_t bytes, std::size_t user, slab::block*& gone) {
   return first;
 }
 
+/// Nothing fits. A block that is smaller, but by less than half, makes way: the new one will serve nearly all
+/// that it did, and there are not more blocks than before. It is the smallest of them.
 void slab_pool::give_up_smaller(std::size_t bytes, slab::block*& gone) noexcept {
   std::size_t least = free_.size();
   for (std::size_t i = 0; i < free_.size(); ++i) {
@@ -18108,9 +22093,8 @@ gaussian_blur_stage::gaussian_blur_stage(const kernel_size& size, double sigma) 
   detail::require_kernel(name, size, sigma, sigma);
 }
 
-lazy_image gaussian_blur_stage::operator()(lazy_image picture, context&) const {
-  detail::blur(name, picture, size_, sigma_);
-  return picture;
+void gaussian_blur_stage::apply(lazy_image& picture, double sigma) const {
+  detail::blur(name, picture, size_, sigma);
 }
 
 random_gaussian_blur_stage::random_gaussian_blur_stage(const kernel_size& size,
@@ -18120,11 +22104,13 @@ random_gaussian_blur_stage::random_gaussian_blur_stage(const kernel_size& size,
   detail::require_probability(name, options.p);
 }
 
-lazy_image random_gaussian_blur_stage::operator()(lazy_image picture, context& ctx) const {
+double random_gaussian_blur_stage::draw(context& ctx) const noexcept {
   random_stream& random = ctx.random();
-  if (!random.bernoulli(options_.p)) return picture;
-  detail::blur(name, picture, size_, random.uniform(options_.sigma[0], options_.sigma[1]));
-  return picture;
+  return random.bernoulli(options_.p) ? random.uniform(options_.sigma[0], options_.sigma[1]) : 0;
+}
+
+void random_gaussian_blur_stage::apply(lazy_image& picture, double sigma) const {
+  if (sigma > 0) detail::blur(name, picture, size_, sigma);
 }
 
 }  // namespace wick::detail
@@ -18169,13 +22155,13 @@ random_photometric_distort_stage::random_photometric_distort_stage(
   detail::require_probability(name, options.p);
 }
 
-inline void permute_colors(lazy_image& picture, random_stream& random) {
+inline pixel_op permuted_colors(random_stream& random) noexcept {
   pixel_op op{pixel_op::kind::permute, 0, {0, 1, 2, 3}};
   for (std::size_t i = 2; i > 0; --i) std::swap(op.levels[i], op.levels[random.below(i + 1)]);
-  picture.apply(op);
+  return op;
 }
 
-lazy_image random_photometric_distort_stage::operator()(lazy_image picture, context& ctx) const {
+random_photometric_distort_stage::drawn random_photometric_distort_stage::draw(context& ctx) const noexcept {
   using kind = pixel_op::kind;
   random_stream& random = ctx.random();
   const auto maybe = [&](kind what, const std::array<double, 2>& range) {
@@ -18187,13 +22173,19 @@ lazy_image random_photometric_distort_stage::operator()(lazy_image picture, cont
              contrast = maybe(kind::contrast, options_.contrast),
              saturation = maybe(kind::saturation, options_.saturation), hue = maybe(kind::hue, options_.hue);
   const bool contrast_first = random.bernoulli(0.5);
-  if (brightness.first) picture.apply(brightness.second);
-  if (contrast.first && contrast_first) picture.apply(contrast.second);
-  if (saturation.first) picture.apply(saturation.second);
-  if (hue.first) picture.apply(hue.second);
-  if (contrast.first && !contrast_first) picture.apply(contrast.second);
-  if (random.bernoulli(options_.p)) permute_colors(picture, random);
-  return picture;
+  drawn out;
+  const auto note = [&out](const pixel_op& op) { out.ops[out.count++] = op; };
+  if (brightness.first) note(brightness.second);
+  if (contrast.first && contrast_first) note(contrast.second);
+  if (saturation.first) note(saturation.second);
+  if (hue.first) note(hue.second);
+  if (contrast.first && !contrast_first) note(contrast.second);
+  if (random.bernoulli(options_.p)) note(permuted_colors(random));
+  return out;
+}
+
+void random_photometric_distort_stage::apply(lazy_image& picture, const drawn& what) const {
+  for (std::size_t i = 0; i < what.count; ++i) picture.apply(what.ops[i]);
 }
 
 std::uint64_t random_photometric_distort_stage::fingerprint() const noexcept {
@@ -18201,9 +22193,8 @@ std::uint64_t random_photometric_distort_stage::fingerprint() const noexcept {
                               options_.p);
 }
 
-lazy_image random_channel_permutation_stage::operator()(lazy_image picture, context& ctx) const {
-  permute_colors(picture, ctx.random());
-  return picture;
+pixel_op random_channel_permutation_stage::draw(context& ctx) const noexcept {
+  return permuted_colors(ctx.random());
 }
 
 }  // namespace wick::detail
@@ -18262,22 +22253,27 @@ rect random_erasing_stage::box(random_stream& random, int width, int height) con
   return {};
 }
 
-lazy_image random_erasing_stage::operator()(lazy_image picture, context& ctx) const {
+random_erasing_stage::drawn random_erasing_stage::draw(context& ctx) const noexcept {
+  random_stream& random = ctx.random();
+  const bool chosen = random.bernoulli(options_.p);
+  return {chosen, random};
+}
+
+void random_erasing_stage::apply(lazy_image& picture, drawn what) const {
   const int given = options_.value.count;
   if (given != 1 && given != picture.channels()) {
     throw error("random_erasing has " + std::to_string(given) + " values, the picture has " +
                 std::to_string(picture.channels()) + " channels; give one for each channel, or one for all");
   }
-  random_stream& random = ctx.random();
-  if (!random.bernoulli(options_.p)) return picture;
-  const rect part = box(random, picture.width(), picture.height());
-  if (part.width == 0 || part.height == 0) return picture;
+  if (!what.chosen) return;
+  const rect part = box(what.random, picture.width(), picture.height());
+  if (part.width == 0 || part.height == 0) return;
   std::array<float, 4> values = options_.value.values;
   if (given == 1) values.fill(values[0]);
   if (picture.type() == dtype::float32) {
-    const std::uint64_t high = random();
-    picture.erase({part, values, options_.noise, (high << 32) | random()});
-    return picture;
+    const std::uint64_t high = what.random();
+    picture.erase({part, values, options_.noise, (high << 32) | what.random()});
+    return;
   }
   if (options_.noise) {
     throw error(
@@ -18292,7 +22288,6 @@ lazy_image random_erasing_stage::operator()(lazy_image picture, context& ctx) co
     op.levels[c] = static_cast<std::uint8_t>(values[c]);
   }
   picture.apply(op);
-  return picture;
 }
 
 std::uint64_t random_erasing_stage::fingerprint() const noexcept {
@@ -18332,7 +22327,7 @@ color_jitter_stage::color_jitter_stage(double brightness, double contrast, doubl
   }
 }
 
-lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) const {
+color_jitter_stage::drawn color_jitter_stage::draw(context& ctx) const {
   random_stream& random = ctx.random();
   std::array<std::size_t, 4> order{0, 1, 2, 3};
   for (std::size_t i = 3; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
@@ -18344,10 +22339,15 @@ lazy_image color_jitter_stage::operator()(lazy_image picture, context& ctx) cons
   }
   constexpr pixel_op::kind kinds[] = {pixel_op::kind::brightness, pixel_op::kind::contrast,
                                       pixel_op::kind::saturation, pixel_op::kind::hue};
+  drawn out;
   for (const std::size_t i : order) {
-    if (amount_[i] != 0) picture.apply({kinds[i], value[i]});
+    if (amount_[i] != 0) out.ops[out.count++] = {kinds[i], value[i]};
   }
-  return picture;
+  return out;
+}
+
+void color_jitter_stage::apply(lazy_image& picture, const drawn& what) const {
+  for (std::size_t i = 0; i < what.count; ++i) picture.apply(what.ops[i]);
 }
 
 grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
@@ -18356,14 +22356,8 @@ grayscale_stage::grayscale_stage(int channels) : channels_(channels) {
   }
 }
 
-lazy_image grayscale_stage::operator()(lazy_image picture, context&) const {
-  picture.make_gray(channels_);
-  return picture;
-}
-
-lazy_image random_grayscale_stage::operator()(lazy_image picture, context& ctx) const {
-  if (ctx.random().bernoulli(p_)) picture.apply({pixel_op::kind::gray});
-  return picture;
+void random_grayscale_stage::apply(lazy_image& picture, bool gray) const {
+  if (gray) picture.apply({pixel_op::kind::gray});
 }
 
 }  // namespace wick::detail
@@ -18439,6 +22433,20 @@ detail::random_op_stage<detail::random_solarize_name> random_solarize(double thr
 
 }  // namespace wick
 
+// ==== wick/failure/implementation/drop_book.hpp
+/// \file
+/// The bodies of what failure/detail/drop_book.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void drop_book::refuse(std::uint64_t epoch, std::uint64_t dropped) {
+  throw error("filter: all " + std::to_string(dropped) + " samples of epoch " + std::to_string(epoch) +
+              " (of this rank) were left out, so there was no batch with any; look at what the predicate is "
+              "given, and whether it returns true for what is to be kept");
+}
+
+}  // namespace wick::detail
+
 // ==== wick/failure/implementation/error_account.hpp
 /// \file
 /// The bodies of what failure/detail/error_account.hpp declares. Included in exactly one file of a program.
@@ -18474,6 +22482,11 @@ void describe_cause(const std::exception_ptr& cause, ledger_entry& to) {
   }
   // A stage's own message may begin with its name: once is enough.
   if (to.text.starts_with(to.stage + ": ")) to.text.erase(0, to.stage.size() + 2);
+}
+
+void sort_by_slot(std::vector<told_failure>& failures) {
+  std::stable_sort(failures.begin(), failures.end(),
+                   [](const told_failure& a, const told_failure& b) { return a.slot < b.slot; });
 }
 
 sample_error to_exception(const told_failure& f) {
@@ -18585,18 +22598,28 @@ std::vector<outcome_report> outcomes_since(const std::vector<error_count>& befor
 }
 
 void print_book::begin(std::uint64_t epoch) {
-  std::erase_if(epochs_, [&](const auto& e) { return e.first == epoch; });
+  std::erase_if(epochs_, [&](const entry& e) { return e.epoch == epoch; });
   if (epochs_.size() == max_kept) epochs_.erase(epochs_.begin());
-  epochs_.emplace_back(epoch, epoch_fingerprint{});
+  epochs_.push_back({epoch, {}});
+}
+
+void print_book::seal(std::uint64_t data, std::uint64_t batch) noexcept {
+  for (entry& e : epochs_) {
+    if (e.factor == 0) e.factor = factor_of(e.epoch, data, batch);
+  }
+}
+
+// Odd, so that different sums stay different.
+std::uint64_t print_book::factor_of(std::uint64_t epoch, std::uint64_t data, std::uint64_t batch) noexcept {
+  return fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;
 }
 
 epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
                                  std::uint64_t batch) const noexcept {
-  for (const auto& [number, sum] : epochs_) {
-    if (number != epoch) continue;
-    epoch_fingerprint out = sum;
-    out.value *=
-        fingerprint_hash().add(data).add(epoch).add(batch).value() | 1;  // a factor, so that sums stay sums
+  for (const entry& e : epochs_) {
+    if (e.epoch != epoch) continue;
+    epoch_fingerprint out = e.sum;
+    out.value *= e.factor != 0 ? e.factor : factor_of(epoch, data, batch);  // so that sums stay sums
     return out;
   }
   return {};
@@ -18858,6 +22881,25 @@ class neighbor_file {
   char name_[prefix.size() + digits + 1] = {};
 };
 
+/// Writes the file that takes the place of the one at `path`, piece by piece; without commit() that one
+/// stays. `kind` is its name in errors. A link there is replaced, not what it leads to.
+class file_replacement {
+ public:
+  /// \throws wick::error when it can't be begun
+  file_replacement(const std::string& path, const char* kind);
+  /// \throws wick::error, and the old file is as it was
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  [[noreturn]] void failed(const char* what, int fault) const;
+
+  std::string path_, name_;
+  const char* kind_;
+  file_handle folder_;
+  std::optional<neighbor_file> next_;
+};
+
 /// Replaces the file at `path` by these bytes; `kind` is its name in errors. A link there is replaced, not
 /// what it leads to. \throws wick::error when a step fails, and the old file is as it was
 void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind);
@@ -19018,26 +23060,28 @@ inline void require_degrees(std::string_view stage, std::string_view what, const
   }
 }
 
-inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill,
+inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill, int mask_fill,
                                     const center_point& center) {
   const std::array<double, 2> at = center.value_or(std::array<double, 2>{});
-  return fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
+  const std::uint64_t all = fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
+  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
 }
 
-inline point from_middle(const lazy_image& picture, const center_point& center) {
+inline point from_middle(frame size, const center_point& center) {
   if (!center) return {};
-  return {(*center)[0] - picture.width() * 0.5, (*center)[1] - picture.height() * 0.5};
+  return {(*center)[0] - size.width * 0.5, (*center)[1] - size.height * 0.5};
 }
 
-inline warp warp_of(const lazy_image& picture, const std::array<double, 8>& to_source, interpolation filter,
+inline warp warp_of(frame size, const std::array<double, 8>& to_source, interpolation filter,
                     const fill_color& fill) {
-  return {to_source, true, filter, fill.levels, picture.width(), picture.height()};
+  return {to_source, true, filter, fill.levels, size.width, size.height};
 }
 
-inline void move(lazy_image& picture, double angle, const point& translate, double scale, const point& shear,
-                 interpolation filter, const fill_color& fill, const center_point& center) {
-  picture.warp(warp_of(picture, inverse_affine(from_middle(picture, center), angle, translate, scale, shear),
-                       filter, fill));
+inline geometry_step move(frame size, double angle, const point& translate, double scale, const point& shear,
+                          interpolation filter, const fill_color& fill, int mask_fill,
+                          const center_point& center) {
+  const auto to_source = inverse_affine(from_middle(size, center), angle, translate, scale, shear);
+  return geometry_step::warp(warp_of(size, to_source, filter, fill), mask_fill);
 }
 
 // ---- affine
@@ -19051,46 +23095,44 @@ affine_stage::affine_stage(const affine_options& options) : options_(options) {
     throw error("affine: scale " + std::to_string(options.scale) + "; give a factor above 0");
 }
 
-lazy_image affine_stage::operator()(lazy_image picture, context&) const {
+geometry_steps affine_stage::decide(frame size, context&) const noexcept {
   const affine_options& o = options_;
-  move(picture, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]}, o.interpolation,
-       o.fill, o.center);
-  return picture;
+  return move(size, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]},
+              o.interpolation, o.fill, o.mask_fill, o.center);
 }
 
 std::uint64_t affine_stage::fingerprint() const noexcept {
   const affine_options& o = options_;
   return fingerprint_hash::of(o.angle, o.translate, o.scale, o.shear,
-                              fingerprint_of(o.interpolation, o.fill, o.center));
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
 }
 
 // ---- rotate
 
-void turn(lazy_image& picture, double angle, const rotate_options& o) {
+geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
   angle = std::fmod(angle, 360);
   if (angle < 0) angle += 360;
   if (!o.center) {
-    if (angle == 0) return;
+    if (angle == 0) return {};
     if (angle == 180) {
-      picture.mirror_x();
-      picture.mirror_y();
-      return;
+      const warp by = warp_of(size, {-1, 0, 0, 0, -1, 0, 0, 0}, interpolation::nearest, o.fill);
+      return geometry_step::warp(by, o.mask_fill);
     }
-    if ((angle == 90 || angle == 270) && (o.expand || picture.width() == picture.height())) {
+    if ((angle == 90 || angle == 270) && (o.expand || size.width == size.height)) {
       const double sign = angle == 90 ? 1 : -1;
-      warp by = warp_of(picture, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
+      warp by = warp_of(size, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
       std::swap(by.width, by.height);
-      return picture.warp(by);
+      return geometry_step::warp(by, o.mask_fill);
     }
   }
-  const auto to_source = inverse_affine(from_middle(picture, o.center), -angle, {}, 1, {});
-  warp by = warp_of(picture, to_source, o.interpolation, o.fill);
-  if (o.expand) detail::expand(by, picture.width(), picture.height());
-  picture.warp(by);
+  const auto to_source = inverse_affine(from_middle(size, o.center), -angle, {}, 1, {});
+  warp by = warp_of(size, to_source, o.interpolation, o.fill);
+  if (o.expand) detail::expand(by, size.width, size.height);
+  return geometry_step::warp(by, o.mask_fill, o.expand);
 }
 
 inline std::uint64_t fingerprint_of(const rotate_options& o) {
-  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.center));
+  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
 }
 
 rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_(angle), options_(options) {
@@ -19098,9 +23140,8 @@ rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_
   require_finite(name, "angle", angle);
 }
 
-lazy_image rotate_stage::operator()(lazy_image picture, context&) const {
-  detail::turn(picture, angle_, options_);
-  return picture;
+geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
+  return detail::turn(size, angle_, options_);
 }
 
 std::uint64_t rotate_stage::fingerprint() const noexcept {
@@ -19113,9 +23154,8 @@ random_rotation_stage::random_rotation_stage(const degree_range& degrees, const 
   require_degrees(name, "degrees", degrees);
 }
 
-lazy_image random_rotation_stage::operator()(lazy_image picture, context& ctx) const {
-  detail::turn(picture, ctx.random().uniform(degrees_.least, degrees_.most), options_);
-  return picture;
+geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
+  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
 }
 
 std::uint64_t random_rotation_stage::fingerprint() const noexcept {
@@ -19143,25 +23183,24 @@ random_affine_stage::random_affine_stage(const degree_range& degrees, const rand
   }
 }
 
-lazy_image random_affine_stage::operator()(lazy_image picture, context& ctx) const {
+geometry_steps random_affine_stage::decide(frame size, context& ctx) const noexcept {
   const random_affine_options& o = options_;
   random_stream& random = ctx.random();
   const double angle = random.uniform(degrees_.least, degrees_.most);
-  const double far_x = o.translate[0] * picture.width(), far_y = o.translate[1] * picture.height();
+  const double far_x = o.translate[0] * size.width, far_y = o.translate[1] * size.height;
   const double x = std::nearbyint(random.uniform(-far_x, far_x)),
                y = std::nearbyint(random.uniform(-far_y, far_y));
   const double scale = random.uniform(o.scale[0], o.scale[1]);
   const double shear_x = random.uniform(o.shear_x.least, o.shear_x.most),
                shear_y = random.uniform(o.shear_y.least, o.shear_y.most);
-  move(picture, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.center);
-  return picture;
+  return move(size, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.mask_fill, o.center);
 }
 
 std::uint64_t random_affine_stage::fingerprint() const noexcept {
   const random_affine_options& o = options_;
   return fingerprint_hash::of(degrees_.least, degrees_.most, o.translate, o.scale, o.shear_x.least,
                               o.shear_x.most, o.shear_y.least, o.shear_y.most,
-                              fingerprint_of(o.interpolation, o.fill, o.center));
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
 }
 
 // ---- perspective
@@ -19175,11 +23214,11 @@ inline bool find_source(const corners& from, const corners& to, std::array<doubl
   return inverse_perspective(a, b, to_source);
 }
 
-inline void tilt(lazy_image& picture, const std::array<double, 8>& to_source, interpolation filter,
-                 const fill_color& fill) {
-  warp by = warp_of(picture, to_source, filter, fill);
+inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                          const fill_color& fill, int mask_fill) {
+  warp by = warp_of(size, to_source, filter, fill);
   by.centered = false;
-  picture.warp(by);
+  return geometry_step::warp(by, mask_fill);
 }
 
 perspective_stage::perspective_stage(const corners& from, const corners& to,
@@ -19192,13 +23231,13 @@ perspective_stage::perspective_stage(const corners& from, const corners& to,
   }
 }
 
-lazy_image perspective_stage::operator()(lazy_image picture, context&) const {
-  tilt(picture, to_source_, options_.interpolation, options_.fill);
-  return picture;
+geometry_steps perspective_stage::decide(frame size, context&) const noexcept {
+  return tilt(size, to_source_, options_.interpolation, options_.fill, options_.mask_fill);
 }
 
 std::uint64_t perspective_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(to_source_, fingerprint_of(options_.interpolation, options_.fill, {}));
+  return fingerprint_hash::of(to_source_,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
 }
 
 random_perspective_stage::random_perspective_stage(double distortion_scale,
@@ -19211,15 +23250,15 @@ random_perspective_stage::random_perspective_stage(double distortion_scale,
   }
 }
 
-lazy_image random_perspective_stage::operator()(lazy_image picture, context& ctx) const {
+geometry_steps random_perspective_stage::decide(frame size, context& ctx) const noexcept {
   random_stream& random = ctx.random();
-  if (!random.bernoulli(options_.p)) return picture;
-  const int width = picture.width(), height = picture.height();
-  const auto reach = [&](int size) {
-    return static_cast<std::uint64_t>(static_cast<int>(distortion_ * (size / 2)) + 1);
+  if (!random.bernoulli(options_.p)) return {};
+  const int width = size.width, height = size.height;
+  const auto reach = [&](int side) {
+    return static_cast<std::uint64_t>(static_cast<int>(distortion_ * (side / 2)) + 1);
   };
-  const auto near = [&](int size) { return static_cast<double>(random.below(reach(size))); };
-  const auto far = [&](int size) { return size - 1 - static_cast<double>(random.below(reach(size))); };
+  const auto near = [&](int side) { return static_cast<double>(random.below(reach(side))); };
+  const auto far = [&](int side) { return side - 1 - static_cast<double>(random.below(reach(side))); };
   const double right = width - 1, bottom = height - 1;
   const corners from{{{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
   corners to;
@@ -19228,19 +23267,54 @@ lazy_image random_perspective_stage::operator()(lazy_image picture, context& ctx
   to[2] = {far(width), far(height)};
   to[3] = {near(width), far(height)};
   std::array<double, 8> to_source;
-  if (!find_source(from, to, to_source)) return picture;  // a few pixels, on a line
-  tilt(picture, to_source, options_.interpolation, options_.fill);
-  return picture;
+  if (!find_source(from, to, to_source)) return {};  // a few pixels, on a line
+  return tilt(size, to_source, options_.interpolation, options_.fill, options_.mask_fill);
 }
 
 std::uint64_t random_perspective_stage::fingerprint() const noexcept {
   return fingerprint_hash::of(distortion_, options_.p,
-                              fingerprint_of(options_.interpolation, options_.fill, {}));
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
 }
 
 }  // namespace wick::detail
 
 namespace wick {
+
+// ---- what a picture does of it
+
+void lazy_image::warp_wide(const detail::geometry_step& step) {
+  carry_out();
+  // Of 16 bits, one number is two channels of a picture: nearest moves them together.
+  const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
+  detail::warp by = step.pixels();
+  std::memcpy(by.fill.data(), &fill, sizeof fill);
+  image pairs(wide_.width, wide_.height, 2);
+  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  const image moved = detail::warped(pairs.view(), by);
+  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
+  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
+  plan_ = detail::plan::whole(by.width, by.height);
+}
+
+void lazy_image::warp(const detail::warp& by) {
+  refuse_normalized("affine, rotate and perspective");
+  refuse_wide("affine, rotate and perspective");
+  if (as_.indexes && by.filter != interpolation::nearest) {
+    throw error(
+        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
+        "have; "
+        "give them .interpolation = wick::interpolation::nearest");
+  }
+  if (by.width == width() && by.height == height() && by.centered &&
+      by.to_source == std::array<double, 8>{-1, 0, 0, 0, -1, 0, 0, 0}) {
+    mirror_x();
+    return mirror_y();
+  }
+  if (!untouched()) carry_out();
+  const detail::phase_timer timer(detail::phase::resize);
+  decoded_ = detail::warped(decoded_.view(), by);
+  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
 
 detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
 
@@ -19291,6 +23365,167 @@ void require_probability(std::string_view stage, double p) {
 
 }  // namespace wick::detail
 
+// ==== wick/image/implementation/boxes.hpp
+/// \file
+/// The bodies of what image/boxes.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick {
+
+namespace detail::boxing {
+
+inline void require_as_many(const char* what, std::size_t found, std::size_t boxes) {
+  if (found == 0 || found == boxes) return;
+  throw error("boxes: " + std::to_string(found) + " " + what + " of " + std::to_string(boxes) +
+              " boxes; give as many, or none");
+}
+
+inline void check(const boxes& of) {
+  require_as_many("labels", of.labels.size(), of.size());
+  require_as_many("ids", of.ids.size(), of.size());
+  require_as_many("visible shares", of.visible.size(), of.size());
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const auto& [left, top, right, bottom] = of.xyxy[i];
+    if (left <= right && top <= bottom && std::isfinite(left) && std::isfinite(right) && std::isfinite(top) &&
+        std::isfinite(bottom)) {
+      continue;
+    }
+    throw error("boxes: box " + std::to_string(i) + " is {" + std::to_string(left) + ", " +
+                std::to_string(top) + ", " + std::to_string(right) + ", " + std::to_string(bottom) +
+                "}; give left, top, right, bottom, and no width and height");
+  }
+}
+
+inline float area(const std::array<float, 4>& box) noexcept { return (box[2] - box[0]) * (box[3] - box[1]); }
+
+/// Those that stay, with what belongs to them.
+template <class Keep>
+void keep(boxes& of, Keep stays) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    if (!stays(i)) continue;
+    of.xyxy[n] = of.xyxy[i];
+    if (!of.labels.empty()) of.labels[n] = of.labels[i];
+    if (!of.ids.empty()) of.ids[n] = of.ids[i];
+    if (!of.visible.empty()) of.visible[n] = of.visible[i];
+    ++n;
+  }
+  of.xyxy.resize(n);
+  if (!of.labels.empty()) of.labels.resize(n);
+  if (!of.ids.empty()) of.ids.resize(n);
+  if (!of.visible.empty()) of.visible.resize(n);
+}
+
+/// What reaches past the picture is cut off.
+inline void cut(boxes& of, frame size) {
+  if (of.visible.empty()) of.visible.assign(of.size(), 1.0f);
+  const auto width = static_cast<float>(size.width), height = static_cast<float>(size.height);
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    std::array<float, 4>& box = of.xyxy[i];
+    const float before = area(box);
+    box = {std::clamp(box[0], 0.0f, width), std::clamp(box[1], 0.0f, height), std::clamp(box[2], 0.0f, width),
+           std::clamp(box[3], 0.0f, height)};
+    of.visible[i] = before > 0 ? of.visible[i] * (area(box) / before) : 0.0f;
+  }
+  keep(of, [&](std::size_t i) { return of.visible[i] > 0; });
+}
+
+inline void shift(boxes& of, int x, int y) noexcept {
+  const auto dx = static_cast<float>(x), dy = static_cast<float>(y);
+  for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
+}
+
+/// The box around where the corners come to lie.
+inline std::array<float, 4> around(const projection& there, const std::array<float, 4>& box) noexcept {
+  std::array<float, 4> out{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+  for (const float x : {box[0], box[2]}) {
+    for (const float y : {box[1], box[3]}) {
+      const point at = there({x, y});
+      const auto to_x = static_cast<float>(at.x), to_y = static_cast<float>(at.y);
+      out = {std::min(out[0], to_x), std::min(out[1], to_y), std::max(out[2], to_x), std::max(out[3], to_y)};
+    }
+  }
+  return out;
+}
+
+}  // namespace detail::boxing
+
+void boxes::follow(const detail::geometry_step& step, detail::frame in) {
+  namespace boxing = detail::boxing;
+  using kind = detail::geometry_step::kind;
+  boxing::check(*this);
+  switch (step.what) {
+    case kind::crop:
+      boxing::shift(*this, -step.part.x, -step.part.y);
+      return boxing::cut(*this, step.after(in));
+    case kind::resize: {
+      // Single precision, as torchvision counts.
+      const auto x = static_cast<float>(static_cast<double>(step.size.width) / in.width),
+                 y = static_cast<float>(static_cast<double>(step.size.height) / in.height);
+      for (auto& box : xyxy) box = {box[0] * x, box[1] * y, box[2] * x, box[3] * y};
+      return;
+    }
+    case kind::mirror_x: {
+      const auto width = static_cast<float>(in.width);
+      for (auto& box : xyxy) box = {width - box[2], box[1], width - box[0], box[3]};
+      return;
+    }
+    case kind::mirror_y: {
+      const auto height = static_cast<float>(in.height);
+      for (auto& box : xyxy) box = {box[0], height - box[3], box[2], height - box[1]};
+      return;
+    }
+    case kind::pad:
+      detail::require_plain_border(step.around.mode, "boxes");
+      boxing::shift(*this, step.around.by.left, step.around.by.top);
+      return boxing::cut(*this, step.after(in));
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& box : xyxy) box = boxing::around(there, box);
+      return boxing::cut(*this, step.after(in));
+    }
+    case kind::drop_boxes:
+      boxing::cut(*this, in);
+      return boxing::keep(*this, [&](std::size_t i) {
+        return xyxy[i][2] - xyxy[i][0] >= step.min_size && xyxy[i][3] - xyxy[i][1] >= step.min_size &&
+               visible[i] >= step.min_visible;
+      });
+  }
+}
+
+namespace detail {
+
+sanitize_boxes_stage::sanitize_boxes_stage(const sanitize_boxes_options& options) : options_(options) {
+  if (!(options.min_size >= 0 && std::isfinite(options.min_size))) {
+    throw error("sanitize_boxes: min_size " + std::to_string(options.min_size) + "; give px, 0 or more");
+  }
+  if (!(options.min_visible >= 0 && options.min_visible <= 1)) {
+    throw error("sanitize_boxes: min_visible " + std::to_string(options.min_visible) +
+                "; give a share of the box, from 0 to 1");
+  }
+}
+
+geometry_steps sanitize_boxes_stage::decide(frame, context&) const noexcept {
+  geometry_step drop;
+  drop.what = geometry_step::kind::drop_boxes;
+  drop.min_size = static_cast<float>(options_.min_size);
+  drop.min_visible = static_cast<float>(options_.min_visible);
+  return drop;
+}
+
+std::uint64_t sanitize_boxes_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(options_.min_size, options_.min_visible);
+}
+
+}  // namespace detail
+
+detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options) {
+  return detail::sanitize_boxes_stage(options);
+}
+
+}  // namespace wick
+
 // ==== wick/image/implementation/crop.hpp
 /// \file
 /// The bodies of what image/crop.hpp declares. Included in exactly one file of a program.
@@ -19303,9 +23538,8 @@ center_crop_stage::center_crop_stage(int height, int width) : height_(height), w
   detail::require_size(name, height, width);
 }
 
-lazy_image center_crop_stage::operator()(lazy_image picture, context&) const {
-  picture.crop({half(picture.width() - width_), half(picture.height() - height_), width_, height_});
-  return picture;
+geometry_steps center_crop_stage::decide(frame size, context&) const noexcept {
+  return geometry_step::crop({half(size.width - width_), half(size.height - height_), width_, height_});
 }
 
 random_crop_stage::random_crop_stage(int height, int width, const random_crop_options& options)
@@ -19314,29 +23548,29 @@ random_crop_stage::random_crop_stage(int height, int width, const random_crop_op
   detail::require_edges(name, options.padding);
 }
 
-lazy_image random_crop_stage::operator()(lazy_image picture, context& ctx) const {
+geometry_steps random_crop_stage::decide(frame size, context& ctx) const noexcept {
   const edges& p = options_.padding;
-  edges around = p;
+  border around{p, options_.fill, options_.padding_mode, options_.mask_fill};
   if (options_.pad_if_needed) {
-    const int across = width_ - (picture.width() + p.left + p.right);
-    const int down = height_ - (picture.height() + p.top + p.bottom);
-    if (across > 0) around.left += across, around.right += across;
-    if (down > 0) around.top += down, around.bottom += down;
+    const int across = width_ - (size.width + p.left + p.right);
+    const int down = height_ - (size.height + p.top + p.bottom);
+    if (across > 0) around.by.left += across, around.by.right += across;
+    if (down > 0) around.by.top += down, around.by.bottom += down;
   }
-  if (!around.empty())
-    // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-    picture.replace_pixels(
-        pad_picture(std::move(picture).pixels(), around, options_.fill, options_.padding_mode));
+  const geometry_step padding = geometry_step::pad(around);
+  const frame padded = padding.after(size);
   rect part{0, 0, width_, height_};
-  if (picture.height() > height_) part.y = below(ctx, picture.height() - height_ + 1);
-  if (picture.width() > width_) part.x = below(ctx, picture.width() - width_ + 1);
-  picture.crop(part);
-  return picture;
+  if (padded.height > height_) part.y = below(ctx, padded.height - height_ + 1);
+  if (padded.width > width_) part.x = below(ctx, padded.width - width_ + 1);
+  if (around.by.empty()) return geometry_step::crop(part);
+  return {padding, geometry_step::crop(part)};
 }
 
 std::uint64_t random_crop_stage::fingerprint() const noexcept {
-  const auto& [padding, pad_if_needed, fill, mode] = options_;
-  return fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+  const auto& [padding, pad_if_needed, fill, mode, mask_fill] = options_;
+  const std::uint64_t all =
+      fingerprint_hash::of(height_, width_, padding.each(), pad_if_needed, fill.levels, mode);
+  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
 }
 
 int random_crop_stage::below(context& ctx, int bound) noexcept {
@@ -19359,10 +23593,9 @@ random_resized_crop_stage::random_resized_crop_stage(int height, int width,
   }
 }
 
-lazy_image random_resized_crop_stage::operator()(lazy_image picture, context& ctx) const {
-  picture.crop(choose(picture.width(), picture.height(), ctx.random()));
-  picture.resize(width_, height_, options_.interpolation);
-  return picture;
+geometry_steps random_resized_crop_stage::decide(frame size, context& ctx) const noexcept {
+  return {geometry_step::crop(choose(size.width, size.height, ctx.random())),
+          geometry_step::resize(width_, height_, options_.interpolation)};
 }
 
 rect random_resized_crop_stage::choose(int width, int height, random_stream& random) const noexcept {
@@ -19475,18 +23708,21 @@ inline image transposed(const image& from) {
 
 namespace wick::detail {
 
-decode_stage::decode_stage(const decode_options& options) : options_(options) {
+decode_stage::decode_stage(const decode_options& options, const char* called)
+    : options_(options), called_(called) {
+  const std::string stage = std::string(called) + ": ";
   if (options.max_pixels < 1) {
-    throw error("decode: max_pixels = " + std::to_string(options.max_pixels) +
+    throw error(stage + "max_pixels = " + std::to_string(options.max_pixels) +
                 " refuses every picture; give at least 1");
   }
   if (options.type != dtype::uint8 && options.type != dtype::int32 && options.type != dtype::float32) {
-    throw error("decode: .type = " + std::string(to_string(options.type)) + "; give uint8, int32 or float32");
+    throw error(stage + ".type = " + std::string(to_string(options.type)) +
+                (options.mode == color::index ? "; give uint8 or int32" : "; give uint8, int32 or float32"));
   }
   if (options.mode == color::index && (options.type == dtype::float32 || options.reduce_16_bits)) {
-    throw error(
-        "decode: color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
-        "uint8, or int32 for more than 256");
+    throw error(stage +
+                "color::index gives numbers of classes, which are neither scaled nor reduced; give .type = "
+                "uint8, or int32 for more than 256");
   }
   if (options.reduce_16_bits && options.type != dtype::uint8) {
     throw error("decode: .reduce_16_bits gives uint8, and .type is " + std::string(to_string(options.type)) +
@@ -19556,10 +23792,11 @@ pixel_numbers decode_stage::numbers(const picture_info& info) const {
   }
   const bool wide = info.bits == 16 && info.format != "JPEG" && info.decoder->decode_wide != nullptr;
   if (wide && options_.type == dtype::uint8 && !options_.reduce_16_bits) {
-    throw error(what +
-                " of 16 bits a channel, of which decode() would lose 8; write wick::decode({.type = "
-                "wick::dtype::int32}) for its values as they are, wick::dtype::float32 for values in [0, 1]" +
-                (indexes ? "" : ", or wick::decode({.reduce_16_bits = true}) for the upper 8 bits"));
+    throw error(what + " of 16 bits a channel, of which " + called_ + "() would lose 8; write wick::" +
+                called_ + "({.type = wick::dtype::int32}) for its values as they are" +
+                (indexes ? ""
+                         : ", wick::dtype::float32 for values in [0, 1], or wick::decode({.reduce_16_bits = "
+                           "true}) for the upper 8 bits"));
   }
   return {options_.type, wide && options_.type != dtype::uint8, indexes};
 }
@@ -19583,6 +23820,62 @@ int decode_stage::channels(const picture_info& info) const noexcept {
 namespace wick {
 
 detail::decode_stage decode(const detail::decode_options& options) { return detail::decode_stage(options); }
+
+}  // namespace wick
+
+// ==== wick/image/implementation/keypoints.hpp
+/// \file
+/// The bodies of what image/keypoints.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+void keypoints::follow(const detail::geometry_step& step, detail::frame in) {
+  using kind = detail::geometry_step::kind;
+  if (visible.empty()) visible.assign(size(), 1);
+  if (visible.size() != size()) {
+    throw error("keypoints: " + std::to_string(visible.size()) + " marks of " + std::to_string(size()) +
+                " points; give as many, or none");
+  }
+  // x * across + right, y * down + below: in single precision, as torchvision counts.
+  float across = 1, right = 0, down = 1, below = 0;
+  switch (step.what) {
+    case kind::crop:
+      right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
+      break;
+    case kind::resize:
+      across = static_cast<float>(static_cast<double>(step.size.width) / in.width);
+      down = static_cast<float>(static_cast<double>(step.size.height) / in.height);
+      break;
+    case kind::mirror_x:
+      across = -1, right = static_cast<float>(in.width - 1);
+      break;
+    case kind::mirror_y:
+      down = -1, below = static_cast<float>(in.height - 1);
+      break;
+    case kind::pad:
+      detail::require_plain_border(step.around.mode, "keypoints");
+      right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
+      break;
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& [x, y] : xy) {
+        const detail::point at = there({x, y});
+        x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+      }
+      break;
+    }
+    case kind::drop_boxes:
+      break;
+  }
+  const detail::frame out = step.after(in);
+  const auto width = static_cast<float>(out.width), height = static_cast<float>(out.height);
+  for (std::size_t i = 0; i < size(); ++i) {
+    auto& [x, y] = xy[i];
+    x = x * across + right;
+    y = y * down + below;
+    if (!(x >= 0 && x < width && y >= 0 && y < height)) visible[i] = 0;
+  }
+}
 
 }  // namespace wick
 
@@ -19729,7 +24022,7 @@ inline void axis::build(const axis_request& wanted) {
   const double scale = (wanted.high - wanted.low) / wanted.size;
   const double reach = (wanted.filter == interpolation::bicubic ? 2.0 : 1.0) * std::max(scale, 1.0);
   const auto n = static_cast<std::size_t>(wanted.window_size);
-  taps_ = wanted.filter == interpolation::nearest ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
+  taps_ = is_nearest(wanted.filter) ? 1 : static_cast<std::size_t>(std::ceil(reach)) * 2 + 1;
   first_.resize(n);
   count_.resize(n);
   weights_.resize(n * taps_);
@@ -19778,10 +24071,16 @@ inline void axis::fill(int i, const axis_request& wanted, int left, int length) 
   std::int32_t& first = first_[static_cast<std::size_t>(i)];
   std::int32_t& count = count_[static_cast<std::size_t>(i)];
   std::int16_t* const weights = weights_.data() + static_cast<std::size_t>(i) * taps_;
-  if (wanted.filter == interpolation::nearest) {
-    first = left + (low == 0
-                        ? nearest(wanted, out, length)
-                        : std::clamp(static_cast<int>(std::floor(low + (out + 0.5) * scale)), 0, length - 1));
+  if (is_nearest(wanted.filter)) {
+    if (wanted.filter == interpolation::nearest && low == 0) {
+      first = left + nearest(wanted, out, length);
+    } else {
+      // Torch counts corners in single precision.
+      const double at = wanted.filter == interpolation::nearest ? low + (out + 0.5) * scale
+                        : low == 0 ? static_cast<double>(static_cast<float>(out) * static_cast<float>(scale))
+                                   : low + out * scale;
+      first = left + std::clamp(static_cast<int>(std::floor(at)), 0, length - 1);
+    }
     count = 1;
     weights[0] = static_cast<std::int16_t>(weight_one);
     return;
@@ -20220,6 +24519,11 @@ lazy_image::lazy_image(image pixels) noexcept
       out_channels_(channels_),
       plan_(detail::plan::whole(decoded_.width(), decoded_.height())) {}
 
+lazy_image::lazy_image(image pixels, const detail::pixel_numbers& as) noexcept
+    : lazy_image(std::move(pixels)) {
+  as_ = as;
+}
+
 void lazy_image::crop(const detail::rect& part) {
   if (!pointwise_) carry_out();
   detail::compose_crop(plan_, part);
@@ -20240,8 +24544,7 @@ void lazy_image::mirror_y() noexcept {
 }
 
 void lazy_image::resize(int width, int height, interpolation filter) {
-  if (as_.indexes && filter != interpolation::nearest &&
-      (width != this->width() || height != this->height())) {
+  if (as_.indexes && !detail::is_nearest(filter) && (width != this->width() || height != this->height())) {
     throw error(
         "a resize that blends would make numbers of classes which the mask does not have; give it "
         ".interpolation = wick::interpolation::nearest");
@@ -20256,19 +24559,37 @@ void lazy_image::resize(int width, int height, interpolation filter) {
   detail::compose_resize(plan_, width, height, filter);
 }
 
-void lazy_image::warp(const detail::warp& by) {
-  refuse_normalized("affine, rotate and perspective");
-  refuse_wide("affine, rotate and perspective");
-  if (as_.indexes && by.filter != interpolation::nearest) {
-    throw error(
-        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
-        "have; "
-        "give them .interpolation = wick::interpolation::nearest");
+void lazy_image::pad(const detail::border& around) {
+  if (around.by.empty()) return;
+  if (as_.wide && as_.indexes) {
+    carry_out();
+    wide_ = detail::pad_wide(wide_, around);
+    plan_ = detail::plan::whole(wide_.width, wide_.height);
+    return;
   }
-  if (!untouched()) carry_out();
-  const detail::phase_timer timer(detail::phase::resize);
-  decoded_ = detail::warped(decoded_.view(), by);
-  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
+  replace_pixels(detail::pad_picture(std::move(*this).pixels(), around.by, around.fill, around.mode));
+}
+
+void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
+  using kind = detail::geometry_step::kind;
+  switch (step.what) {
+    case kind::crop:
+      return crop(step.part);
+    case kind::resize:
+      return resize(step.size.width, step.size.height, step.filter);
+    case kind::mirror_x:
+      return mirror_x();
+    case kind::mirror_y:
+      return mirror_y();
+    case kind::pad:
+      return pad(step.around);
+    case kind::warp:
+      if (as_.wide && as_.indexes) return warp_wide(step);
+      return warp(step.pixels());
+    case kind::drop_boxes:
+      return;
+  }
 }
 
 void lazy_image::apply(const detail::pixel_op& op) {
@@ -20363,8 +24684,9 @@ void lazy_image::write_to(slot to) const {
 }
 
 bool lazy_image::untouched() const noexcept {
-  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ &&
-         plan_ == detail::plan::whole(decoded_.width(), decoded_.height());
+  const detail::plan all = as_.wide ? detail::plan::whole(wide_.width, wide_.height)
+                                    : detail::plan::whole(decoded_.width(), decoded_.height());
+  return encoded_.empty() && op_count_ == 0 && out_channels_ == channels_ && plan_ == all;
 }
 
 void lazy_image::refuse_wide(const char* what) const {
@@ -20521,6 +24843,7 @@ image lazy_image::render() const {
 }
 
 void lazy_image::carry_out() {
+  if (untouched()) return;
   if (as_.wide) {
     wide_ = render_wide();
     encoded_ = {};
@@ -20533,6 +24856,85 @@ void lazy_image::carry_out() {
   pointwise_ = true;
   channels_ = out_channels_;
   plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/mask.hpp
+/// \file
+/// The bodies of what image/mask.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail::masks {
+
+inline image one_channel(image numbers) {
+  if (numbers.channels() != 1) {
+    throw error("mask: a picture of " + std::to_string(numbers.channels()) +
+                " channels; give one channel of numbers");
+  }
+  return numbers;
+}
+
+/// What only decoding shows is decode_mask()'s.
+template <class F>
+decltype(auto) decoding(F&& f) {
+  try {
+    return f();
+  } catch (const detail::late_error& e) {
+    throw detail::late_error("decode_mask", e.what());
+  }
+}
+
+}  // namespace detail::masks
+
+mask::mask(image numbers)
+    : numbers_(detail::masks::one_channel(std::move(numbers)),
+               detail::pixel_numbers{dtype::uint8, false, true}) {}
+
+void mask::follow(const detail::geometry_step& step, detail::frame) {
+  detail::masks::decoding([&] {
+    detail::geometry_step own = step;
+    if (step.what == detail::geometry_step::kind::warp)
+      own.filter = interpolation::nearest;
+    else if (own.filter != interpolation::nearest)
+      own.filter = interpolation::nearest_corner;
+    own.around.fill = {step.around.mask_fill};
+    numbers_.follow(own);
+  });
+}
+
+image mask::pixels() const {
+  return detail::masks::decoding([&] { return numbers_.pixels(); });
+}
+
+mask mask::materialize() && {
+  carry_out();
+  return std::move(*this);
+}
+
+void mask::carry_out() {
+  detail::masks::decoding([&] { numbers_.carry_out(); });
+}
+
+void mask::write_to(slot to) const {
+  detail::masks::decoding([&] { numbers_.write_to(to); });
+}
+
+namespace detail {
+
+decode_mask_stage::decode_mask_stage(const mask_options& options)
+    : numbers_({.mode = color::index, .type = options.type, .max_pixels = options.max_pixels},
+               "decode_mask") {}
+
+mask decode_mask_stage::operator()(bytes encoded, context& c) const {
+  return mask(numbers_(std::move(encoded), c));
+}
+
+}  // namespace detail
+
+detail::decode_mask_stage decode_mask(const detail::mask_options& options) {
+  return detail::decode_mask_stage(options);
 }
 
 }  // namespace wick
@@ -20569,11 +24971,6 @@ normalize_stage::normalize_stage(const channel_values& mean, const channel_value
                   "; give finite means, and deviations above 0, for pixels in [0, 1]");
     }
   }
-}
-
-lazy_image normalize_stage::operator()(lazy_image picture, context&) const {
-  picture.normalize(by_);
-  return picture;
 }
 
 std::uint64_t normalize_stage::fingerprint() const noexcept {
@@ -20665,19 +25062,30 @@ image pad_picture(const image& picture, const edges& by, const fill_color& fill,
   return out;
 }
 
+wide_rows pad_wide(const wide_rows& numbers, const border& around) {
+  const std::vector<int> columns = padded_axis(numbers.width, around.by.left, around.by.right, around.mode);
+  const std::vector<int> rows = padded_axis(numbers.height, around.by.top, around.by.bottom, around.mode);
+  wide_rows out(static_cast<int>(columns.size()), static_cast<int>(rows.size()), 1, 0);
+  std::uint16_t* to = out.levels.data();
+  for (const int y : rows) {
+    for (const int x : columns)
+      *to++ = x < 0 || y < 0 ? static_cast<std::uint16_t>(around.mask_fill) : numbers.row(y)[x];
+  }
+  return out;
+}
+
 pad_stage::pad_stage(const edges& by, const pad_options& options) : by_(by), options_(options) {
   detail::require_edges(name, by);
 }
 
-lazy_image pad_stage::operator()(lazy_image picture, context&) const {
-  if (by_.empty()) return picture;
-  // NOLINTNEXTLINE(bugprone-use-after-move): what was moved out is replaced
-  picture.replace_pixels(pad_picture(std::move(picture).pixels(), by_, options_.fill, options_.padding_mode));
-  return picture;
+geometry_steps pad_stage::decide(frame, context&) const noexcept {
+  if (by_.empty()) return {};
+  return geometry_step::pad({by_, options_.fill, options_.padding_mode, options_.mask_fill});
 }
 
 std::uint64_t pad_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
+  const std::uint64_t all = fingerprint_hash::of(by_.each(), options_.fill.levels, options_.padding_mode);
+  return options_.mask_fill == 0 ? all : fingerprint_hash::of(all, options_.mask_fill);
 }
 
 }  // namespace wick::detail
@@ -20688,6 +25096,224 @@ detail::pad_stage pad(const detail::edges& by, const detail::pad_options& option
 
 detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options) {
   return {{left, top, right, bottom}, options};
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/parts.hpp
+/// \file
+/// The bodies of what image/detail/steps.hpp and image/detail/parts.hpp declare. Included in exactly one file
+/// of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+geometry_step geometry_step::crop(const rect& part) noexcept {
+  geometry_step s;
+  s.part = part;
+  return s;
+}
+geometry_step geometry_step::resize(int width, int height, interpolation filter) noexcept {
+  geometry_step s;
+  s.what = kind::resize;
+  s.size = {width, height};
+  s.filter = filter;
+  return s;
+}
+geometry_step geometry_step::mirror_x() noexcept {
+  geometry_step s;
+  s.what = kind::mirror_x;
+  return s;
+}
+geometry_step geometry_step::mirror_y() noexcept {
+  geometry_step s;
+  s.what = kind::mirror_y;
+  return s;
+}
+geometry_step geometry_step::pad(const border& around) noexcept {
+  geometry_step s;
+  s.what = kind::pad;
+  s.around = around;
+  return s;
+}
+geometry_step geometry_step::warp(const detail::warp& by, int mask_fill, bool expanded) noexcept {
+  geometry_step s;
+  s.what = kind::warp;
+  s.size = {by.width, by.height};
+  s.filter = by.filter;
+  s.around.fill.levels = by.fill;
+  s.around.mask_fill = mask_fill;
+  s.to_source = by.to_source;
+  s.centered = by.centered;
+  s.expanded = expanded;
+  return s;
+}
+
+detail::warp geometry_step::pixels() const noexcept {
+  return {to_source, centered, filter, around.fill.levels, size.width, size.height};
+}
+
+projection geometry_step::places(frame before) const noexcept {
+  const projection there = pixels().to_source_of(before.width, before.height).inverse();
+  if (!expanded) return there;
+  point least{HUGE_VAL, HUGE_VAL};
+  for (const double x : {0.0, static_cast<double>(before.width)}) {
+    for (const double y : {0.0, static_cast<double>(before.height)}) {
+      const point at = there({x, y});
+      least = {std::min(least.x, at.x), std::min(least.y, at.y)};
+    }
+  }
+  return projection{{1, 0, -least.x, 0, 1, -least.y, 0, 0, 1}} * there;
+}
+
+frame geometry_step::after(frame before) const noexcept {
+  switch (what) {
+    case kind::crop:
+      return {part.width, part.height};
+    case kind::resize:
+    case kind::warp:
+      return size;
+    case kind::pad:
+      return {before.width + around.by.left + around.by.right,
+              before.height + around.by.top + around.by.bottom};
+    default:
+      return before;
+  }
+}
+
+void require_plain_border(padding_mode mode, const char* what) {
+  if (mode == padding_mode::constant) return;
+  throw error(std::string("a border that repeats the picture would show things without ") + what +
+              "; pad with padding_mode::constant");
+}
+
+void require_one_size(frame first, frame other) {
+  if (first == other) return;
+  throw error("the parts of the sample have two sizes, " + size_text(first.width, first.height) + " px and " +
+              size_text(other.width, other.height) +
+              " px, and their geometry is one; make them alike on disk, or resize one of them in a stage of "
+              "your own");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/image/implementation/polygons.hpp
+/// \file
+/// The bodies of what image/polygons.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick {
+
+namespace detail::outlining {
+
+using outline = std::vector<std::array<float, 2>>;
+
+inline void check(const polygons& of) {
+  for (const auto& [what, found] :
+       {std::pair{" labels", of.labels.size()}, std::pair{" ids", of.ids.size()}}) {
+    if (found == 0 || found == of.size()) continue;
+    throw error("polygons: " + std::to_string(found) + what + " of " + std::to_string(of.size()) +
+                " outlines; give as many, or none");
+  }
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    for (const auto& [x, y] : of.outlines[i]) {
+      if (!std::isfinite(x) || !std::isfinite(y))
+        throw error("polygons: outline " + std::to_string(i) + " has a corner that is no number; give px");
+    }
+  }
+}
+
+/// What lies on the side of the line where `axis` is at least (most: at most) `bound`.
+inline outline half(const outline& of, std::size_t axis, float bound, bool most) {
+  outline out;
+  const auto inside = [&](const std::array<float, 2>& p) {
+    return most ? p[axis] <= bound : p[axis] >= bound;
+  };
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const auto &a = of[i], &b = of[(i + 1) % of.size()];
+    if (inside(a)) out.push_back(a);
+    if (inside(a) == inside(b)) continue;
+    const float share = (bound - a[axis]) / (b[axis] - a[axis]);
+    std::array<float, 2> crossing{a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share};
+    crossing[axis] = bound;
+    out.push_back(crossing);
+  }
+  return out;
+}
+
+/// Twice the area, with a sign.
+inline double area(const outline& of) noexcept {
+  double sum = 0;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    const auto &a = of[i], &b = of[(i + 1) % of.size()];
+    sum += static_cast<double>(a[0]) * b[1] - static_cast<double>(b[0]) * a[1];
+  }
+  return sum;
+}
+
+inline void cut(polygons& of, frame size) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    outline left = half(std::move(of.outlines[i]), 0, 0, false);
+    left = half(left, 0, static_cast<float>(size.width), true);
+    left = half(left, 1, 0, false);
+    left = half(left, 1, static_cast<float>(size.height), true);
+    if (left.size() < 3 || area(left) == 0) continue;
+    of.outlines[n] = std::move(left);
+    if (!of.labels.empty()) of.labels[n] = of.labels[i];
+    if (!of.ids.empty()) of.ids[n] = of.ids[i];
+    ++n;
+  }
+  of.outlines.resize(n);
+  if (!of.labels.empty()) of.labels.resize(n);
+  if (!of.ids.empty()) of.ids.resize(n);
+}
+
+}  // namespace detail::outlining
+
+void polygons::follow(const detail::geometry_step& step, detail::frame in) {
+  using kind = detail::geometry_step::kind;
+  detail::outlining::check(*this);
+  const detail::frame out = step.after(in);
+  // x * across + right, y * down + below
+  float across = 1, right = 0, down = 1, below = 0;
+  switch (step.what) {
+    case kind::crop:
+      right = static_cast<float>(-step.part.x), below = static_cast<float>(-step.part.y);
+      break;
+    case kind::resize:
+      across = static_cast<float>(static_cast<double>(out.width) / in.width);
+      down = static_cast<float>(static_cast<double>(out.height) / in.height);
+      break;
+    case kind::mirror_x:
+      across = -1, right = static_cast<float>(in.width);
+      break;
+    case kind::mirror_y:
+      down = -1, below = static_cast<float>(in.height);
+      break;
+    case kind::pad:
+      detail::require_plain_border(step.around.mode, "polygons");
+      right = static_cast<float>(step.around.by.left), below = static_cast<float>(step.around.by.top);
+      break;
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& outline : outlines) {
+        for (auto& [x, y] : outline) {
+          const detail::point at = there({x, y});
+          x = static_cast<float>(at.x), y = static_cast<float>(at.y);
+        }
+      }
+      return detail::outlining::cut(*this, out);
+    }
+    case kind::drop_boxes:
+      return;
+  }
+  for (auto& outline : outlines) {
+    for (auto& [x, y] : outline) x = x * across + right, y = y * down + below;
+  }
+  if (step.what == kind::crop || step.what == kind::pad) detail::outlining::cut(*this, out);
 }
 
 }  // namespace wick
@@ -20714,10 +25340,9 @@ resize_stage::resize_stage(int shorter_edge, const resize_options& options)
   }
 }
 
-lazy_image resize_stage::operator()(lazy_image picture, context&) const {
-  const auto [width, height] = size_for(picture.width(), picture.height());
-  picture.resize(width, height, options_.interpolation);
-  return picture;
+geometry_steps resize_stage::decide(frame size, context&) const noexcept {
+  const auto [width, height] = size_for(size.width, size.height);
+  return geometry_step::resize(width, height, options_.interpolation);
 }
 
 std::pair<int, int> resize_stage::size_for(int width, int height) const noexcept {
@@ -20886,21 +25511,6 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
   stalls_.reset();
   used_ = {};
   return r;
-}
-
-}  // namespace wick::detail
-
-// ==== wick/loader/implementation/single_user.hpp
-/// \file
-/// The bodies of what loader/detail/single_user.hpp declares. Included in exactly one file of a program.
-
-namespace wick::detail {
-
-void single_user::hold::refuse(const char* call) {
-  throw std::logic_error(
-      std::string("wick: ") + call +
-      ": two threads or coroutines use one loader at the same time; let one take the batches, or "
-      "give each a loader of its own (they may share an executor)");
 }
 
 }  // namespace wick::detail
@@ -21121,6 +25731,10 @@ std::string report::to_string() const {
                 detail::format_percent(wait_mean).c_str(), detail::format_percent(wait_median).c_str(),
                 static_cast<unsigned long long>(iterations));
   out += line;
+  if (filtered != 0) {
+    out += std::to_string(filtered) + (filtered == 1 ? " sample was" : " samples were") +
+           " left out by filter()\n";
+  }
   if (failures != 0 || !outcomes.empty()) {
     out += std::to_string(failures) + (failures == 1 ? " sample failed" : " samples failed");
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
@@ -21260,6 +25874,34 @@ detail::block_shuffle_stage block_shuffle(std::uint64_t block, std::uint64_t win
 
 }  // namespace wick
 
+// ==== wick/order/implementation/bucket.hpp
+/// \file
+/// The bodies of what order/bucket.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+bucket_stage::bucket_stage(bucket_options options)
+    : tokens_(options.tokens),
+      multiple_(options.multiple),
+      lengths_(std::make_shared<const std::vector<std::uint32_t>>(std::move(options.lengths))),
+      fingerprint_(fingerprint_hash()
+                       .add(tokens_)
+                       .add(multiple_)
+                       .add(lengths_->data(), lengths_->size() * sizeof(std::uint32_t))
+                       .value()) {
+  if (multiple_ == 0) throw error("bucket: batches can't have a multiple of 0 samples; leave .multiple out");
+}
+
+}  // namespace detail
+
+detail::bucket_stage bucket(detail::bucket_options options) {
+  return detail::bucket_stage(std::move(options));
+}
+
+}  // namespace wick
+
 // ==== wick/order/implementation/grid_rounds.hpp
 /// \file
 /// The rounds of a permutation by AVX2 and AVX-512, where the processor has them. Included in exactly one
@@ -21356,6 +25998,224 @@ void grid_rounds::many(std::uint64_t* places) const noexcept {
   if (__builtin_cpu_supports("avx2")) return many_avx2(places);
 #endif
   many_portable(places);
+}
+
+}  // namespace wick::detail
+
+// ==== wick/order/implementation/grouping.hpp
+/// \file
+/// The bodies of what order/detail/grouping.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void grouping::sort(std::vector<lengthy>& samples) {
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const lengthy& a, const lengthy& b) { return a.length > b.length; });
+}
+
+/// Of a set of numbers up to a bound, the least that is not below another: words of bits, and a bit for each
+/// word that is not empty.
+class number_set {
+ public:
+  explicit number_set(std::uint32_t bound) : words_(bound / 64 + 1), marks_(words_.size() / 64 + 1) {}
+  void insert(std::uint32_t n) noexcept {
+    words_[n / 64] |= bit(n);
+    marks_[n / 4096] |= bit(n / 64);
+  }
+  void erase(std::uint32_t n) noexcept {
+    words_[n / 64] &= ~bit(n);
+    if (words_[n / 64] == 0) marks_[n / 4096] &= ~bit(n / 64);
+  }
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+  std::uint32_t from(std::uint32_t n) const noexcept {
+    if (const std::uint64_t rest = words_[n / 64] & (~std::uint64_t{0} << n % 64); rest != 0) {
+      return n / 64 * 64 + static_cast<std::uint32_t>(std::countr_zero(rest));
+    }
+    const std::uint32_t next = n / 64 + 1;
+    for (std::uint32_t m = next / 64; m < marks_.size(); ++m) {
+      const std::uint64_t here = m == next / 64 ? marks_[m] & (~std::uint64_t{0} << next % 64) : marks_[m];
+      if (here == 0) continue;
+      const std::uint32_t word = m * 64 + static_cast<std::uint32_t>(std::countr_zero(here));
+      return word * 64 + static_cast<std::uint32_t>(std::countr_zero(words_[word]));
+    }
+    return none;
+  }
+
+ private:
+  static std::uint64_t bit(std::uint32_t n) noexcept { return std::uint64_t{1} << n % 64; }
+  std::vector<std::uint64_t> words_, marks_;
+};
+
+grouping grouping::rows(std::vector<lengthy> sorted, std::uint32_t length) {
+  grouping out;
+  constexpr std::uint32_t none = number_set::none;
+  const std::size_t n = sorted.size();
+  numbers row_of(n), room, next;  // next: the other rows with as much room
+  numbers first(std::size_t{length} + 1, none);
+  number_set there(length);
+  numbers count;
+  for (std::size_t s = 0; s < n; ++s) {
+    const std::uint32_t want = sorted[s].length;
+    const std::uint32_t fits = there.from(want);
+    std::uint32_t row = 0;
+    if (fits == none) {
+      row = static_cast<std::uint32_t>(room.size());
+      room.push_back(length);
+      next.push_back(none);
+      count.push_back(0);
+    } else {
+      row = first[fits];
+      first[fits] = next[row];
+      if (first[fits] == none) there.erase(fits);
+    }
+    row_of[s] = row;
+    ++count[row];
+    const std::uint32_t left = room[row] -= want;
+    if (left == 0) continue;
+    if (first[left] == none) there.insert(left);
+    next[row] = std::exchange(first[left], row);
+  }
+  out.group_begin_.assign(room.size() + 1, 0);
+  for (std::size_t r = 0; r < room.size(); ++r) out.group_begin_[r + 1] = out.group_begin_[r] + count[r];
+  out.at_place_.resize(n);
+  numbers at(out.group_begin_.begin(), out.group_begin_.end());
+  for (std::size_t s = 0; s < n; ++s) out.at_place_[at[row_of[s]]++] = static_cast<std::uint32_t>(s);
+  for (std::size_t s = 0; s < n; ++s) {
+    if (s == 0 || sorted[s].length != sorted[s - 1].length) {
+      out.class_begin_.push_back(static_cast<std::uint32_t>(s));
+    }
+  }
+  out.class_begin_.push_back(static_cast<std::uint32_t>(n));
+  out.samples_ = std::move(sorted);
+  out.smallest_full_ = 1;
+  return out;
+}
+
+grouping grouping::buckets(std::vector<lengthy> sorted, std::uint64_t most, std::uint64_t tokens,
+                           std::uint64_t multiple) {
+  grouping out;
+  const std::uint64_t n = sorted.size();
+  const auto fit = [&](std::uint64_t s) {
+    const std::uint64_t longest = std::max<std::uint64_t>(sorted[s].length, 1);
+    const std::uint64_t size = tokens == 0 ? most : std::min(most, tokens / longest);
+    return size < multiple ? size : size / multiple * multiple;
+  };
+  out.smallest_full_ = fit(0);
+  for (std::uint64_t s = 0; s < n;) {
+    out.class_begin_.push_back(static_cast<std::uint32_t>(s));
+    const std::uint64_t size = fit(s), longest = sorted[s].length;
+    std::uint64_t alike = s;
+    while (alike < n && std::uint64_t{sorted[alike].length} * 8 >= longest * 7) ++alike;
+    if (n - alike < 4 * size) alike = n;  // few and short: the one that is dropped is drawn from more
+    out.last_full_ = size;
+    const std::uint64_t last = std::min(n, s + (alike - s + size - 1) / size * size);
+    for (; s < last; s += size) out.group_begin_.push_back(static_cast<std::uint32_t>(s));
+    s = last;
+  }
+  out.class_begin_.push_back(static_cast<std::uint32_t>(n));
+  out.group_begin_.push_back(static_cast<std::uint32_t>(n));
+  out.samples_ = std::move(sorted);
+  return out;
+}
+
+void grouping::drop_short() {
+  const std::size_t g = groups();
+  if (g != 0 && group_begin_[g] - group_begin_[g - 1] < last_full_) group_begin_.pop_back();
+}
+
+std::uint64_t grouping::largest(std::uint64_t count) const {
+  numbers sizes(groups());
+  for (std::size_t g = 0; g < sizes.size(); ++g) sizes[g] = group_begin_[g + 1] - group_begin_[g];
+  count = std::min<std::uint64_t>(count, sizes.size());
+  std::partial_sort(sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(count), sizes.end(),
+                    [](std::uint32_t a, std::uint32_t b) { return a > b; });
+  std::uint64_t sum = 0;
+  for (std::size_t g = 0; g < count; ++g) sum += sizes[g];
+  return sum;
+}
+
+std::shared_ptr<const grouped_epoch> grouping::epoch(bool shuffled, std::uint64_t seed, std::uint64_t number,
+                                                     std::uint32_t stage) const {
+  return std::make_shared<const grouped_epoch>(*this, shuffled, seed, number, stage);
+}
+
+permutation exchange_of(std::uint64_t which, std::uint64_t size, std::uint64_t seed, std::uint64_t epoch,
+                        std::uint32_t stage) noexcept {
+  return permutation(size, fingerprint_hash().add(seed).add(which + 1).value(), epoch, stage);
+}
+constexpr std::uint64_t most_kept = 4096;
+
+grouped_epoch::grouped_epoch(const grouping& of, bool shuffled, std::uint64_t seed, std::uint64_t number,
+                             std::uint32_t stage)
+    : of_(of), shuffled_(shuffled), seed_(seed), number_(number), stage_(stage) {
+  const std::uint64_t groups = of.groups();
+  begins_.resize(groups + 1);
+  if (!shuffled) {
+    std::copy(of.group_begin_.begin(), of.group_begin_.end(), begins_.begin());
+    return;
+  }
+  order_ = permutation(groups, seed, number, stage);
+  const std::uint64_t classes = std::min<std::uint64_t>(of.class_begin_.size() - 1, most_kept);
+  kept_.reserve(classes);
+  for (std::uint64_t c = 0; c < classes; ++c) {
+    kept_.push_back(exchange_of(c, of.class_begin_[c + 1] - of.class_begin_[c], seed, number, stage));
+  }
+  constexpr std::uint64_t stride = 64;
+  std::uint64_t which[stride];
+  std::uint32_t position = 0;
+  for (std::uint64_t g = 0; g < groups; g += stride) {
+    const std::uint64_t n = std::min(stride, groups - g);
+    for (std::uint64_t i = 0; i < n; ++i) which[i] = g + i;
+    order_.map(which, n);
+    for (std::uint64_t i = 0; i < n; ++i) {
+      begins_[g + i] = position;
+      position += of.group_begin_[which[i] + 1] - of.group_begin_[which[i]];
+    }
+  }
+  begins_[groups] = position;
+}
+
+std::uint64_t grouped_epoch::group_of(std::uint64_t position) const noexcept {
+  const auto next = std::upper_bound(begins_.begin(), begins_.end(), position);
+  return static_cast<std::uint64_t>(next - begins_.begin()) - 1;
+}
+
+std::uint64_t grouped_epoch::place(std::uint64_t group, std::uint64_t position) const noexcept {
+  const std::uint64_t where = shuffled_ ? order_(group) : group;
+  const std::uint64_t at = of_.group_begin_[where] + (position - begins_[group]);
+  return of_.at_place_.empty() ? at : of_.at_place_[at];
+}
+
+std::uint64_t grouped_epoch::class_of(std::uint64_t sample) const noexcept {
+  const auto next = std::upper_bound(of_.class_begin_.begin(), of_.class_begin_.end(), sample);
+  return static_cast<std::uint64_t>(next - of_.class_begin_.begin()) - 1;
+}
+
+const lengthy& grouped_epoch::sample(std::uint64_t group, std::uint64_t position) const noexcept {
+  const std::uint64_t s = place(group, position);
+  if (!shuffled_) return of_.samples_[s];
+  const std::uint64_t c = class_of(s), begin = of_.class_begin_[c];
+  const std::uint64_t size = of_.class_begin_[c + 1] - begin;
+  if (size == 1) return of_.samples_[s];
+  const std::uint64_t other =
+      c < kept_.size() ? kept_[c](s - begin) : exchange_of(c, size, seed_, number_, stage_)(s - begin);
+  return of_.samples_[begin + other];
+}
+
+void grouped_epoch::indexes(std::uint64_t first, std::uint64_t count, std::uint64_t* out) const noexcept {
+  std::uint64_t group = group_of(first);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    while (first + i >= begins_[group + 1]) ++group;
+    out[i] = sample(group, first + i).index;
+  }
+}
+
+std::uint64_t grouped_epoch::alike(std::uint64_t position) const noexcept {
+  const std::uint64_t c = class_of(place(group_of(position), position));
+  return of_.class_begin_[c + 1] - of_.class_begin_[c];
+}
+std::uint64_t grouped_epoch::alike(std::uint64_t position, std::uint64_t which) const noexcept {
+  return of_.samples_[of_.class_begin_[class_of(place(group_of(position), position))] + which].index;
 }
 
 }  // namespace wick::detail
@@ -21628,6 +26488,292 @@ detail::weighted_stage weighted(std::vector<double> weights, detail::weighted_op
 
 }  // namespace wick
 
+// ==== wick/order/implementation/weights.hpp
+/// \file
+/// The bodies of what order/weights.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick::detail {
+
+/// Who follows them finds by the blocks' times what he does not have yet.
+struct weights_store {
+  std::mutex mutex;
+  std::vector<double> values;
+  std::vector<std::uint64_t> changed;  // when something of a block of sum_tree::block was set
+  std::uint64_t now = 1;               // goes on each time that they are taken
+
+  static void require(std::uint64_t i, double w) {
+    if (w >= 0 && std::isfinite(w)) return;
+    throw error("weights: weight " + std::to_string(i) + " would be " + std::to_string(w) +
+                "; weights are finite and not negative");
+  }
+  void require_there(std::uint64_t i) const {
+    if (i < values.size()) return;
+    throw error("weights: weight " + std::to_string(i) + " of " + std::to_string(values.size()) +
+                "; they count from 0");
+  }
+  void resize(std::uint64_t n, double w) {
+    const std::uint64_t before = values.size(), first = std::min<std::uint64_t>(before, n);
+    changed.reserve(blocks(n));
+    values.resize(n, w);
+    changed.resize(blocks(n));
+    for (std::uint64_t b = first / sum_tree::block; b < changed.size(); ++b) changed[b] = now;
+  }
+  static std::uint64_t blocks(std::uint64_t n) noexcept {
+    return (n + sum_tree::block - 1) / sum_tree::block;
+  }
+};
+
+double sum_tree::total_of(std::size_t level, std::uint64_t of_block) const noexcept {
+  const std::vector<double>& sums = levels_[level];
+  return sums[std::min((of_block + 1) * block, std::uint64_t{sums.size()}) - 1];
+}
+
+void sum_tree::follow(const weights& of) {
+  weights_store& from = *of.store_;
+  const std::lock_guard lock(from.mutex);
+  const std::uint64_t n = from.values.size(), before = size();
+  const std::uint64_t since = std::exchange(seen_, 0);  // all, when this ends early
+  if (n == 0) {
+    levels_.clear();
+    seen_ = from.now++;
+    return;
+  }
+  std::vector<std::uint64_t> stale, above;  // blocks
+  for (std::uint64_t b = 0; b < from.changed.size(); ++b) {
+    if (from.changed[b] > since) stale.push_back(b);
+  }
+  const std::uint64_t end = weights_store::blocks(n) - 1;
+  if (n != before && (stale.empty() || stale.back() != end)) stale.push_back(end);
+  std::uint64_t length = n;
+  for (std::size_t level = 0;; ++level, length = weights_store::blocks(length)) {
+    if (level == levels_.size()) levels_.emplace_back();
+    std::vector<double>& sums = levels_[level];
+    sums.resize(length);
+    above.clear();
+    for (const std::uint64_t b : stale) {
+      double sum = 0;
+      for (std::uint64_t i = b * block; i < std::min((b + 1) * block, length); ++i) {
+        sum += level == 0 ? from.values[i] : total_of(level - 1, i);
+        sums[i] = sum;
+      }
+      if (above.empty() || above.back() != b / block) above.push_back(b / block);
+    }
+    if (length <= block) {
+      levels_.resize(level + 1);
+      break;
+    }
+    stale.swap(above);
+  }
+  seen_ = from.now++;
+}
+
+std::uint64_t sum_tree::operator()(random_stream& random) const noexcept {
+  double left = random.uniform() * sum();
+  std::uint64_t at = 0;
+  for (std::size_t level = levels_.size(); level-- > 0;) {
+    const std::vector<double>& sums = levels_[level];
+    const double* const first = sums.data() + at * block;
+    const double* const end = first + std::min(block, std::uint64_t{sums.size()} - at * block);
+    // Rounded sums may leave a little more than there is: that is the last one's with a weight.
+    const double* const found =
+        left < end[-1] ? std::upper_bound(first, end, left) : std::lower_bound(first, end, end[-1]);
+    if (found != first) left -= found[-1];
+    at = at * block + static_cast<std::uint64_t>(found - first);
+  }
+  return at;
+}
+
+std::uint64_t sum_tree::fingerprint() const noexcept {
+  if (levels_.empty()) return 0;
+  return fingerprint_hash().add(levels_.front().data(), levels_.front().size() * sizeof(double)).value();
+}
+
+changing_weights_stage::changing_weights_stage(weights by, weighted_options options)
+    : by_(std::move(by)), options_(options) {
+  if (!options_.replacement) {
+    throw error(
+        "weighted: weights that change are drawn by with replacement; leave .replacement out, or give a "
+        "vector of weights that stay");
+  }
+}
+
+std::uint64_t changing_weights_stage::size(std::uint64_t n) const {
+  if (n != tree_.size()) {
+    throw error("weighted: " + std::to_string(tree_.size()) + " weights for " + std::to_string(n) +
+                " samples when they were taken; give one to each sample before weighted(), which is for the "
+                "loader and its refresh(), not for mix()");
+  }
+  if (n == 0) return 0;
+  if (!(tree_.sum() > 0)) throw error("weighted: no weight is above 0, so no sample could be drawn");
+  if (!std::isfinite(tree_.sum())) throw error("weighted: the sum of the weights is not finite; scale them");
+  return options_.samples != 0 ? options_.samples : n;
+}
+
+std::uint64_t changing_weights_stage::fingerprint() const noexcept {
+  return fingerprint_hash().add(options_.samples).add(tree_.fingerprint()).value();
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+weights::weights(std::vector<double> values) : store_(std::make_shared<detail::weights_store>()) {
+  for (std::size_t i = 0; i < values.size(); ++i) detail::weights_store::require(i, values[i]);
+  store_->values = std::move(values);
+  store_->resize(store_->values.size(), 0);
+  std::fill(store_->changed.begin(), store_->changed.end(), store_->now);
+}
+
+std::uint64_t weights::size() const {
+  const std::lock_guard lock(store_->mutex);
+  return store_->values.size();
+}
+
+double weights::at(std::uint64_t i) const {
+  const std::lock_guard lock(store_->mutex);
+  store_->require_there(i);
+  return store_->values[i];
+}
+
+void weights::set(std::uint64_t i, double weight) {
+  detail::weights_store::require(i, weight);
+  const std::lock_guard lock(store_->mutex);
+  store_->require_there(i);
+  store_->values[i] = weight;
+  store_->changed[i / detail::sum_tree::block] = store_->now;
+}
+
+void weights::push_back(double weight) {
+  const std::lock_guard lock(store_->mutex);
+  const std::uint64_t n = store_->values.size();
+  detail::weights_store::require(n, weight);
+  if (n % detail::sum_tree::block == 0) store_->changed.push_back(store_->now);
+  try {
+    store_->values.push_back(weight);
+  } catch (...) {
+    store_->changed.resize(detail::weights_store::blocks(n));
+    throw;
+  }
+  store_->changed.back() = store_->now;
+}
+
+void weights::resize(std::uint64_t size, double weight) {
+  const std::lock_guard lock(store_->mutex);
+  detail::weights_store::require(store_->values.size(), weight);
+  store_->resize(size, weight);
+}
+
+detail::changing_weights_stage weighted(weights by, detail::weighted_options options) {
+  return {std::move(by), options};
+}
+
+}  // namespace wick
+
+// ==== wick/order/implementation/zip.hpp
+/// \file
+/// The bodies of what order/zip.hpp declares. Included in exactly one file of a program.
+
+#include <unordered_map>
+
+namespace wick::detail {
+
+namespace zipping {
+
+/// "a, b, c and 4 more".
+inline std::string list(const std::vector<std::string>& keys) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(keys.size(), most); ++i) text += (i == 0 ? "" : ", ") + keys[i];
+  if (keys.size() > most) text += " and " + std::to_string(keys.size() - most) + " more";
+  return text;
+}
+
+inline std::string without(const std::vector<std::string>& keys, std::size_t of, std::size_t in) {
+  return std::to_string(keys.size()) + (keys.size() == 1 ? " sample" : " samples") + " of source " +
+         std::to_string(of) + " without one of the same name in source " + std::to_string(in) + ": " +
+         list(keys);
+}
+
+using table = std::unordered_map<std::string_view, std::uint64_t>;
+
+inline table by_name(const zip_names& of) {
+  table out;
+  out.reserve(of.names.size());
+  for (std::uint64_t i = 0; i < of.names.size(); ++i) {
+    const auto [at, is_new] = out.try_emplace(of.names[i], i);
+    if (!is_new) {
+      throw error("zip: two samples of source " + std::to_string(of.source) +
+                  " (counted from 0) have the name \"" + printable(of.names[i]) +
+                  "\": " + of.keys[at->second] + " and " + of.keys[i] +
+                  "; leave one out, or write zip(wick::pair_by::position, …)");
+    }
+  }
+  return out;
+}
+
+}  // namespace zipping
+
+void zip_names::take_stems() {
+  names = keys;
+  if (names.empty()) return;
+  // The folder that all share.
+  const std::string first = names.front();
+  std::size_t shared = first.rfind('/') + 1;
+  for (const std::string& name : names) {
+    while (shared > 0 && name.compare(0, shared, first, 0, shared) != 0)
+      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
+  }
+  for (std::string& name : names) {
+    const std::size_t dot = name.rfind('.'), file = name.rfind('/') + 1;
+    if (dot != std::string::npos && dot > file) name.resize(dot);
+    name.erase(0, shared);
+  }
+}
+
+std::vector<std::uint64_t> pair_names(const zip_names& first, const zip_names& other) {
+  const zipping::table there = zipping::by_name(other), here = zipping::by_name(first);
+  std::vector<std::uint64_t> out;
+  std::vector<std::string> alone, left_over;
+  bool same = true;
+  out.reserve(first.names.size());
+  for (std::uint64_t i = 0; i < first.names.size(); ++i) {
+    const auto found = there.find(first.names[i]);
+    if (found == there.end()) {
+      alone.push_back(first.keys[i]);
+      continue;
+    }
+    same = same && found->second == i;
+    out.push_back(found->second);
+  }
+  for (std::uint64_t i = 0; i < other.names.size(); ++i) {
+    if (!here.contains(other.names[i])) left_over.push_back(other.keys[i]);
+  }
+  if (!alone.empty() || !left_over.empty()) {
+    std::string text = "zip: ";
+    if (!alone.empty()) text += zipping::without(alone, first.source, other.source);
+    if (!left_over.empty())
+      text += (alone.empty() ? "" : "; ") + zipping::without(left_over, other.source, first.source);
+    // What was compared, of one of each.
+    const std::string a = first.names.empty() ? "" : first.names.front(),
+                      b = other.names.empty() ? "" : other.names.front();
+    throw error(text + " (sources are counted from 0; the first names are \"" + printable(a) + "\" and \"" +
+                printable(b) +
+                "\"); add or leave out files, give zip a function that makes the names, or write "
+                "zip(wick::pair_by::position, …)");
+  }
+  if (same) out.clear();
+  return out;
+}
+
+void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted) {
+  throw error("zip: source " + std::to_string(source) + " (counted from 0) has " + std::to_string(count) +
+              " samples, and the first has " + std::to_string(wanted) + "; give each as many as the others");
+}
+
+}  // namespace wick::detail
+
 // ==== wick/pixels/implementation/block_cache.hpp
 /// \file
 /// The bodies of what pixels/detail/block_cache.hpp declares. Included in exactly one file of a program.
@@ -21761,7 +26907,7 @@ bool compose_resize(plan& p, int width, int height, interpolation filter) {
   }
   if (width == p.output_width() && height == p.output_height()) return true;
   if (p.resizes()) return false;
-  if (filter == interpolation::nearest && (p.mirror_x || p.mirror_y)) return false;
+  if (is_nearest(filter) && (p.mirror_x || p.mirror_y)) return false;
   p.width = width;
   p.height = height;
   p.window = {0, 0, width, height};
@@ -22677,6 +27823,33 @@ bool cached_reader::open(const location& where) noexcept {
 }  // namespace wick::detail
 
 #undef WICK_DETAIL_CACHED_READS
+
+// ==== wick/read/implementation/decode_raw.hpp
+/// \file
+/// The bodies of what read/decode_raw.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+decode_raw_stage::decode_raw_stage(const shape& of, dtype type)
+    : format_(std::make_shared<const row_format>(of, type)) {}
+
+raw_array decode_raw_stage::operator()(bytes data, context&) const {
+  if (data.size() != format_->bytes) {
+    throw error(std::to_string(data.size()) + " bytes are no array " + to_string(format_->extents) + " of " +
+                std::string(to_string(format_->type)) + ", which has " + std::to_string(format_->bytes) +
+                "; check the shape, the type and what was read");
+  }
+  return {std::move(data), format_};
+}
+
+std::uint64_t decode_raw_stage::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(static_cast<std::uint64_t>(format_->type));
+  for (const std::int64_t e : format_->extents) h.add(static_cast<std::uint64_t>(e));
+  return h.value();
+}
+
+}  // namespace wick::detail
 
 // ==== wick/read/implementation/file_io.hpp
 /// \file
@@ -24909,20 +30082,19 @@ void neighbor_file::discard() noexcept {
   file_.close();
 }
 
-void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind) {
-  constexpr const char* advice = "the file is as it was; is there room, and may this program write there?";
+file_replacement::file_replacement(const std::string& path, const char* kind) : path_(path), kind_(kind) {
   const std::filesystem::path given(path);
   const std::filesystem::path parent =
       given.has_parent_path() ? given.parent_path() : std::filesystem::path(".");
-  const std::string name = given.filename().native();
+  name_ = given.filename().native();
   // All goes by the open folder: it may be renamed meanwhile, and the name may be as long as names get.
-  const file_handle folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!folder) state_file_error("can't be created, its folder can't be opened", path, errno, advice, kind);
-  if (name.empty() || name == "." || name == "..") {
+  folder_ = file_handle(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder_) failed("can't be created, its folder can't be opened", errno);
+  if (name_.empty() || name_ == "." || name_ == "..") {
     state_file_error("can't be created", path, EISDIR, "give the path of a file", kind);
   }
   struct ::stat old {};
-  const bool is_there = ::fstatat(folder.get(), name.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
+  const bool is_there = ::fstatat(folder_.get(), name_.c_str(), &old, AT_SYMLINK_NOFOLLOW) == 0;
   const char* other = is_there && !S_ISLNK(old.st_mode) ? other_than_file(old.st_mode) : nullptr;
   if (other != nullptr) {
     throw error(printable(path) + ": " + kind + ": is " + other +
@@ -24930,24 +30102,37 @@ void replace_file(const std::string& path, std::span<const std::byte> bytes, con
   }
   const bool keeps_mode = is_there && S_ISREG(old.st_mode);
 
-  neighbor_file::tidy_up(folder.get());
-  neighbor_file next(folder.get(), keeps_mode ? old.st_mode & 0666 : 0666);
-  const auto failed = [&](const char* what) { state_file_error(what, path, errno, advice, kind); };
-  if (next.fault() != 0) {
-    errno = next.fault();
-    failed("can't be created");
-  }
+  neighbor_file::tidy_up(folder_.get());
+  next_.emplace(folder_.get(), keeps_mode ? old.st_mode & 0666 : 0666);
+  if (next_->fault() != 0) failed("can't be created", next_->fault());
   // Not every file system has modes: then it stays as open() made it, which is never for more than the old
   // one was.
-  if (keeps_mode) static_cast<void>(::fchmod(next.get(), old.st_mode & 0777) == 0);
-  if (!next.write(bytes)) failed("can't be written");
-  if (!next.sync()) failed("can't be brought to the disk");
-  if (!next.rename_to(name.c_str())) failed("can't take its name");
+  if (keeps_mode) static_cast<void>(::fchmod(next_->get(), old.st_mode & 0777) == 0);
+}
+
+void file_replacement::failed(const char* what, int fault) const {
+  state_file_error(what, path_, fault,
+                   "the file is as it was; is there room, and may this program write there?", kind_);
+}
+
+void file_replacement::write(std::span<const std::byte> bytes) {
+  if (!next_->write(bytes)) failed("can't be written", errno);
+}
+
+void file_replacement::commit() {
+  if (!next_->sync()) failed("can't be brought to the disk", errno);
+  if (!next_->rename_to(name_.c_str())) failed("can't take its name", errno);
   // The name lies in the folder: it is on the disk when the folder is.
-  if (::fsync(folder.get()) != 0 && errno != EINVAL) {
-    state_file_error("was written, but its folder can't be brought to the disk", path, errno,
-                     "after a power failure the old one may be back", kind);
+  if (::fsync(folder_.get()) != 0 && errno != EINVAL) {
+    state_file_error("was written, but its folder can't be brought to the disk", path_, errno,
+                     "after a power failure the old one may be back", kind_);
   }
+}
+
+void replace_file(const std::string& path, std::span<const std::byte> bytes, const char* kind) {
+  file_replacement next(path, kind);
+  next.write(bytes);
+  next.commit();
 }
 
 }  // namespace wick::detail
@@ -24988,11 +30173,12 @@ std::vector<stage_identity> shortened(const std::vector<stage_identity>& stages)
   constexpr std::size_t most = 70;
   std::vector<stage_identity> out;
   for (std::size_t i = 0; i < stages.size() && i < most; ++i) {
-    const auto& [name, parameters] = stages[i];
+    const auto& [name, parameters, changes] = stages[i];
     if (name.size() <= max_state_name)
       out.push_back(stages[i]);
     else
-      out.push_back({name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value()});
+      out.push_back(
+          {name.substr(0, max_state_name), fingerprint_hash().add(name).add(parameters).value(), changes});
   }
   if (stages.size() > most) {
     fingerprint_hash h;
@@ -25009,13 +30195,15 @@ std::string hex(std::uint64_t n) {
   return out;
 }
 
-std::string difference(const pipeline_identity& saved, const pipeline_identity& mine) {
+std::string difference(const loader_state& state, const pipeline_identity& mine) {
+  const pipeline_identity& saved = state.of;
+  const bool may_change = state.rounds != 0 && state.batch == 0 && state.sample == 0;
   const auto number = [](std::uint64_t n) { return std::to_string(n); };
-  if (saved.samples != mine.samples) {
+  if (saved.samples != mine.samples && !may_change) {
     return "another data set: it has " + number(saved.samples) + " samples, this loader's has " +
            number(mine.samples) + "; give the source that the state was made with";
   }
-  if (saved.data != mine.data) {
+  if (saved.data != mine.data && !may_change) {
     return "another data set: of the same size, with fingerprint " + hex(saved.data) +
            ", this loader's has " + hex(mine.data) + "; names, labels or contents differ";
   }
@@ -25028,7 +30216,7 @@ std::string difference(const pipeline_identity& saved, const pipeline_identity& 
     if (i >= before.size()) return at + "is " + printable(now[i].name) + ", which it did not have";
     if (before[i].name != now[i].name)
       return at + "was " + printable(before[i].name) + ", now it is " + printable(now[i].name);
-    if (before[i].parameters != now[i].parameters)
+    if (before[i].parameters != now[i].parameters && !(may_change && now[i].changes))
       return at + "(" + printable(now[i].name) + ") had other parameters";
   }
   if (saved.seed != mine.seed) {
@@ -25053,7 +30241,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.number(std::uint32_t{0});  // length, below
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved}) {
+        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -25104,9 +30292,9 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   }
   loader_state s;
   std::uint64_t batched = 0;
-  for (std::uint64_t* n :
-       {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch, &s.sample,
-        &s.failures, &s.counted_failures, &s.epoch_failures, &s.consecutive_failures, &s.moved}) {
+  for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
+                           &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
+                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = batched != 0;
@@ -25567,6 +30755,21 @@ void io_pool::work(shared& s) noexcept {
 
 }  // namespace wick::detail
 
+// ==== wick/run/implementation/single_user.hpp
+/// \file
+/// The bodies of what run/detail/single_user.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void single_user::hold::refuse(const char* call) {
+  throw std::logic_error(
+      std::string("wick: ") + call +
+      ": two threads or coroutines use one loader at the same time; let one take the batches, or "
+      "give each a loader of its own (they may share an executor)");
+}
+
+}  // namespace wick::detail
+
 // ==== wick/run/implementation/tenants.hpp
 /// \file
 /// The bodies of what run/detail/tenants.hpp declares. Included in exactly one file of a program.
@@ -25756,6 +30959,33 @@ void timer_queue::work(shared& s) noexcept {
 
 }  // namespace wick::detail
 
+// ==== wick/sample/implementation/context.hpp
+/// \file
+/// The bodies of what sample/context.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+std::string context::key() const {
+  return names_ != nullptr ? names_->key(names_->source, index()) : "sample " + std::to_string(index());
+}
+
+}  // namespace wick
+
+// ==== wick/sample/implementation/dropped.hpp
+/// \file
+/// The bodies of what sample/detail/dropped.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+const std::exception_ptr& dropped() noexcept {
+  static const std::exception_ptr it = std::make_exception_ptr(error("left out by filter()"));
+  return it;
+}
+
+void drop() { std::rethrow_exception(dropped()); }
+
+}  // namespace wick::detail
+
 // ==== wick/sample/implementation/error.hpp
 /// \file
 /// The bodies of what sample/error.hpp declares. Included in exactly one file of a program.
@@ -25821,6 +31051,271 @@ std::string to_string(const shape& s) {
 }
 
 }  // namespace wick
+
+// ==== wick/series/implementation/file_windows.hpp
+/// \file
+/// The bodies of what series/file_windows.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+struct file_windows::series_files {
+  explicit series_files(const files& of) : paths(of), open(of.size()) {}
+  files paths;
+  open_shards open;
+  std::vector<file_stamp> stamps;
+  std::vector<std::uint64_t> rows;
+};
+
+std::shared_ptr<const file_windows::series_files> file_windows::look_into(const files& of,
+                                                                          const file_rows& rows) {
+  if (rows.row_bytes == 0) {
+    throw error("windows: a row of the files has 0 bytes; say how many by .row_bytes");
+  }
+  auto out = std::make_shared<series_files>(of);
+  for (std::uint64_t f = 0; f < of.size(); ++f) {
+    const std::string path = of.path(f);
+    opened_file opened = open_regular(path, "windows");
+    const std::uint64_t size = opened.stamp.size;
+    if (size < rows.header_bytes || (size - rows.header_bytes) % rows.row_bytes != 0) {
+      throw source_error(path, "windows",
+                         "has " + std::to_string(size) + " bytes, which are no whole rows of " +
+                             std::to_string(rows.row_bytes) + " behind " + std::to_string(rows.header_bytes) +
+                             "; check .row_bytes and .header_bytes");
+    }
+    out->rows.push_back((size - rows.header_bytes) / rows.row_bytes);
+    out->stamps.push_back(opened.stamp);
+    out->open.keep(std::move(opened.file));
+  }
+  return out;
+}
+
+file_windows::file_windows(const files& of, file_rows rows, std::int64_t length, std::int64_t stride)
+    : file_windows(look_into(of, rows), rows, length, stride) {}
+
+file_windows::file_windows(std::shared_ptr<const series_files> all, file_rows rows, std::int64_t length,
+                           std::int64_t stride)
+    : files_(std::move(all)),
+      rows_(rows),
+      length_(positive_length("windows: ", length)),
+      order_(files_->rows, length_, length_, stride) {}
+
+location file_windows::at(std::uint64_t i) const noexcept {
+  const window_order::place p = order_.at(i);
+  return {.path = files_->paths.path(p.series),
+          .file = files_->open[p.series],
+          .offset = rows_.header_bytes + p.row * rows_.row_bytes,
+          .length = length_ * rows_.row_bytes,
+          .indexed = &files_->stamps[p.series]};
+}
+
+std::string file_windows::key(std::uint64_t i) const {
+  const window_order::place p = order_.at(i);
+  return files_->paths.key(p.series) + ", rows " + std::to_string(p.row) + " to " +
+         std::to_string(p.row + length_ - 1);
+}
+
+std::uint64_t file_windows::fingerprint() const {
+  fingerprint_hash h;
+  h.add(files_->paths.fingerprint()).add(length_).add(static_cast<std::uint64_t>(order_.stride()));
+  h.add(rows_.row_bytes).add(rows_.header_bytes);
+  for (const std::uint64_t rows : files_->rows) h.add(rows);
+  return h.value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/series/implementation/windows.hpp
+/// \file
+/// The bodies of what series/windows.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+series series::packed(std::shared_ptr<const void> owner, const void* data, std::size_t count, dtype type,
+                      const shape& row) {
+  shape strides;
+  std::int64_t elements = row.count(), step = elements;
+  if (elements < 1 || count % static_cast<std::size_t>(elements) != 0) {
+    throw error("windows: " + std::to_string(count) + " values are no whole rows of shape " + to_string(row) +
+                "; check both");
+  }
+  for (const std::int64_t e : row) strides.push_back(step /= e);
+  return {std::move(owner),
+          static_cast<const std::byte*>(data),
+          count / static_cast<std::size_t>(elements),
+          type,
+          row,
+          strides,
+          elements};
+}
+
+std::uint64_t positive_length(const char* what, std::int64_t length) {
+  if (length < 1) {
+    throw error(std::string(what) + "a length of " + std::to_string(length) +
+                " rows was asked for; it is at least 1");
+  }
+  return static_cast<std::uint64_t>(length);
+}
+
+series_runs::series_runs(const char* what, const std::vector<series>& all, std::int64_t length) {
+  if (all.empty()) throw error(std::string(what) + "there is no series; give it at least one");
+  auto k = std::make_shared<kept>(kept{all, {}, {}, positive_length(what, length)});
+  const series& first = all.front();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const series& s = all[i];
+    if (s.type != first.type || !(s.row == first.row)) {
+      const auto rows_of = [](const series& of) {
+        return to_string(of.row) + " of " + std::string(to_string(of.type));
+      };
+      throw error(std::string(what) + "series " + std::to_string(i) + " has rows " + rows_of(s) +
+                  ", and the first " + rows_of(first) + "; bring all to one shape and type");
+    }
+    if (i == 0 || s.step != all[i - 1].step || !(s.strides == all[i - 1].strides)) {
+      shape extents{length}, strides{s.step};
+      for (const std::int64_t e : s.row) extents.push_back(e);
+      for (const std::int64_t e : s.strides) strides.push_back(e);
+      k->formats.push_back(std::make_shared<const row_format>(extents, s.type, strides));
+    }
+    k->parts.push_back(
+        {s.data, static_cast<std::size_t>(s.step) * size_of(s.type), k->formats.back().get(), s.rows});
+  }
+  parts_ = k->parts.data();
+  kept_ = std::move(k);
+}
+
+std::vector<std::uint64_t> series_runs::rows() const {
+  std::vector<std::uint64_t> out;
+  out.reserve(count());
+  for (const series& s : kept_->all) out.push_back(s.rows);
+  return out;
+}
+
+std::uint64_t series_runs::fingerprint() const {
+  const series& first = kept_->all.front();
+  fingerprint_hash h;
+  h.add(static_cast<std::uint64_t>(first.type));
+  for (const std::int64_t e : first.row) h.add(static_cast<std::uint64_t>(e));
+  std::uint64_t total = 0;
+  for (const series& s : kept_->all) {
+    h.add(s.rows);
+    total += s.rows;
+  }
+  std::vector<std::byte> row(static_cast<std::size_t>(first.row.count()) * size_of(first.type));
+  const std::uint64_t looked_at = std::min(total, (std::uint64_t{1} << 20) / row.size() + 1);
+  std::uint64_t next = 0, before = 0;
+  for (const series& s : kept_->all) {
+    const row_format format(s.row, s.type, s.strides);
+    for (; next < looked_at; ++next) {
+      const std::uint64_t at = next * total / looked_at - before;
+      if (at >= s.rows) break;
+      memory_view(s.data + at * static_cast<std::size_t>(s.step) * size_of(s.type), format)
+          .write_to({row.data(), false});
+      h.add(row.data(), row.size());
+    }
+    before += s.rows;
+  }
+  return h.value();
+}
+
+window_order::window_order(std::span<const std::uint64_t> rows, std::uint64_t length, std::uint64_t need,
+                           std::int64_t stride)
+    : series_(rows.size()), stride_(static_cast<std::uint64_t>(stride)), size_(0) {
+  if (stride < 1) {
+    throw error("windows: a stride of " + std::to_string(stride) +
+                " rows was asked for; it is at least 1, which gives all windows");
+  }
+  auto starts = std::make_shared<std::vector<std::uint64_t>>();
+  starts->reserve(series_);
+  std::uint64_t longest = 0;
+  for (const std::uint64_t there : rows) {
+    starts->push_back(size_);
+    longest = std::max(longest, there);
+    if (there >= need) size_ += (there - need) / stride_ + 1;
+  }
+  if (size_ == 0) {
+    throw error("windows: " +
+                (series_ == 1 ? "the series has " + std::to_string(longest) + " rows"
+                              : "the longest of " + std::to_string(series_) + " series has " +
+                                    std::to_string(longest) + " rows") +
+                ", and a window takes " + std::to_string(need) + (need == length ? "" : " with its target") +
+                "; ask for shorter ones");
+  }
+  starts_ = starts->data();
+  kept_ = std::move(starts);
+}
+
+std::string window_order::key(std::uint64_t i, std::uint64_t length) const {
+  const place p = at(i);
+  return (series_ == 1 ? "" : "series " + std::to_string(p.series) + ", ") + "rows " + std::to_string(p.row) +
+         " to " + std::to_string(p.row + length - 1);
+}
+
+std::uint64_t targeted_windows::rows_needed(const series_runs& data, const series_runs& target,
+                                            std::uint64_t offset) {
+  if (offset > ~std::uint64_t{0} - target.length()) {
+    throw error("windows: the target begins " + std::to_string(offset) +
+                " rows behind the window's first; no series is as long");
+  }
+  return std::max(data.length(), offset + target.length());
+}
+
+const series_runs& targeted_windows::of_equal_rows(const series_runs& data, const series_runs& target) {
+  if (data.count() != target.count()) {
+    throw error("windows: " + std::to_string(target.count()) + " series of targets for " +
+                std::to_string(data.count()) + " series; there must be one for each");
+  }
+  const std::vector<std::uint64_t> rows = data.rows(), targets = target.rows();
+  for (std::size_t s = 0; s < rows.size(); ++s) {
+    if (rows[s] != targets[s]) {
+      throw error("windows: " + (data.count() == 1 ? "the series" : "series " + std::to_string(s)) + " has " +
+                  std::to_string(rows[s]) + " rows, and its targets " + std::to_string(targets[s]) +
+                  "; there must be one for each row");
+    }
+  }
+  return data;
+}
+
+targeted_windows::targeted_windows(series_runs data, series_runs target, std::int64_t stride,
+                                   target_options options)
+    : data_(std::move(data)),
+      target_(std::move(target)),
+      offset_(options.offset == target_options::behind ? data_.length() : options.offset),
+      order_(of_equal_rows(data_, target_).rows(), data_.length(), rows_needed(data_, target_, offset_),
+             stride) {}
+
+std::uint64_t targeted_windows::fingerprint() const {
+  return fingerprint_hash()
+      .add(data_.fingerprint())
+      .add(target_.fingerprint())
+      .add(data_.length())
+      .add(target_.length())
+      .add(offset_)
+      .add(static_cast<std::uint64_t>(order_.stride()))
+      .value();
+}
+
+window_source::window_source(std::vector<series> all, std::int64_t length, std::int64_t stride)
+    : all_(std::move(all)),
+      runs_("windows: ", all_, length),
+      order_(runs_.rows(), runs_.length(), runs_.length(), stride) {}
+
+std::uint64_t window_source::fingerprint() const {
+  return fingerprint_hash()
+      .add(runs_.fingerprint())
+      .add(runs_.length())
+      .add(static_cast<std::uint64_t>(order_.stride()))
+      .value();
+}
+
+targeted_windows window_source::target(std::int64_t length, target_options options) const {
+  return target_of(all_, length, options);
+}
+
+targeted_windows window_source::target_of(std::vector<series> of, std::int64_t length,
+                                          target_options options) const {
+  return {runs_, series_runs("windows: targets: ", of, length), order_.stride(), options};
+}
+
+}  // namespace wick::detail
 
 // ==== wick/system/implementation/cpu_set.hpp
 /// \file
@@ -26767,6 +32262,804 @@ void tar_scan::finish(tar_entry& out, const tar_header& header, const extended& 
 
 }  // namespace wick::detail
 
+// ==== wick/text/implementation/chunk_places.hpp
+/// \file
+/// The bodies of what text/detail/chunk_places.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+chunk_places::chunk_places(std::uint64_t tokens, const chunk_plan& plan) noexcept
+    : plan_(plan), size_(tokens <= plan.length ? 0 : (tokens - plan.length - 1) / plan.stride + 1) {}
+
+chunk_places::chunk_places(const std::vector<std::uint64_t>& begins, std::uint64_t tokens,
+                           const chunk_plan& plan)
+    : plan_(plan) {
+  for (std::size_t d = 0; d < begins.size(); ++d) {
+    const std::uint64_t end = d + 1 < begins.size() ? begins[d + 1] : tokens;
+    if (end - begins[d] < 2) continue;  // no token has one behind it
+    documents_.push_back({size_, begins[d], end});
+    const std::uint64_t pairs = end - begins[d] - 1;
+    // Up to the one that has the last pair; none begins behind it.
+    const std::uint64_t to_the_last =
+        pairs <= plan.length ? 1 : (pairs - plan.length + plan.stride - 1) / plan.stride + 1;
+    size_ += std::min(to_the_last, (pairs + plan.stride - 1) / plan.stride);
+  }
+  documents_.shrink_to_fit();
+}
+
+token_span chunk_places::at(std::uint64_t i) const noexcept {
+  if (documents_.empty()) return {i * plan_.stride, plan_.length + 1, plan_.length, 0};
+  const auto behind = std::upper_bound(documents_.begin(), documents_.end(), i,
+                                       [](std::uint64_t c, const document& d) { return c < d.chunk; });
+  const document& in = *(behind - 1);
+  const std::uint64_t first = in.begin + (i - in.chunk) * plan_.stride;
+  return {first, static_cast<std::size_t>(std::min<std::uint64_t>(plan_.length + 1, in.end - first)),
+          plan_.length, plan_.within_documents};
+}
+
+template <class T>
+void document_borders::find(const std::byte* tokens, std::size_t count) {
+  const T wanted = static_cast<T>(end_);
+  if (static_cast<std::int64_t>(wanted) != end_) return;  // no token of this type is that
+  for (std::size_t i = 0; i < count; ++i) {
+    T one;
+    std::memcpy(&one, tokens + i * sizeof(T), sizeof(T));
+    if (one == wanted) begins_.push_back(at_ + i + 1);
+  }
+}
+
+void document_borders::take(const std::byte* tokens, std::size_t count) {
+  switch (format_.size) {
+    case 1:
+      format_.has_sign ? find<std::int8_t>(tokens, count) : find<std::uint8_t>(tokens, count);
+      break;
+    case 2:
+      format_.has_sign ? find<std::int16_t>(tokens, count) : find<std::uint16_t>(tokens, count);
+      break;
+    case 4:
+      format_.has_sign ? find<std::int32_t>(tokens, count) : find<std::uint32_t>(tokens, count);
+      break;
+    default:
+      find<std::int64_t>(tokens, count);
+  }
+  at_ += count;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/kept_index.hpp
+/// \file
+/// The bodies of what text/detail/kept_index.hpp declares. Included in exactly one file of a program.
+
+#include <ctime>
+
+// ==== wick/text/detail/kept_index.hpp
+/// \file
+/// An index of text files that is kept on disk, so that the next start need not read them again.
+
+namespace wick::detail {
+
+/// The file: "wicktext", then little-endian numbers of 8 bytes: version, fingerprint of the rule, number of
+/// files; for each file the length of its name, its name, its size, the seconds and nanoseconds of its last
+/// change, how many samples it has, the length of their code, the code; last a checksum of all before it.
+class kept_index {
+ public:
+  /// What is kept of a file. Its name is that below the folder that all share, so that the data may move.
+  struct entry {
+    std::string_view name;
+    const file_stamp* stamp;
+    const text_extents* extents;
+  };
+
+  /// Nothing, when there is no such file, or it is damaged, of another version, or of another rule.
+  /// \throws wick::error when another kind of file lies there
+  kept_index(const std::string& path, std::uint64_t rule);
+
+  /// What it has of this file; false when that is not there, or the file has changed.
+  bool find(std::string_view name, const file_stamp& now, text_extents& out) const;
+  std::size_t size() const noexcept { return files_.size(); }
+
+  /// Whether a file's time of change tells one state of it from the next: not if that was just now, since
+  /// file systems' clocks tick some 100 times a second, some once in two.
+  static bool is_settled(const file_stamp& stamp) noexcept;
+  /// Puts an index of these in the place of the old one. \throws wick::error, and the old one is as it was
+  static void write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files);
+
+ private:
+  struct kept {
+    std::string_view name;
+    std::uint64_t size, samples;
+    std::int64_t seconds, nanoseconds;
+    std::string_view code;
+  };
+
+  bool parse(std::uint64_t rule);
+
+  std::string all_;
+  std::vector<kept> files_;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+namespace kept_form {
+
+inline constexpr std::string_view magic = "wicktext";
+inline constexpr std::uint64_t version = 1;
+
+inline void put(std::string& out, std::uint64_t value) {
+  for (int i = 0; i < 8; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+}
+inline std::uint64_t get(std::string_view from) noexcept {
+  std::uint64_t value = 0;
+  for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<unsigned char>(from[i]);
+  return value;
+}
+inline std::uint64_t checksum(std::string_view of) noexcept { return fingerprint_hash().add(of).value(); }
+
+}  // namespace kept_form
+
+kept_index::kept_index(const std::string& path, std::uint64_t rule) {
+  plain_file opened = open_plain(path.c_str());
+  if (opened.other != nullptr) throw source_error(path, "index", not_a_file(opened.other));
+  if (!opened.file) return;
+  try {
+    all_.resize(static_cast<std::size_t>(opened.about.st_size));
+    all_.resize(read_up_to(opened.file.get(), reinterpret_cast<std::byte*>(all_.data()), all_.size(), 0));
+  } catch (const error&) {
+    all_.clear();
+    return;
+  }
+  const std::string_view start = std::string_view(all_).substr(0, kept_form::magic.size());
+  if (start != kept_form::magic.substr(0, start.size())) {
+    throw source_error(path, "index",
+                       "is not an index (starts with \"" + printable(start) +
+                           "\"), and is left as it is; give .index a path of its own, or remove that file");
+  }
+  if (!parse(rule)) files_.clear();
+}
+
+bool kept_index::parse(std::uint64_t rule) {
+  std::string_view left = all_;
+  constexpr std::size_t number = 8, least_entry = 7 * number;
+  if (left.size() < kept_form::magic.size() + 4 * number) return false;
+  const std::string_view sum = left.substr(left.size() - number);
+  left.remove_suffix(number);
+  if (kept_form::checksum(left) != kept_form::get(sum)) return false;
+  left.remove_prefix(kept_form::magic.size());
+  const auto next = [&] {
+    const std::uint64_t value = kept_form::get(left);
+    left.remove_prefix(number);
+    return value;
+  };
+  const auto text = [&](std::string_view& out) {
+    if (left.size() < number) return false;
+    const std::uint64_t length = next();
+    if (length > left.size()) return false;
+    out = left.substr(0, static_cast<std::size_t>(length));
+    left.remove_prefix(out.size());
+    return true;
+  };
+  if (next() != kept_form::version || next() != rule) return false;
+  const std::uint64_t count = next();
+  if (count > left.size() / (least_entry - number)) return false;
+  files_.reserve(static_cast<std::size_t>(count));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    kept f{};
+    if (!text(f.name) || left.size() < 4 * number) return false;
+    f.size = next();
+    f.seconds = static_cast<std::int64_t>(next());
+    f.nanoseconds = static_cast<std::int64_t>(next());
+    f.samples = next();
+    if (!text(f.code)) return false;
+    files_.push_back(f);
+  }
+  std::sort(files_.begin(), files_.end(), [](const kept& a, const kept& b) { return a.name < b.name; });
+  return left.empty();
+}
+
+bool kept_index::find(std::string_view name, const file_stamp& now, text_extents& out) const {
+  const auto found = std::lower_bound(files_.begin(), files_.end(), name,
+                                      [](const kept& a, std::string_view b) { return a.name < b; });
+  if (found == files_.end() || found->name != name || found->size != now.size ||
+      found->seconds != now.seconds || found->nanoseconds != now.nanoseconds) {
+    return false;
+  }
+  const auto* code = reinterpret_cast<const std::uint8_t*>(found->code.data());
+  return out.decode({code, found->code.size()}, found->samples, found->size);
+}
+
+bool kept_index::is_settled(const file_stamp& stamp) noexcept {
+  return stamp.seconds + 3 < static_cast<std::int64_t>(::time(nullptr));
+}
+
+void kept_index::write(const std::string& path, std::uint64_t rule, const std::vector<entry>& files) {
+  std::string all(kept_form::magic);
+  for (const std::uint64_t n : {kept_form::version, rule, std::uint64_t{files.size()}})
+    kept_form::put(all, n);
+  for (const entry& f : files) {
+    kept_form::put(all, f.name.size());
+    all += f.name;
+    for (const std::uint64_t n : {f.stamp->size, static_cast<std::uint64_t>(f.stamp->seconds),
+                                  static_cast<std::uint64_t>(f.stamp->nanoseconds), f.extents->size(),
+                                  std::uint64_t{f.extents->code().size()}}) {
+      kept_form::put(all, n);
+    }
+    const auto code = f.extents->code();
+    all.append(reinterpret_cast<const char*>(code.data()), code.size());
+  }
+  kept_form::put(all, kept_form::checksum(all));
+  replace_file(path, std::as_bytes(std::span(all)), "index");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/lines.hpp
+/// \file
+/// The bodies of what text/lines.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+text_samples::text_samples(files paths, const line_options& options)
+    : index_(std::make_shared<const text_index>(
+          std::move(paths), "lines", text_rule{.by = text_rule::line, .keep_empty = !options.skip_empty},
+          options.index)) {}
+
+text_samples::text_samples(files paths, const document_options& options)
+    : index_(std::make_shared<const text_index>(
+          std::move(paths), "documents",
+          text_rule{.by = options.separator.empty() ? text_rule::paragraph : text_rule::separated,
+                    .keep_empty = false,
+                    .separator = options.separator},
+          options.index)) {}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_extents.hpp
+/// \file
+/// The bodies of what text/detail/text_extents.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void text_extents::add(extent next) {
+  if (size_++ % per_mark == 0) marks_.push_back({end_, code_.size()});
+  const std::uint64_t gap = next.offset - end_;
+  put(next.length << 1 | (gap != 1 ? 1 : 0));
+  if (gap != 1) put(gap);
+  end_ = next.offset + next.length;
+}
+
+void text_extents::shrink() {
+  code_.shrink_to_fit();
+  marks_.shrink_to_fit();
+}
+
+void text_extents::put(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) code_.push_back(static_cast<std::uint8_t>(value | 0x80));
+  code_.push_back(static_cast<std::uint8_t>(value));
+}
+
+bool text_extents::decode(std::span<const std::uint8_t> code, std::uint64_t size, std::uint64_t file_size) {
+  const std::uint8_t* p = code.data();
+  const std::uint8_t* const behind = p + code.size();
+  const auto number = [&]() -> std::optional<std::uint64_t> {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 63 && p != behind; shift += 7) {
+      const std::uint8_t byte = *p++;
+      value |= std::uint64_t{byte & 0x7Fu} << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    return std::nullopt;
+  };
+  text_extents out;
+  if (size > code.size()) return false;  // each takes a byte
+  for (; out.size_ < size; ++out.size_) {
+    if (out.size_ % per_mark == 0) {
+      out.marks_.push_back({out.end_, static_cast<std::uint64_t>(p - code.data())});
+    }
+    const std::optional<std::uint64_t> length = number();
+    std::optional<std::uint64_t> gap = 1;
+    if (length && (*length & 1) != 0) gap = number();
+    if (!length || !gap || *gap > file_size - out.end_) return false;
+    out.end_ += *gap;
+    if (*length >> 1 > file_size - out.end_) return false;
+    out.end_ += *length >> 1;
+  }
+  if (p != behind) return false;
+  out.code_.assign(code.begin(), code.end());
+  *this = std::move(out);
+  return true;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_index.hpp
+/// \file
+/// The bodies of what text/detail/text_index.hpp declares. Included in exactly one file of a program.
+
+#include <unistd.h>
+
+namespace wick::detail {
+
+/// How far the paths are the same, up to a slash.
+inline std::size_t shared_folder(const files& paths) noexcept {
+  const std::string_view first = paths.path(0);
+  std::size_t shared = first.rfind('/') + 1;
+  for (std::uint64_t f = 1; f < paths.size(); ++f) {
+    const std::string_view other = paths.path(f);
+    while (shared > 0 && other.substr(0, shared) != first.substr(0, shared))
+      shared = shared == 1 ? 0 : first.rfind('/', shared - 2) + 1;
+  }
+  return shared;
+}
+
+/// Lines of what is compressed can't be reached one by one.
+inline void refuse_compressed(const std::string& path, const char* who, int file) {
+  std::byte start[6] = {};
+  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
+  const char* const packer = p.starts_with("\x1F\x8B")           ? "gzip"
+                             : p.starts_with("\x28\xB5\x2F\xFD") ? "zstd"
+                             : p.starts_with(
+                                   "\xFD"
+                                   "7zXZ")
+                                 ? "xz"
+                                 : nullptr;
+  if (packer == nullptr) return;
+  throw source_error(path, who,
+                     std::string("is compressed with ") + packer +
+                         ", and what lies in a compressed file cannot be reached line by line; unpack it");
+}
+
+text_index::text_index(files paths, const char* who, const text_rule& rule, const std::string& kept)
+    : paths_(std::move(paths)),
+      rule_(rule),
+      shared_(shared_folder(paths_)),
+      open_(static_cast<std::size_t>(paths_.size())) {
+  std::optional<kept_index> known;
+  if (!kept.empty()) known.emplace(kept, rule.fingerprint());
+  bool all_known = known && known->size() == paths_.size();
+  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
+  extents_.resize(static_cast<std::size_t>(paths_.size()));
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    const std::string path = paths_.path(f);
+    opened_file opened = open_regular(path, who);
+    stamps_.push_back(opened.stamp);
+    if (!known || !known->find(name(f), opened.stamp, extents_[f])) {
+      all_known = false;
+      try {
+        refuse_compressed(path, who, opened.file.get());
+        extents_[f] = scan_text(opened.file.get(), rule_);
+      } catch (const error& e) {
+        const std::string_view text = e.what();
+        throw text.starts_with(printable(path)) ? e : source_error(path, who, e.what());
+      }
+      bytes_scanned_ += opened.stamp.size;
+      require_unchanged(opened, path, who);
+    }
+    firsts_.push_back(firsts_.back() + extents_[f].size());
+    open_.keep(std::move(opened.file));
+  }
+  if (size() == 0) {
+    throw source_error(paths_.path(0), who,
+                       "nothing in " + std::to_string(paths_.size()) +
+                           (paths_.size() == 1 ? " file" : " files") + "; are these the right ones?");
+  }
+  if (known && !all_known) keep(kept);
+}
+
+void text_index::keep(const std::string& path) {
+  std::vector<kept_index::entry> entries;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    if (kept_index::is_settled(stamps_[f])) entries.push_back({name(f), &stamps_[f], &extents_[f]});
+  }
+  if (entries.empty()) return;
+  try {
+    kept_index::write(path, rule_.fingerprint(), entries);
+  } catch (const error& e) {
+    note_ = std::string(e.what()) + ". Without it the text is read through at each start";
+  }
+}
+
+std::size_t text_index::file_of(std::uint64_t i) const noexcept {
+  if (extents_.size() == 1) return 0;
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), i) - firsts_.begin()) - 1;
+}
+
+location text_index::at(std::uint64_t i) const noexcept {
+  const std::size_t f = file_of(i);
+  const text_extents::extent e = extents_[f].at(i - firsts_[f]);
+  return {paths_.path(f), open_[f], e.offset, e.length, &stamps_[f]};
+}
+
+std::string text_index::key(std::uint64_t i) const {
+  const std::size_t f = file_of(i);
+  const std::string path = printable(paths_.path(f));
+  if (rule_.by == text_rule::line && rule_.keep_empty) return path + ":" + std::to_string(i - firsts_[f] + 1);
+  return path + ": byte " + std::to_string(at(i).offset);
+}
+
+std::uint64_t text_index::fingerprint() const noexcept {
+  fingerprint_hash h;
+  for (std::size_t f = 0; f < extents_.size(); ++f) {
+    const auto code = extents_[f].code();
+    h.add(name(f)).add(stamps_[f].size).add(extents_[f].size()).add(code.data(), code.size());
+  }
+  return h.add(size()).value();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/text_scan.hpp
+/// \file
+/// The bodies of what text/detail/text_scan.hpp declares. Included in exactly one file of a program.
+
+#include <fcntl.h>
+
+namespace wick::detail {
+
+std::uint64_t text_rule::fingerprint() const noexcept {
+  fingerprint_hash h;
+  return h.add(std::uint64_t{by}).add(std::uint64_t{keep_empty}).add(separator).value();
+}
+
+std::size_t text_scan::take(const char* from, std::size_t size, bool last) {
+  return rule_->by == text_rule::separated ? take_separated(from, size, last) : take_lines(from, size, last);
+}
+
+std::size_t text_scan::take_lines(const char* from, std::size_t size, bool last) {
+  const char* p = from;
+  const char* const behind = from + size;
+  while (p != behind) {
+    const auto* const end =
+        static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(behind - p)));
+    if (end == nullptr) break;
+    const bool two = end != from ? end[-1] == '\r' : carriage_return_;
+    const std::uint64_t offset = at_ + static_cast<std::uint64_t>(end - from);
+    line(begin_, offset - begin_ - (two ? 1 : 0));
+    begin_ = offset + 1;
+    p = end + 1;
+  }
+  at_ += size;
+  if (size != 0) carriage_return_ = behind[-1] == '\r';
+  if (last) {
+    if (begin_ != at_) line(begin_, at_ - begin_);
+    end_paragraph();
+  }
+  return size;
+}
+
+void text_scan::line(std::uint64_t offset, std::uint64_t length) {
+  if (rule_->by == text_rule::line) {
+    if (length != 0 || rule_->keep_empty) out_->add({offset, length});
+  } else if (length == 0) {
+    end_paragraph();
+  } else {
+    if (!open_) paragraph_ = offset;
+    open_ = true;
+    end_ = offset + length;
+  }
+}
+
+void text_scan::end_paragraph() {
+  if (open_) out_->add({paragraph_, end_ - paragraph_});
+  open_ = false;
+}
+
+std::size_t text_scan::take_separated(const char* from, std::size_t size, bool last) {
+  const std::string_view text(from, size), separator = rule_->separator;
+  const auto is_break = [](char c) { return c == '\n' || c == '\r'; };
+  // Behind the last byte of text[low, high) that is no line break; what came before it counts, too.
+  const auto content_end = [&](std::size_t low, std::size_t high) {
+    while (high != low && is_break(text[high - 1])) --high;
+    if (high != low) end_ = at_ + high;
+  };
+  const auto find_begin = [&](std::size_t low, std::size_t high) {
+    if (open_) return;
+    while (low != high && is_break(text[low])) ++low;
+    begin_ = at_ + low;
+    open_ = low != high;
+  };
+  const auto close = [&] {
+    if (open_ && end_ > begin_) out_->add({begin_, end_ - begin_});
+    open_ = false;
+  };
+  std::size_t p = 0;
+  for (;;) {
+    const std::size_t found = text.find(separator, p);
+    // A separator may have begun in what is left.
+    const std::size_t kept = last ? 0 : std::min(separator.size() - 1, size - p);
+    const std::size_t to = found != std::string_view::npos ? found : size - kept;
+    find_begin(p, to);
+    content_end(p, to);
+    p = to;
+    if (found == std::string_view::npos) break;
+    close();
+    p += separator.size();
+  }
+  if (last) close();
+  at_ += p;
+  return p;
+}
+
+text_extents scan_text(int file, const text_rule& rule) {
+  text_extents out;
+  text_scan scan(rule, out);
+  constexpr std::size_t piece = std::size_t{1} << 20;
+  std::vector<std::byte> buffer(piece + rule.separator.size());
+#ifdef POSIX_FADV_SEQUENTIAL
+  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_SEQUENTIAL));
+#endif
+  std::size_t kept = 0;
+  for (std::uint64_t offset = 0;;) {
+    const std::size_t n = read_up_to(file, buffer.data() + kept, piece, offset);
+    offset += n;
+    const std::size_t there = kept + n,
+                      done = scan.take(reinterpret_cast<const char*>(buffer.data()), there, n < piece);
+    if (n < piece) break;
+    kept = there - done;
+    std::memmove(buffer.data(), buffer.data() + done, kept);
+  }
+#ifdef POSIX_FADV_SEQUENTIAL
+  static_cast<void>(::posix_fadvise(file, 0, 0, POSIX_FADV_NORMAL));
+#endif
+  out.shrink();
+  return out;
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_ids.hpp
+/// \file
+/// The bodies of what text/detail/token_ids.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+template <class T>
+void widen_each(const std::byte* from, std::size_t count, std::byte* to) noexcept {
+  // Eight at a time: g++ makes vector instructions of this with -O2, and of a plain loop not.
+  typedef T narrow __attribute__((vector_size(8 * sizeof(T))));                      // NOLINT(*-use-using)
+  typedef std::int64_t wide __attribute__((vector_size(8 * sizeof(std::int64_t))));  // NOLINT(*-use-using)
+  for (; count >= 8; count -= 8, from += sizeof(narrow), to += sizeof(wide)) {
+    narrow some;
+    std::memcpy(&some, from, sizeof(some));
+    const wide all = __builtin_convertvector(some, wide);
+    std::memcpy(to, &all, sizeof(all));
+  }
+  for (; count > 0; --count, from += sizeof(T), to += sizeof(std::int64_t)) {
+    T one;
+    std::memcpy(&one, from, sizeof(one));
+    const auto number = static_cast<std::int64_t>(one);
+    std::memcpy(to, &number, sizeof(number));
+  }
+}
+
+void widen_tokens(const std::byte* from, token_format format, std::size_t count, std::byte* to) noexcept {
+  switch (format.size) {
+    case 1:
+      return format.has_sign ? widen_each<std::int8_t>(from, count, to)
+                             : widen_each<std::uint8_t>(from, count, to);
+    case 2:
+      return format.has_sign ? widen_each<std::int16_t>(from, count, to)
+                             : widen_each<std::uint16_t>(from, count, to);
+    case 4:
+      return format.has_sign ? widen_each<std::int32_t>(from, count, to)
+                             : widen_each<std::uint32_t>(from, count, to);
+    default:
+      std::memcpy(to, from, count * sizeof(std::int64_t));
+  }
+}
+
+void token_ids::write_to(slot to) const noexcept {
+  widen_tokens(from_, format_, count_, to.data);
+  for (std::size_t i = count_; i < length_; ++i)
+    std::memcpy(to.data + i * sizeof(filler_), &filler_, sizeof(filler_));
+}
+
+token_pair token_span::pair(bytes own, token_format format) const {
+  const std::size_t size = (count - 1) * format.size;
+  bytes shifted(own.data() + format.size, size);
+  own.shrink(size);
+  return {{std::move(own), format, count - 1, length, filler},
+          {std::move(shifted), format, count - 1, length, token_ids::ignored}};
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_store.hpp
+/// \file
+/// The bodies of what text/detail/token_store.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+/// What the header of a NumPy array takes, or 0 when there is none.
+inline std::uint64_t numpy_header(int file) {
+  std::byte start[10] = {};
+  static_cast<void>(read_up_to(file, start, sizeof(start), 0));
+  const std::string_view p(reinterpret_cast<const char*>(start), sizeof(start));
+  if (!p.starts_with("\x93NUMPY\x01")) return 0;
+  return 10 + std::to_integer<std::uint64_t>(start[8]) + 256 * std::to_integer<std::uint64_t>(start[9]);
+}
+
+token_store::token_store(files paths, token_format format, std::uint64_t header)
+    : paths_(std::move(paths)),
+      format_(format),
+      header_(header),
+      open_(static_cast<std::size_t>(paths_.size())) {
+  stamps_.reserve(static_cast<std::size_t>(paths_.size()));
+  for (std::size_t f = 0; f < paths_.size(); ++f) {
+    const std::string path = paths_.path(f);
+    opened_file opened = open_regular(path, "tokens");
+    const std::uint64_t numpy = numpy_header(opened.file.get()), size = opened.stamp.size;
+    if (numpy != 0 && header == 0) {
+      throw source_error(path, "tokens",
+                         "is a NumPy array, whose first " + std::to_string(numpy) +
+                             " bytes are no tokens; set .header = " + std::to_string(numpy) +
+                             ", or write it with array.tofile()");
+    }
+    if (size < header || (size - header) % format.size != 0) {
+      throw source_error(path, "tokens",
+                         "has " + std::to_string(size) + " bytes, and tokens take " +
+                             std::to_string(format.size) + " each behind a header of " +
+                             std::to_string(header) +
+                             "; is it whole, and of this type? tokens<std::uint32_t>(…) has 4 bytes");
+    }
+    stamps_.push_back(opened.stamp);
+    firsts_.push_back(firsts_.back() + (size - header) / format.size);
+    open_.keep(std::move(opened.file));
+  }
+  fingerprint_ = make_fingerprint();
+}
+
+std::size_t token_store::file_of(std::uint64_t token) const noexcept {
+  return static_cast<std::size_t>(std::upper_bound(firsts_.begin(), firsts_.end(), token) - firsts_.begin()) -
+         1;
+}
+
+location token_store::part(std::uint64_t first, std::uint64_t count) const noexcept {
+  const std::size_t f = firsts_.size() == 2 ? 0 : file_of(first);
+  return {paths_.path(f), open_[f], header_ + (first - firsts_[f]) * format_.size,
+          std::min(count, firsts_[f + 1] - first) * format_.size, &stamps_[f]};
+}
+
+std::string token_store::key(std::uint64_t token) const {
+  const std::size_t f = file_of(token);
+  return printable(paths_.path(f)) + ": token " + std::to_string(token - firsts_[f]);
+}
+
+void token_store::read(std::uint64_t first, std::size_t count, std::byte* to) const {
+  while (count > 0) {
+    const location where = part(first, count);
+    try {
+      location_reader reader;
+      const bytes some = reader.read(where, where.length);
+      std::copy_n(some.data(), some.size(), to);
+    } catch (const error& e) {
+      throw source_error(where.path, "tokens", e.what());
+    }
+    to += where.length;
+    first += where.length / format_.size;
+    count -= static_cast<std::size_t>(where.length / format_.size);
+  }
+}
+
+std::uint64_t token_store::make_fingerprint() const {
+  constexpr std::uint64_t pieces = 64, piece = 1024;
+  fingerprint_hash h;
+  h.add(size()).add(std::uint64_t{format_.size});
+  std::vector<std::byte> buffer(piece * format_.size);
+  const std::uint64_t step = std::max(piece, size() / pieces);
+  for (std::uint64_t first = 0; first < size(); first += step) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    h.add(buffer.data(), count * format_.size);
+  }
+  return h.value();
+}
+
+std::vector<std::uint64_t> token_store::documents(std::int64_t end) const {
+  constexpr std::uint64_t piece = std::uint64_t{1} << 19;
+  std::vector<std::byte> buffer(static_cast<std::size_t>(std::min(piece, size())) * format_.size);
+  document_borders borders(format_, end);
+  for (std::uint64_t first = 0; first < size(); first += piece) {
+    const auto count = static_cast<std::size_t>(std::min(piece, size() - first));
+    read(first, count, buffer.data());
+    borders.take(buffer.data(), count);
+  }
+  if (borders.ended() == 0) {
+    throw source_error(paths_.path(0), "chunks",
+                       "has no token " + std::to_string(end) +
+                           ", which .within_documents says to be the end of each document; give the number "
+                           "that this tokenizer has for it");
+  }
+  return borders.begins();
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/token_writer.hpp
+/// \file
+/// The bodies of what text/detail/token_writer.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+token_writer::token_writer(const std::string& path)
+    : path_(path), file_(std::make_shared<file_replacement>(path, "tokens")) {
+  buffer_.reserve(piece + sizeof(std::int64_t));
+}
+
+void token_writer::flush() {
+  file_->write(buffer_);
+  buffer_.clear();
+}
+
+std::uint64_t token_writer::finish() {
+  if (count_ == 0) throw source_error(path_, "write_tokens", "there is no token to write");
+  flush();
+  file_->commit();
+  return count_;
+}
+
+void token_writer::refuse(std::int64_t id, std::size_t size) const {
+  throw source_error(path_, "write_tokens",
+                     "token " + std::to_string(id) + " does not fit into " + std::to_string(size) +
+                         " bytes of this type; write write_tokens<std::uint32_t>(…), and read it with "
+                         "tokens<std::uint32_t>(…)");
+}
+
+}  // namespace wick::detail
+
+// ==== wick/text/implementation/tokens.hpp
+/// \file
+/// The bodies of what text/tokens.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+inline std::shared_ptr<const chunk_places> some_chunks(chunk_places places, std::uint64_t tokens) {
+  if (places.size() == 0) {
+    throw error("chunks: " + std::to_string(tokens) + " tokens make no chunk of " +
+                std::to_string(places.plan().length) + ", which takes one more; give a shorter length");
+  }
+  return std::make_shared<const chunk_places>(std::move(places));
+}
+inline std::uint64_t with_plan(fingerprint_hash h, const chunk_plan& plan) noexcept {
+  return h.add(plan.length).add(plan.stride).add(static_cast<std::uint64_t>(plan.within_documents)).value();
+}
+
+token_chunks::token_chunks(token_files of, const chunk_plan& plan) : store_(std::move(of.store)) {
+  places_ = some_chunks(plan.within_documents < 0
+                            ? chunk_places(store_->size(), plan)
+                            : chunk_places(store_->documents(plan.within_documents), store_->size(), plan),
+                        store_->size());
+}
+
+std::uint64_t token_chunks::fingerprint() const noexcept {
+  return with_plan(fingerprint_hash().add(store_->fingerprint()), places_->plan());
+}
+
+array_chunks::array_chunks(token_array of, const chunk_plan& plan) : array_(std::move(of)) {
+  if (plan.within_documents < 0) {
+    places_ = some_chunks(chunk_places(array_.size, plan), array_.size);
+    return;
+  }
+  document_borders borders(array_.format, plan.within_documents);
+  borders.take(array_.data, static_cast<std::size_t>(array_.size));
+  if (borders.ended() == 0) {
+    throw error("chunks: there is no token " + std::to_string(plan.within_documents) +
+                ", which .within_documents says to be the end of each document");
+  }
+  places_ = some_chunks(chunk_places(borders.begins(), array_.size, plan), array_.size);
+}
+
+std::uint64_t array_chunks::fingerprint() const noexcept {
+  fingerprint_hash h;
+  h.add(array_.data, static_cast<std::size_t>(array_.size) * array_.format.size);
+  return with_plan(h, places_->plan());
+}
+
+}  // namespace wick::detail
+
 // ==== wick/torch/implementation/all.hpp
 /// \file
 /// The bodies of what torch/ declares: compiled once, as wick::wick, or in the one file that defines
@@ -26913,6 +33206,8 @@ std::shared_ptr<slab_memory> make_pinned_memory() { return std::make_shared<pinn
 /// \file
 /// The bodies of what torch/tensor.hpp declares. Included in exactly one file of a program.
 
+#include <c10/core/Layout.h>
+
 namespace wick::detail {
 
 dtype dtype_of(at::ScalarType t) {
@@ -26941,6 +33236,18 @@ dtype dtype_of(at::ScalarType t) {
   }
 }
 
+at::Tensor rows_on_cpu(const at::Tensor& t, const std::string& name) {
+  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
+  if (!t.device().is_cpu()) {
+    throw error(name + " is on " + t.device().str() +
+                "; the source reads from the CPU, transfer() takes batches to the device");
+  }
+  if (t.layout() != at::kStrided) {
+    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
+  }
+  return t.resolve_neg();
+}
+
 void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
   if (!t.device().is_cpu()) {
     throw error("a tensor on " + t.device().str() +
@@ -26964,22 +33271,11 @@ void field_access<at::Tensor>::write_to(const at::Tensor& t, slot where) {
 /// \file
 /// The bodies of what torch/tensors.hpp declares. Included in exactly one file of a program.
 
-#include <c10/core/Layout.h>
-
 namespace wick::detail {
 
 tensor_rows::tensor_rows(const at::Tensor& t, const char* what) {
-  const std::string name = std::string("tensors: ") + what;
-  if (!t.defined() || t.dim() == 0) throw error(name + " has no first dimension to take samples from");
-  if (!t.device().is_cpu()) {
-    throw error(name + " is on " + t.device().str() +
-                "; the source reads from the CPU, transfer() takes batches to the device");
-  }
-  if (t.layout() != at::kStrided) {
-    throw error(name + " is sparse, so its rows don't lie in memory; give it as .to_dense()");
-  }
-  const dtype type = dtype_of(t.scalar_type());
-  tensor_ = t.resolve_neg();
+  tensor_ = rows_on_cpu(t, std::string("tensors: ") + what);
+  const dtype type = dtype_of(tensor_.scalar_type());
   count_ = static_cast<std::uint64_t>(tensor_.size(0));
   shape row, strides;
   for (std::int64_t d = 1; d < tensor_.dim(); ++d) {
@@ -27212,6 +33508,42 @@ void transfer_stage::take_finished(std::vector<at::Tensor>& out) const {
     c.from.clear();
   }
   std::erase_if(shared_->copies, [](const copy& c) { return c.read && c.gone(); });
+}
+
+}  // namespace wick::detail
+
+// ==== wick/torch/implementation/windows.hpp
+/// \file
+/// The bodies of what torch/windows.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+inline series series_of_tensor(const at::Tensor& t, const std::string& name) {
+  auto kept = std::make_shared<const at::Tensor>(rows_on_cpu(t, name));
+  series s;
+  s.type = dtype_of(kept->scalar_type());
+  s.data = static_cast<const std::byte*>(kept->data_ptr());
+  s.rows = static_cast<std::uint64_t>(kept->size(0));
+  s.step = kept->stride(0);
+  for (std::int64_t d = 1; d < kept->dim(); ++d) {
+    s.row.push_back(kept->size(d));
+    s.strides.push_back(kept->stride(d));
+  }
+  s.owner = std::move(kept);
+  return s;
+}
+
+std::vector<series> series_access<at::Tensor>::of(const at::Tensor& one) {
+  return {series_of_tensor(one, "windows: the series")};
+}
+
+std::vector<series> series_access<std::vector<at::Tensor>>::of(const std::vector<at::Tensor>& all) {
+  std::vector<series> out;
+  out.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    out.push_back(series_of_tensor(all[i], "windows: series " + std::to_string(i)));
+  }
+  return out;
 }
 
 }  // namespace wick::detail

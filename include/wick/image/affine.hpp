@@ -1,6 +1,6 @@
 /// \file
 /// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
-/// pixels, so what was planned before them is carried out first.
+/// pixels, so what was planned before them is carried out first. Masks, boxes, keypoints and polygons follow.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 #include <optional>
 #include <string_view>
 
-#include <wick/image/lazy_image.hpp>
-#include <wick/image/pad.hpp>
+#include <wick/image/detail/parts.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/fingerprint.hpp>
@@ -34,17 +34,17 @@ struct affine_options {
   std::array<double, 2> shear{};                                     ///< degrees along x and along y
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
 
-class affine_stage {
+class affine_stage : public geometry_stage<affine_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "affine";
 
   explicit affine_stage(const affine_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -55,20 +55,20 @@ struct rotate_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   bool expand = false;                            ///< make the result large enough for all of it
   fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
 
 /// torchvision's rotate: degrees, counterclockwise.
-void turn(lazy_image& picture, double angle, const rotate_options& options);
+geometry_steps turn(frame size, double angle, const rotate_options& options) noexcept;
 
-class rotate_stage {
+class rotate_stage : public geometry_stage<rotate_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "rotate";
 
   rotate_stage(double angle, const rotate_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -76,14 +76,13 @@ class rotate_stage {
   rotate_options options_;
 };
 
-class random_rotation_stage {
+class random_rotation_stage : public geometry_stage<random_rotation_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_rotation";
 
   random_rotation_stage(const degree_range& degrees, const rotate_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -98,17 +97,17 @@ struct random_affine_options {
   degree_range shear_y = 0;           ///< degrees along y
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};                              ///< what stands where no pixel comes to lie
+  int mask_fill = 0;                              ///< what stands there in a mask
   std::optional<std::array<double, 2>> center{};  ///< x, y in pixels; the middle where it is not given
 };
 
-class random_affine_stage {
+class random_affine_stage : public geometry_stage<random_affine_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_affine";
 
   random_affine_stage(const degree_range& degrees, const random_affine_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -122,16 +121,16 @@ using corners = std::array<std::array<double, 2>, 4>;
 struct perspective_options {
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
 };
 
-class perspective_stage {
+class perspective_stage : public geometry_stage<perspective_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "perspective";
 
   perspective_stage(const corners& from, const corners& to, const perspective_options& options);
-  lazy_image operator()(lazy_image picture, context&) const;
+  geometry_steps decide(frame size, context&) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -143,16 +142,16 @@ struct random_perspective_options {
   double p = 0.5;                                                     ///< how likely a picture is tilted
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
 };
 
-class random_perspective_stage {
+class random_perspective_stage : public geometry_stage<random_perspective_stage> {
  public:
-  using stage_kind = on_data;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "random_perspective";
 
   random_perspective_stage(double distortion_scale, const random_perspective_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  geometry_steps decide(frame size, context& ctx) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:

@@ -109,6 +109,7 @@ class lazy_image {
 
  private:
   bool untouched() const noexcept;
+  void warp_wide(const detail::geometry_step& step);
   void refuse_wide(const char* what) const;
   void refuse_numbers(const char* what) const;
   void refuse_normalized(const char* what) const;

@@ -111,7 +111,11 @@ inline void augment(lazy_image& picture, augmentation what, double magnitude, in
     case augmentation::translate_y:
       return translate(picture, 0, magnitude, filter, fill);
     case augmentation::rotate:
-      return turn(picture, magnitude, {.interpolation = filter, .fill = fill});
+      for (const geometry_step& step :
+           turn({picture.width(), picture.height()}, magnitude, {.interpolation = filter, .fill = fill})) {
+        picture.follow(step);
+      }
+      return;
     case augmentation::brightness:
       return picture.apply({kind::brightness, 1 + magnitude});
     case augmentation::color:

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,9 +15,12 @@
 
 #include <wick/image/affine.hpp>
 #include <wick/image/detail/arguments.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/image/lazy_image.hpp>
-#include <wick/image/pad.hpp>
+#include <wick/observe/phases.hpp>
 #include <wick/pixels/geometry.hpp>
+#include <wick/pixels/image.hpp>
+#include <wick/pixels/wide_rows.hpp>
 #include <wick/resample/warp.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
@@ -48,26 +52,28 @@ inline void require_degrees(std::string_view stage, std::string_view what, const
   }
 }
 
-inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill,
+inline std::uint64_t fingerprint_of(interpolation filter, const fill_color& fill, int mask_fill,
                                     const center_point& center) {
   const std::array<double, 2> at = center.value_or(std::array<double, 2>{});
-  return fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
+  const std::uint64_t all = fingerprint_hash::of(filter, fill.levels, center.has_value(), at);
+  return mask_fill == 0 ? all : fingerprint_hash::of(all, mask_fill);
 }
 
-inline point from_middle(const lazy_image& picture, const center_point& center) {
+inline point from_middle(frame size, const center_point& center) {
   if (!center) return {};
-  return {(*center)[0] - picture.width() * 0.5, (*center)[1] - picture.height() * 0.5};
+  return {(*center)[0] - size.width * 0.5, (*center)[1] - size.height * 0.5};
 }
 
-inline warp warp_of(const lazy_image& picture, const std::array<double, 8>& to_source, interpolation filter,
+inline warp warp_of(frame size, const std::array<double, 8>& to_source, interpolation filter,
                     const fill_color& fill) {
-  return {to_source, true, filter, fill.levels, picture.width(), picture.height()};
+  return {to_source, true, filter, fill.levels, size.width, size.height};
 }
 
-inline void move(lazy_image& picture, double angle, const point& translate, double scale, const point& shear,
-                 interpolation filter, const fill_color& fill, const center_point& center) {
-  picture.warp(warp_of(picture, inverse_affine(from_middle(picture, center), angle, translate, scale, shear),
-                       filter, fill));
+inline geometry_step move(frame size, double angle, const point& translate, double scale, const point& shear,
+                          interpolation filter, const fill_color& fill, int mask_fill,
+                          const center_point& center) {
+  const auto to_source = inverse_affine(from_middle(size, center), angle, translate, scale, shear);
+  return geometry_step::warp(warp_of(size, to_source, filter, fill), mask_fill);
 }
 
 // ---- affine
@@ -81,46 +87,44 @@ affine_stage::affine_stage(const affine_options& options) : options_(options) {
     throw error("affine: scale " + std::to_string(options.scale) + "; give a factor above 0");
 }
 
-lazy_image affine_stage::operator()(lazy_image picture, context&) const {
+geometry_steps affine_stage::decide(frame size, context&) const noexcept {
   const affine_options& o = options_;
-  move(picture, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]}, o.interpolation,
-       o.fill, o.center);
-  return picture;
+  return move(size, o.angle, {o.translate[0], o.translate[1]}, o.scale, {o.shear[0], o.shear[1]},
+              o.interpolation, o.fill, o.mask_fill, o.center);
 }
 
 std::uint64_t affine_stage::fingerprint() const noexcept {
   const affine_options& o = options_;
   return fingerprint_hash::of(o.angle, o.translate, o.scale, o.shear,
-                              fingerprint_of(o.interpolation, o.fill, o.center));
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
 }
 
 // ---- rotate
 
-void turn(lazy_image& picture, double angle, const rotate_options& o) {
+geometry_steps turn(frame size, double angle, const rotate_options& o) noexcept {
   angle = std::fmod(angle, 360);
   if (angle < 0) angle += 360;
   if (!o.center) {
-    if (angle == 0) return;
+    if (angle == 0) return {};
     if (angle == 180) {
-      picture.mirror_x();
-      picture.mirror_y();
-      return;
+      const warp by = warp_of(size, {-1, 0, 0, 0, -1, 0, 0, 0}, interpolation::nearest, o.fill);
+      return geometry_step::warp(by, o.mask_fill);
     }
-    if ((angle == 90 || angle == 270) && (o.expand || picture.width() == picture.height())) {
+    if ((angle == 90 || angle == 270) && (o.expand || size.width == size.height)) {
       const double sign = angle == 90 ? 1 : -1;
-      warp by = warp_of(picture, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
+      warp by = warp_of(size, {0, -sign, 0, sign, 0, 0, 0, 0}, interpolation::nearest, o.fill);
       std::swap(by.width, by.height);
-      return picture.warp(by);
+      return geometry_step::warp(by, o.mask_fill);
     }
   }
-  const auto to_source = inverse_affine(from_middle(picture, o.center), -angle, {}, 1, {});
-  warp by = warp_of(picture, to_source, o.interpolation, o.fill);
-  if (o.expand) detail::expand(by, picture.width(), picture.height());
-  picture.warp(by);
+  const auto to_source = inverse_affine(from_middle(size, o.center), -angle, {}, 1, {});
+  warp by = warp_of(size, to_source, o.interpolation, o.fill);
+  if (o.expand) detail::expand(by, size.width, size.height);
+  return geometry_step::warp(by, o.mask_fill, o.expand);
 }
 
 inline std::uint64_t fingerprint_of(const rotate_options& o) {
-  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.center));
+  return fingerprint_hash::of(o.expand, fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
 }
 
 rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_(angle), options_(options) {
@@ -128,9 +132,8 @@ rotate_stage::rotate_stage(double angle, const rotate_options& options) : angle_
   require_finite(name, "angle", angle);
 }
 
-lazy_image rotate_stage::operator()(lazy_image picture, context&) const {
-  detail::turn(picture, angle_, options_);
-  return picture;
+geometry_steps rotate_stage::decide(frame size, context&) const noexcept {
+  return detail::turn(size, angle_, options_);
 }
 
 std::uint64_t rotate_stage::fingerprint() const noexcept {
@@ -143,9 +146,8 @@ random_rotation_stage::random_rotation_stage(const degree_range& degrees, const 
   require_degrees(name, "degrees", degrees);
 }
 
-lazy_image random_rotation_stage::operator()(lazy_image picture, context& ctx) const {
-  detail::turn(picture, ctx.random().uniform(degrees_.least, degrees_.most), options_);
-  return picture;
+geometry_steps random_rotation_stage::decide(frame size, context& ctx) const noexcept {
+  return detail::turn(size, ctx.random().uniform(degrees_.least, degrees_.most), options_);
 }
 
 std::uint64_t random_rotation_stage::fingerprint() const noexcept {
@@ -173,25 +175,24 @@ random_affine_stage::random_affine_stage(const degree_range& degrees, const rand
   }
 }
 
-lazy_image random_affine_stage::operator()(lazy_image picture, context& ctx) const {
+geometry_steps random_affine_stage::decide(frame size, context& ctx) const noexcept {
   const random_affine_options& o = options_;
   random_stream& random = ctx.random();
   const double angle = random.uniform(degrees_.least, degrees_.most);
-  const double far_x = o.translate[0] * picture.width(), far_y = o.translate[1] * picture.height();
+  const double far_x = o.translate[0] * size.width, far_y = o.translate[1] * size.height;
   const double x = std::nearbyint(random.uniform(-far_x, far_x)),
                y = std::nearbyint(random.uniform(-far_y, far_y));
   const double scale = random.uniform(o.scale[0], o.scale[1]);
   const double shear_x = random.uniform(o.shear_x.least, o.shear_x.most),
                shear_y = random.uniform(o.shear_y.least, o.shear_y.most);
-  move(picture, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.center);
-  return picture;
+  return move(size, angle, {x, y}, scale, {shear_x, shear_y}, o.interpolation, o.fill, o.mask_fill, o.center);
 }
 
 std::uint64_t random_affine_stage::fingerprint() const noexcept {
   const random_affine_options& o = options_;
   return fingerprint_hash::of(degrees_.least, degrees_.most, o.translate, o.scale, o.shear_x.least,
                               o.shear_x.most, o.shear_y.least, o.shear_y.most,
-                              fingerprint_of(o.interpolation, o.fill, o.center));
+                              fingerprint_of(o.interpolation, o.fill, o.mask_fill, o.center));
 }
 
 // ---- perspective
@@ -205,11 +206,11 @@ inline bool find_source(const corners& from, const corners& to, std::array<doubl
   return inverse_perspective(a, b, to_source);
 }
 
-inline void tilt(lazy_image& picture, const std::array<double, 8>& to_source, interpolation filter,
-                 const fill_color& fill) {
-  warp by = warp_of(picture, to_source, filter, fill);
+inline geometry_step tilt(frame size, const std::array<double, 8>& to_source, interpolation filter,
+                          const fill_color& fill, int mask_fill) {
+  warp by = warp_of(size, to_source, filter, fill);
   by.centered = false;
-  picture.warp(by);
+  return geometry_step::warp(by, mask_fill);
 }
 
 perspective_stage::perspective_stage(const corners& from, const corners& to,
@@ -222,13 +223,13 @@ perspective_stage::perspective_stage(const corners& from, const corners& to,
   }
 }
 
-lazy_image perspective_stage::operator()(lazy_image picture, context&) const {
-  tilt(picture, to_source_, options_.interpolation, options_.fill);
-  return picture;
+geometry_steps perspective_stage::decide(frame size, context&) const noexcept {
+  return tilt(size, to_source_, options_.interpolation, options_.fill, options_.mask_fill);
 }
 
 std::uint64_t perspective_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(to_source_, fingerprint_of(options_.interpolation, options_.fill, {}));
+  return fingerprint_hash::of(to_source_,
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
 }
 
 random_perspective_stage::random_perspective_stage(double distortion_scale,
@@ -241,15 +242,15 @@ random_perspective_stage::random_perspective_stage(double distortion_scale,
   }
 }
 
-lazy_image random_perspective_stage::operator()(lazy_image picture, context& ctx) const {
+geometry_steps random_perspective_stage::decide(frame size, context& ctx) const noexcept {
   random_stream& random = ctx.random();
-  if (!random.bernoulli(options_.p)) return picture;
-  const int width = picture.width(), height = picture.height();
-  const auto reach = [&](int size) {
-    return static_cast<std::uint64_t>(static_cast<int>(distortion_ * (size / 2)) + 1);
+  if (!random.bernoulli(options_.p)) return {};
+  const int width = size.width, height = size.height;
+  const auto reach = [&](int side) {
+    return static_cast<std::uint64_t>(static_cast<int>(distortion_ * (side / 2)) + 1);
   };
-  const auto near = [&](int size) { return static_cast<double>(random.below(reach(size))); };
-  const auto far = [&](int size) { return size - 1 - static_cast<double>(random.below(reach(size))); };
+  const auto near = [&](int side) { return static_cast<double>(random.below(reach(side))); };
+  const auto far = [&](int side) { return side - 1 - static_cast<double>(random.below(reach(side))); };
   const double right = width - 1, bottom = height - 1;
   const corners from{{{0, 0}, {right, 0}, {right, bottom}, {0, bottom}}};
   corners to;
@@ -258,19 +259,54 @@ lazy_image random_perspective_stage::operator()(lazy_image picture, context& ctx
   to[2] = {far(width), far(height)};
   to[3] = {near(width), far(height)};
   std::array<double, 8> to_source;
-  if (!find_source(from, to, to_source)) return picture;  // a few pixels, on a line
-  tilt(picture, to_source, options_.interpolation, options_.fill);
-  return picture;
+  if (!find_source(from, to, to_source)) return {};  // a few pixels, on a line
+  return tilt(size, to_source, options_.interpolation, options_.fill, options_.mask_fill);
 }
 
 std::uint64_t random_perspective_stage::fingerprint() const noexcept {
   return fingerprint_hash::of(distortion_, options_.p,
-                              fingerprint_of(options_.interpolation, options_.fill, {}));
+                              fingerprint_of(options_.interpolation, options_.fill, options_.mask_fill, {}));
 }
 
 }  // namespace wick::detail
 
 namespace wick {
+
+// ---- what a picture does of it
+
+void lazy_image::warp_wide(const detail::geometry_step& step) {
+  carry_out();
+  // Of 16 bits, one number is two channels of a picture: nearest moves them together.
+  const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
+  detail::warp by = step.pixels();
+  std::memcpy(by.fill.data(), &fill, sizeof fill);
+  image pairs(wide_.width, wide_.height, 2);
+  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  const image moved = detail::warped(pairs.view(), by);
+  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
+  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
+  plan_ = detail::plan::whole(by.width, by.height);
+}
+
+void lazy_image::warp(const detail::warp& by) {
+  refuse_normalized("affine, rotate and perspective");
+  refuse_wide("affine, rotate and perspective");
+  if (as_.indexes && by.filter != interpolation::nearest) {
+    throw error(
+        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
+        "have; "
+        "give them .interpolation = wick::interpolation::nearest");
+  }
+  if (by.width == width() && by.height == height() && by.centered &&
+      by.to_source == std::array<double, 8>{-1, 0, 0, 0, -1, 0, 0, 0}) {
+    mirror_x();
+    return mirror_y();
+  }
+  if (!untouched()) carry_out();
+  const detail::phase_timer timer(detail::phase::resize);
+  decoded_ = detail::warped(decoded_.view(), by);
+  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
+}
 
 detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
 

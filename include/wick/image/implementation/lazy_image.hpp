@@ -104,24 +104,12 @@ void lazy_image::follow(const detail::geometry_step& step, detail::frame) {
       return mirror_y();
     case kind::pad:
       return pad(step.around);
+    case kind::warp:
+      if (as_.wide && as_.indexes) return warp_wide(step);
+      return warp(step.pixels());
     case kind::drop_boxes:
       return;
   }
-}
-
-void lazy_image::warp(const detail::warp& by) {
-  refuse_normalized("affine, rotate and perspective");
-  refuse_wide("affine, rotate and perspective");
-  if (as_.indexes && by.filter != interpolation::nearest) {
-    throw error(
-        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
-        "have; "
-        "give them .interpolation = wick::interpolation::nearest");
-  }
-  if (!untouched()) carry_out();
-  const detail::phase_timer timer(detail::phase::resize);
-  decoded_ = detail::warped(decoded_.view(), by);
-  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
 }
 
 void lazy_image::apply(const detail::pixel_op& op) {
