@@ -55,7 +55,11 @@ def stages_for(rng: random.Random, width: int, height: int) -> list:
         elif kind == "rotate":
             numbers = [rng.choice([0, 90, 180, 270, rng.uniform(-360, 360)]), rng.randint(0, 1), rng.randint(0, 255)]
             if numbers[1]:
-                height, width = F.rotate(torch.zeros((1, height, width), dtype=torch.uint8), numbers[0], expand=True).shape[-2:]
+                size = F.rotate(torch.zeros((1, height, width), dtype=torch.uint8), numbers[0], expand=True).shape[-2:]
+                box = tv_tensors.BoundingBoxes(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), format="XYXY", canvas_size=(height, width))
+                if F.rotate(box, numbers[0], expand=True).canvas_size != tuple(size):
+                    continue  # torchvision rounds the size of pictures and that of boxes differently
+                height, width = size
         elif kind == "perspective":
             if min(width, height) < 4:
                 continue  # corners on a line
