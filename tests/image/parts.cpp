@@ -135,7 +135,7 @@ TEST_CASE(
           {39.151879f, 10.848278f, 40, 13.763927f}}},
         {{{16.060400f, 0.679576f}, {23, 13.000002f}, {42.612183f, 11.390453f}}});
   s = moved(wick::rotate(20, {.expand = true}));
-  CHECK(s.picture.width() == 49);
+  CHECK(s.picture.width() == 48);
   CHECK(s.classes.height() == 42);
   check(std::move(s),
         {{{5.810891f, 14.530680f, 17.259939f, 23.589039f},
