@@ -20,6 +20,7 @@
 #include <wick/observe/phases.hpp>
 #include <wick/order/detail/epoch_plan.hpp>
 #include <wick/order/order.hpp>
+#include <wick/pipeline/detail/gathering.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
 #include <wick/pipeline/with_others.hpp>
 #include <wick/resume/state.hpp>
@@ -255,77 +256,13 @@ class stage_path<pipeline<Source, S...>> {
   /// Begins a stage that suspends.
   template <std::size_t I, class X, class Job>
   auto start(X& item, context& c, Job& j) {
-    if constexpr (gathers_others<typename types::template stage_at<I>>)
-      return gather<I>(this, &item, &c, &j);
-    else
-      return call(std::get<I>(stages_), item, c);
-  }
-
-  /// The sample and the others that stage I draws for it.
-  template <std::size_t I, class Item, class Job>
-  static task<company<Item>> gather(stage_path* self, Item* own, context* c, Job* j) {
-    static_assert(!epoch_plan<stage_path>::grouped,
-                  "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), which "
-                  "plan by the lengths of single samples; leave one of the two out");
-    const auto& stage = std::get<I>(self->stages_);
-    other_draws draws(c->where(), static_cast<std::uint32_t>(I));
-    company<Item> out{std::move(*own), {}};
-    const std::size_t wanted = draws.stream.bernoulli(stage.probability()) ? stage.count() : 0;
-    out.others.reserve(wanted);
-    while (out.others.size() < wanted) {
-      const std::uint64_t index = self->plan_->substitute(j->order, c->position(), draws.stream);
-      context other(*c, draws.next(index));
-      other.enter(static_cast<std::uint32_t>(types::order_end));
-      std::exception_ptr cause;
-      try {
-        auto item = to_rvalue(self->source_.at(index));
-        task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
-        Item came = co_await coming;
-        out.others.push_back(materialized<Item>::make(std::move(came)));
-      } catch (...) {
-        cause = std::current_exception();
-      }
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      if (cause != nullptr) draws.failed(cause, other.key(), self->stage_name_at(other.stage()));
-    }
-    co_return std::move(out);
-  }
-
-  /// An item before stage I through the stages up to End, one after the other.
-  template <std::size_t I, std::size_t End, class Item, class Job>
-  static task<typename types::template item<End>> come_to(stage_path* self, Item item, context* c, Job* j) {
-    if constexpr (I == End) {
-      co_return std::move(item);
+    if constexpr (gathers_others<typename types::template stage_at<I>>) {
+      static_assert(!epoch_plan<stage_path>::grouped,
+                    "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
+                    "which plan by the lengths of single samples; leave one of the two out");
+      return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
     } else {
-      c->enter(static_cast<std::uint32_t>(I));
-      using stage_type = typename types::template stage_at<I>;
-      using next_type = typename types::template item<I + 1>;
-      using how = application<stage_type, Item>;
-      if constexpr (!how::async) {
-        task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
-            self, apply(std::get<I>(self->stages_), std::move(item), *c), c, j);
-        auto out = co_await rest;
-        co_return std::move(out);
-      } else {
-        auto prepared = how::prepare(std::move(item));
-        auto operation = self->template start<I>(how::argument(prepared), *c, *j);
-        if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
-          co_await std::move(operation);
-          if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-          task<typename types::template item<End>> rest =
-              come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
-          auto out = co_await rest;
-          co_return std::move(out);
-        } else {
-          auto result = co_await std::move(operation);
-          if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
-          task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
-              self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
-          auto out = co_await rest;
-          co_return std::move(out);
-        }
-      }
+      return call(std::get<I>(stages_), item, c);
     }
   }
 
@@ -410,6 +347,7 @@ class stage_path<pipeline<Source, S...>> {
   }
 
  private:
+  friend struct gathering<stage_path>;
   Source source_;
   std::tuple<S...> stages_;
   executor& on_;
