@@ -69,8 +69,8 @@ TEST_CASE("mixup blends pixels and labels by the same share") {
     double level = 0;
     for (std::size_t k = 0; k < 12; ++k) level += 10.0 * static_cast<double>(k * s.target.shares[k]);
     for (const std::uint8_t pixel : s.data.pixels()) REQUIRE(std::abs(pixel - level) <= 0.5001);
-    between += std::count_if(s.target.shares.begin(), s.target.shares.end(),
-                             [](float x) { return x > 0; }) == 2;
+    between +=
+        std::count_if(s.target.shares.begin(), s.target.shares.end(), [](float x) { return x > 0; }) == 2;
   }
   CHECK(between >= 8);  // who draws itself stays as it is
 }
@@ -79,7 +79,8 @@ TEST_CASE("cutmix puts a rectangle of the other over it, and labels count what i
   wick::loader l(flats{.count = 40, .width = 31, .height = 17} | wick::map([](auto s) {
                    s.target %= 12;
                    return s;
-                 }) | wick::resize(17, 31) | wick::cutmix(12),
+                 }) | wick::resize(17, 31) |
+                     wick::cutmix(12),
                  {.seed = 4});
   int mixed = 0;
   for (labeled& s : l.epoch(0)) {
@@ -116,7 +117,8 @@ TEST_CASE("what cutmix takes lies inside, and is centered where torchvision cent
   }
 }
 
-TEST_CASE("batches of pictures and soft labels are the same on any number of workers, ranks, and floats follow") {
+TEST_CASE(
+    "batches of pictures and soft labels are the same on any number of workers, ranks, and floats follow") {
   const auto run = [](std::size_t workers, std::uint64_t ranks) {
     std::vector<std::vector<float>> labels(3), levels(3);
     for (std::uint64_t rank = 0; rank < ranks; ++rank) {
@@ -146,7 +148,8 @@ namespace {
 
 using detected = wick::sample<wick::image, std::tuple<wick::boxes, wick::mask>>;
 
-/// Sample i: a picture of level i + 1 with sizes of its own, one box of its whole and one inside, a mask of i.
+/// Sample i: a picture of level i + 1 with sizes of its own, one box of its whole and one inside, a mask of
+/// i.
 struct scenes {
   std::uint64_t count = 30;
   std::uint64_t size() const { return count; }
@@ -237,7 +240,11 @@ TEST_CASE("what can't be mixed is told") {
   CHECK_THROWS_AS(wick::mosaic(0), wick::error);
   CHECK_THROWS_AS(wick::mosaic(40, {.fill = 256}), wick::error);
   wick::loader few(flats{} | wick::mixup(3), {});
-  CHECK(contains(message_of([&] { while (few.next()) {} }), "there are 3"));
+  CHECK(contains(message_of([&] {
+                   while (few.next()) {
+                   }
+                 }),
+                 "there are 3"));
   wick::image a(4, 4, 3);
   CHECK(contains(message_of([&] { wick::detail::blend(a, wick::image(4, 5, 3), 0.5); }), "one size"));
   CHECK(contains(message_of([&] { wick::detail::soften(soft_label{{1, 0}}, 3); }), "2 classes"));

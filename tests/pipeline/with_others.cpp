@@ -157,9 +157,9 @@ TEST_CASE("with a probability some samples stay alone, and others can have other
 
 TEST_CASE("an other that filter() leaves out is drawn anew; who keeps none is told") {
   const auto odd = [](const cell& c) { return c.target % 2 != 0; };
-  wick::loader l(numbers{100} | wick::filter(odd) | wick::with_others(2) | wick::join(digits) |
-                     wick::array_batch(10),
-                 {.seed = 3});
+  wick::loader l(
+      numbers{100} | wick::filter(odd) | wick::with_others(2) | wick::join(digits) | wick::array_batch(10),
+      {.seed = 3});
   std::size_t samples = 0;
   for (const auto& batch : targets_of(l, 0)) {
     samples += batch.size();
