@@ -76,6 +76,12 @@ ROOMS = {
         "whether and how much.",
         ["from_python_dataloader"],
     ),
+    "mixing": (
+        "Mixing samples",
+        "Pictures made of several samples of one epoch, and their labels. They stand on [with_others()](pipeline.md#with_others) and "
+        "[join()](pipeline.md#join), which make one sample of several of any kind.",
+        ["mixing"],
+    ),
     "pixels": (
         "Pixels",
         "A picture in memory, and how its pixels are resampled.",
