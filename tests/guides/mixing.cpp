@@ -23,7 +23,7 @@ void pairs(const std::vector<text>& texts);
 void classes_of(const std::string& root, std::size_t classes) {
   wick::loader train(wick::image_folder(root) | wick::shuffle() | wick::read() | wick::decode() |
                      wick::random_resized_crop(224) | wick::mixup(classes, {.alpha = 0.2, .p = 0.5}) |
-                     wick::cutmix(classes, {.p = 0.5}) | wick::normalize() | wick::array_batch(32));
+                     wick::cutmix(classes, {.p = 0.5}) | wick::to_float() | wick::array_batch(32));
   for (auto& batch : train.epoch(0)) static_cast<void>(batch);
 }
 
