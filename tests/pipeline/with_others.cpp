@@ -58,7 +58,7 @@ TEST_CASE("the same samples meet at any worker and rank count, and through a res
   constexpr std::uint64_t n = 200;
   const auto check = [&](auto before) {
     const auto stages = before | wick::with_others(2) | wick::join(digits);
-    wick::loader alone(numbers{n} | wick::shuffle() | stages | wick::array_batch(24),
+    wick::loader alone(numbers{n} | wick::shuffle() | wick::shard(0, 1) | stages | wick::array_batch(24),
                        {.seed = 8, .workers = 1});
     const batches expected = targets_of(alone, 1);
     CHECK(targets_of(alone, 2) != expected);
@@ -68,7 +68,7 @@ TEST_CASE("the same samples meet at any worker and rank count, and through a res
         std::vector<std::byte> state;
         constexpr std::size_t stop = 4;
         {
-          wick::loader l(numbers{n} | wick::shuffle() | stages | wick::array_batch(24),
+          wick::loader l(numbers{n} | wick::shuffle() | wick::shard(0, 1) | stages | wick::array_batch(24),
                          {.seed = 8, .workers = workers});
           l.epoch(1);
           const batches first = rest_of(l, stop);
@@ -127,7 +127,8 @@ TEST_CASE("each other has random numbers of its own, also where it is the same s
   wick::loader l(numbers{1} | wick::repeat(50) | wick::map(add_noise) | wick::with_others(5) |
                      wick::join(note) | wick::array_batch(50),
                  {.seed = 3});
-  for (const std::int64_t t : targets_of(l, 0).at(0)) CHECK(t == 6);
+  const batches came = targets_of(l, 0);
+  for (const std::int64_t t : came.at(0)) CHECK(t == 6);
 }
 
 TEST_CASE("with a probability some samples stay alone, and others can have others") {
@@ -145,7 +146,8 @@ TEST_CASE("with a probability some samples stay alone, and others can have other
                      wick::with_others(1) | wick::join("twice", count) | wick::array_batch(2000),
                  {.seed = 3});
   int two = 0, all = 0;
-  for (const std::int64_t t : targets_of(l, 0).at(0)) {
+  const batches came = targets_of(l, 0);
+  for (const std::int64_t t : came.at(0)) {
     CHECK((t == 2 || t == 5));  // one, and another of 1 or 4
     two += t == 2;
     ++all;
