@@ -134,7 +134,8 @@ class stage_path<pipeline<Source, S...>> {
     if constexpr (types::batched) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         (f(std::get<types::batching + 1 + I>(stages_)), ...);
-      }(std::make_index_sequence<stages - types::batching - 1>{});
+      }
+      (std::make_index_sequence<stages - types::batching - 1>{});
     }
   }
   /// Where batches shall lie: what a batch stage asks for (pin does), else ordinary memory.
