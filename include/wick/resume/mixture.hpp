@@ -64,6 +64,7 @@ class mixture_journal {
   std::vector<mixture_edit> open(const std::string& path);
 
   const std::vector<mixture_edit>& edits() const noexcept { return edits_; }
+  std::vector<source_weight> weights_of(const mixture_edit& e) const;
   /// What holds at a batch.
   std::vector<source_weight> at(place where) const;
 
@@ -94,6 +95,13 @@ class mixture_edits {
  public:
   using place = mixture_journal::place;
 
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const { journal_ ? journal_->require_same(s) : require_no_edits(s); }
+  std::vector<source_weight> at(const Feed& feed, place where) const {
+    if (journal_) return journal_->at(where);
+    const auto& mix = feed.path().template stage<0>();
+    return mixture_journal(mix.names(), mix.weights(), 0).at(where);
+  }
   bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
   const mixture_journal* journal() const noexcept { return journal_.get(); }
 

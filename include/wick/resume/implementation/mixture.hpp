@@ -241,8 +241,12 @@ std::vector<source_weight> mixture_journal::at(place where) const {
   for (const mixture_edit& e : edits_) {
     if (place{e.epoch, e.batch} <= where) weights = &e.weights;
   }
+  return weights_of({0, 0, *weights});
+}
+
+std::vector<source_weight> mixture_journal::weights_of(const mixture_edit& e) const {
   std::vector<source_weight> out;
-  for (std::size_t i = 0; i < names_.size(); ++i) out.push_back({names_[i], (*weights)[i]});
+  for (std::size_t i = 0; i < names_.size(); ++i) out.push_back({names_[i], e.weights[i]});
   return out;
 }
 
