@@ -19,6 +19,7 @@
 #include <wick/loader/detail/batch_delivery.hpp>
 #include <wick/loader/detail/delivery.hpp>
 #include <wick/loader/detail/feed.hpp>
+#include <wick/loader/detail/loader_place.hpp>
 #include <wick/loader/detail/own_executor.hpp>
 #include <wick/loader/detail/sample_delivery.hpp>
 #include <wick/loader/loader_options.hpp>
@@ -51,6 +52,7 @@ class loader;
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
+  using place = detail::loader_place<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -125,50 +127,21 @@ class loader<pipeline<Source, S...>> {
   /// The weights of the next batch.
   std::vector<source_weight> mixture() const {
     require_editable();
-    return edits_.at(*feed_, here());
+    return edits_.at(*feed_, place::next(*this));
   }
 
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
   /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
   /// into a file of its own. It is the same on every rank but for the failures it counts.
-  std::vector<std::byte> state() const {
-    detail::loader_state s;
-    s.of = identity();
-    s.rounds = rounds_;
-    s.filtered = books_.drops.of_training;
-    books_.account.write(s);
-    if (edits_.any()) edits_.journal()->write(s);
-    if (resume_) {
-      s.moved = resume_->moved;
-      s.epoch = resume_->epoch;
-      s.batch = resume_->batch;
-      s.sample = resume_->sample;
-    } else if (epoch_) {
-      s.epoch = *epoch_;
-      s.batch = batches() - left_;
-      delivery_.write(s);
-      if (ends(s)) s.begin_next_epoch();
-    }
-    return s.to_bytes();
-  }
+  std::vector<std::byte> state() const { return place::state(*this); }
   /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
   /// has changed then
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
-    detail::loader_state s = detail::loader_state::from_bytes(bytes);
-    require_goes_on(s, "load_state: the state is of ");
-    edits_.require_same(s);
-    const std::uint64_t under_way = current_epoch();
-    plan_for(s.epoch);
-    try {
-      take_over(std::move(s));
-    } catch (...) {
-      plan_for(under_way);
-      throw;
-    }
+    place::load(*this, bytes);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
   /// loaded goes on in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
@@ -251,85 +224,35 @@ class loader<pipeline<Source, S...>> {
 
  private:
   friend epoch_range;
+  friend place;
 
   // ---- edits of the mixture ----
 
   static constexpr bool editable =
       std::remove_cvref_t<decltype(std::declval<const feed_type&>().plan())>::editable;
-  static constexpr void require_editable() {
-    static_assert(editable,
-                  "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
-                  "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
-  }
+  static constexpr void require_editable() { detail::require_editable_mix<editable>(); }
   detail::mixture_journal& journal() {
     require_editable();
     return edits_.open(*feed_, [&] { return identity(); });
   }
-  /// The batch handed over next.
-  detail::mixture_journal::place here() const noexcept {
-    if (resume_) return {resume_->epoch, resume_->batch};
-    if (!epoch_) return {};
-    if (left_ == 0) return {*epoch_ + 1, 0};
-    return {*epoch_, batches() - left_};
-  }
   void change(const std::vector<source_weight>& weights, const edit_options& at) {
-    const auto where = here();
-    std::optional<detail::mixture_edit> e =
-        journal().resolve(weights, at, where, feed_->path().shard().world == 1);
-    if (!e) return;
     feed_->on().require_workers();
-    if (e->epoch == where.epoch && where.batch != 0 && feed_->runs().policy.options().compact) {
-      throw error(
-          "edit: with error_options::compact samples of this epoch's end may stand in the batches before; edit "
-          "the next epoch, with .at_epoch");
-    }
-    make([&] { edits_.add(*feed_, std::move(*e), current_epoch()); });
+    if (auto e = journal().resolve(weights, at, place::next(*this), feed_->path().shard().world == 1))
+      edits_.add(*feed_, std::move(*e), {place::next(*this), current_epoch(), left_, sought_});
   }
   void gone_on_with(const std::string& file) {
     if constexpr (editable) {
-      for (detail::mixture_edit& e : journal().open(file)) edits_.add(*feed_, std::move(e), 0, false);
+      for (detail::mixture_edit& e : journal().open(file))
+        edits_.add(*feed_, std::move(e), {place::next(*this), 0, left_, sought_}, false);
     } else {
-      throw error("loader: .journal_file is given, and there is no mixture that can be edited: a mix() with "
-                  "batch(n) and nothing but shard() between; leave it out");
+      detail::refuse_journal_file();
     }
-  }
-  /// Where the epoch under way stands is what stays.
-  template <class F>
-  void make(F&& planned) {
-    const std::uint64_t number = batches() - left_;
-    const bool ended = left_ == 0;
-    sought_ = ended;
-    try {
-      planned();
-    } catch (...) {
-      left_ = ended ? 0 : batches() - number;
-      throw;
-    }
-    left_ = ended ? 0 : batches() - number;
   }
   /// Before batches() is asked for another epoch.
   void plan_for(std::uint64_t e) {
     if constexpr (editable) {
       if (edits_.plan_for(*feed_, e)) sought_ = left_ == 0;
     }
-  }
-  /// \throws wick::error when the state stands where this loader's epoch has no batch
-  void take_over(detail::loader_state s) {
-    if (s.batch > feed_->plan().batches() ||
-        (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
-      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                  std::to_string(feed_->plan().batches()) + "; it was not written by wick");
-    }
-    if (ends(s)) s.begin_next_epoch();  // written by an older wick
-    if (s.moved != 0 && !feed_->runs().policy.options().compact) {
-      throw error("load_state: " + std::to_string(s.moved) +
-                  " samples of the rest of its epoch were delivered already, in the place of others; set "
-                  "error_options::compact as it was when the state was written, or begin the next epoch");
-    }
-    resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
-    rounds_ = resume_->rounds;
-    books_.drops.of_training = books_.drops.reported = resume_->filtered;
-    books_.account.read(*resume_);
   }
 
   void begin(std::uint64_t e) {

@@ -27,8 +27,8 @@ struct source_weight {
 /// at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
 /// next batch on, which several ranks must be told.
 struct edit_options {
-  std::optional<std::uint64_t> at_epoch;  ///< counted as epoch() does
-  std::optional<std::uint64_t> at_batch;  ///< of that epoch, from 0
+  std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
+  std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
 };
 
 namespace detail {
@@ -86,6 +86,14 @@ class mixture_journal {
   owned<line_file> file_;
 };
 
+[[noreturn]] void refuse_when_compact();
+[[noreturn]] void refuse_journal_file();
+template <bool Editable>
+consteval void require_editable_mix() {
+  static_assert(Editable,
+                "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
+                "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+}
 /// \throws wick::error when the state has edits, and this loader has none
 void require_no_edits(const loader_state& s);
 
@@ -124,22 +132,34 @@ class mixture_edits {
     plan(feed, epoch);
     return true;
   }
+  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are left.
+  struct stand {
+    place next;
+    std::uint64_t epoch;
+    std::uint64_t& left;
+    bool& sought;
+  };
   /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when it
-  /// throws.
-  void add(Feed& feed, mixture_edit e, std::uint64_t epoch, bool to_journal = true) {
+  /// throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  void add(Feed& feed, mixture_edit e, stand at, bool to_journal = true) {
     auto& mix = feed.path().template stage<0>();
     require_reached(mix, e, feed.plan().batch_size());
+    if (e.epoch == at.next.epoch && at.next.batch != 0 && feed.runs().policy.options().compact)
+      refuse_when_compact();
+    const bool ended = at.left == 0;
+    const std::uint64_t taken = feed.plan().batches() - at.left;
+    at.sought = ended;
     mix.edit(e.epoch, e.batch * feed.plan().batch_size(), e.weights);
     planned_.reset();
     try {
-      plan(feed, epoch);
+      plan(feed, at.epoch);
       if (to_journal) journal_->add(std::move(e));
     } catch (...) {
       mix.take_back_edit();
-      planned_.reset();
-      plan(feed, epoch);
+      plan(feed, at.epoch);
       throw;
     }
+    if (!ended) at.left = feed.plan().batches() - taken;
   }
 
  private:

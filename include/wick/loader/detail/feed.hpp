@@ -13,7 +13,6 @@
 #include <wick/loader/detail/batch_job.hpp>
 #include <wick/loader/detail/claimed_runs.hpp>
 #include <wick/loader/detail/finishing.hpp>
-#include <wick/loader/detail/open_batches.hpp>
 #include <wick/loader/detail/pace.hpp>
 #include <wick/loader/detail/pump_crew.hpp>
 #include <wick/loader/detail/report_book.hpp>
@@ -21,6 +20,7 @@
 #include <wick/loader/loader_options.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/run/budget.hpp>
+#include <wick/run/detail/open_batches.hpp>
 #include <wick/run/detail/tokens.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/sequencer.hpp>

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 
-#include <wick/loader/loader.hpp>
 #include <wick/loader/loader_options.hpp>
 #include <wick/pipeline/pipeline.hpp>
 
 namespace wick {
+
+template <class Pipeline>
+class loader;
 
 /// A mistake, and one message: stages without a source.
 template <class... S>

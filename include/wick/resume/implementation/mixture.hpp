@@ -267,6 +267,18 @@ void mixture_journal::require_same(const loader_state& s) const {
   }
 }
 
+void refuse_when_compact() {
+  throw error(
+      "edit: with error_options::compact samples of this epoch's end may stand in the batches before; edit the "
+      "next epoch, with .at_epoch");
+}
+
+void refuse_journal_file() {
+  throw error(
+      "loader: .journal_file is given, and there is no mixture that can be edited: a mix() with batch(n) and "
+      "nothing but shard() between; leave it out");
+}
+
 void require_no_edits(const loader_state& s) {
   if (s.edits == 0) return;
   throw error("load_state: the state was written behind " + std::to_string(s.edits) +
