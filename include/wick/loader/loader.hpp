@@ -126,7 +126,7 @@ class loader<pipeline<Source, S...>> {
   }
   /// The weights of the next batch.
   std::vector<source_weight> mixture() const {
-    require_editable();
+    detail::require_editable_mix<editable>();
     return edits_.at(*feed_, place::next(*this));
   }
 
@@ -226,13 +226,10 @@ class loader<pipeline<Source, S...>> {
   friend epoch_range;
   friend place;
 
-  // ---- edits of the mixture ----
-
   static constexpr bool editable =
       std::remove_cvref_t<decltype(std::declval<const feed_type&>().plan())>::editable;
-  static constexpr void require_editable() { detail::require_editable_mix<editable>(); }
   detail::mixture_journal& journal() {
-    require_editable();
+    detail::require_editable_mix<editable>();
     return edits_.open(*feed_, [&] { return identity(); });
   }
   void change(const std::vector<source_weight>& weights, const edit_options& at) {
