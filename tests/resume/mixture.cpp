@@ -62,8 +62,8 @@ const std::vector<planned> plan = {{{{"web", 3}}, 0, 7},
                                    {{{"code", 0}}, 1, 9},
                                    {{{"web", 1}, {"code", 0.25}}, 2, 4}};
 
-/// Batches of epochs up to `epochs`, of all ranks together; each edit is made when its batch comes, or `early`
-/// batches before it.
+/// Batches of epochs up to `epochs`, of all ranks together; each edit is made when its batch comes, or
+/// `early` batches before it.
 struct training {
   std::vector<std::unique_ptr<loader>> ranks;
   explicit training(std::uint64_t world, std::size_t workers, const std::string& journal = {}) {
@@ -113,7 +113,9 @@ std::string read(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-void write(const std::string& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+void write(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 }  // namespace
 
@@ -155,7 +157,8 @@ TEST_CASE("edits hold from their batch on, and each source goes on where it stoo
   for (std::size_t i = 0; i < code.size(); ++i) CHECK(code[i] == 2000 + static_cast<std::int64_t>(i));
 }
 
-TEST_CASE("an edited training gives the same batches at any worker and rank count, whenever edits are given") {
+TEST_CASE(
+    "an edited training gives the same batches at any worker and rank count, whenever edits are given") {
   const batches& expected = undisturbed();
   REQUIRE(expected.size() > 60);
   for (const std::size_t workers : {1, 4}) {
@@ -170,7 +173,8 @@ TEST_CASE("an edited training gives the same batches at any worker and rank coun
   }
 }
 
-TEST_CASE("stopped anywhere and resumed with its journal on other ranks, an edited training goes on as it was") {
+TEST_CASE(
+    "stopped anywhere and resumed with its journal on other ranks, an edited training goes on as it was") {
   const batches& expected = undisturbed();
   std::uint64_t random = 1;
   for (int round = 0; round < 8; ++round) {
@@ -210,11 +214,12 @@ TEST_CASE("stopped anywhere and resumed with its journal on other ranks, an edit
 
 TEST_CASE("samples that are replaced are the same whether an edit behind them was known or not") {
   const auto run = [](bool known) {
-    wick::loader l(three() | wick::map("fragile",
-                                       [](cell c) {
-                                         if (c.target % 7 == 3) throw wick::error("it broke");
-                                         return c;
-                                       }) |
+    wick::loader l(three() |
+                       wick::map("fragile",
+                                 [](cell c) {
+                                   if (c.target % 7 == 3) throw wick::error("it broke");
+                                   return c;
+                                 }) |
                        wick::array_batch(10),
                    {.seed = 4, .workers = 2, .on_error = wick::on_error(wick::replace)});
     batches out;
@@ -355,7 +360,8 @@ TEST_CASE("a state needs its journal, and one that is damaged, cut or of another
                  "is of another data set, pipeline or global batch"));
   write(other, "once upon a time\n");
   CHECK(contains(load(other), "is not the beginning of a journal"));
-  CHECK(contains(message_of([&] { training(1, 1).ranks[0]->replay((dir / "none").string()); }), "can't be read"));
+  CHECK(contains(message_of([&] { training(1, 1).ranks[0]->replay((dir / "none").string()); }),
+                 "can't be read"));
   CHECK(contains(message_of([&] { wick::loader(numbers{3} | wick::array_batch(1), {.journal_file = path}); }),
                  "no mixture that can be edited"));
   CHECK(load(path).empty());

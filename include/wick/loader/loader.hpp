@@ -108,11 +108,11 @@ class loader<pipeline<Source, S...>> {
 
   /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
   /// {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says. Other
-  /// weights stay as they are. Sources go on where they stood, and what was prefetched is made anew. The epoch
-  /// ends where the new weights have it end: see batches(). From then on none is begun ahead. An edit that was
-  /// made already is not made again. See the guide changing_mixture.
-  /// \throws wick::error for what makes no sense, a batch that was handed over, or a journal that can't be
-  /// written; nothing has changed then
+  /// weights stay as they are. Sources go on where they stood, and what was prefetched is made anew. The
+  /// epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. An edit
+  /// that was made already is not made again. See the guide changing_mixture. \throws wick::error for what
+  /// makes no sense, a batch that was handed over, or a journal that can't be written; nothing has changed
+  /// then
   void edit(const std::vector<source_weight>& weights, edit_options at = {}) {
     const detail::single_user::hold mine(user_, "edit()");
     change(weights, at);
@@ -189,7 +189,8 @@ class loader<pipeline<Source, S...>> {
     }
   }
 
-  /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that only the loader sees).
+  /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
+  /// only the loader sees).
   std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
   /// Samples of it, over all ranks.
   std::uint64_t size() const noexcept { return feed_->plan().positions(); }

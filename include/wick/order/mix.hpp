@@ -205,9 +205,7 @@ class mix_stage {
   class mixed {
    public:
     mixed() = default;
-    std::uint64_t operator()(std::uint64_t p) const noexcept {
-      return at(p, segment_of(p));
-    }
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return at(p, segment_of(p)); }
     /// Any position of the epoch as it was known at `position`: edits that come behind don't count.
     template <class Stream>
     std::uint64_t substitute(std::uint64_t position, Stream& stream) const {

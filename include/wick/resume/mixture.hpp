@@ -23,8 +23,8 @@ struct source_weight {
   friend bool operator==(const source_weight&, const source_weight&) = default;
 };
 
-/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning of
-/// at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
+/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
+/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
 /// next batch on, which several ranks must be told.
 struct edit_options {
   std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
@@ -52,8 +52,8 @@ class mixture_journal {
   mixture_journal(std::span<const std::string> names, std::span<const double> weights,
                   std::uint64_t pipeline);
 
-  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that there is
-  /// not, weights that make no sense, or a place that was passed or lies before the last edit
+  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
+  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
   std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
                                       bool alone) const;
   /// \throws wick::error when it can't be written; it is not added then
@@ -73,7 +73,8 @@ class mixture_journal {
   void require_same(const loader_state& s) const;
 
  private:
-  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before, std::uint64_t& after) const;
+  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
+                      std::uint64_t& after) const;
   void keep(mixture_edit e, std::uint64_t hash);
   [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
 
@@ -104,7 +105,9 @@ class mixture_edits {
   using place = mixture_journal::place;
 
   /// \throws wick::error when the state was written behind other edits
-  void require_same(const loader_state& s) const { journal_ ? journal_->require_same(s) : require_no_edits(s); }
+  void require_same(const loader_state& s) const {
+    journal_ ? journal_->require_same(s) : require_no_edits(s);
+  }
   std::vector<source_weight> at(const Feed& feed, place where) const {
     if (journal_) return journal_->at(where);
     const auto& mix = feed.path().template stage<0>();
@@ -132,15 +135,16 @@ class mixture_edits {
     plan(feed, epoch);
     return true;
   }
-  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are left.
+  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
+  /// left.
   struct stand {
     place next;
     std::uint64_t epoch;
     std::uint64_t& left;
     bool& sought;
   };
-  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when it
-  /// throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
+  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
   void add(Feed& feed, mixture_edit e, stand at, bool to_journal = true) {
     auto& mix = feed.path().template stage<0>();
     require_reached(mix, e, feed.plan().batch_size());
@@ -164,7 +168,8 @@ class mixture_edits {
 
  private:
   void plan(Feed& feed, std::uint64_t epoch) {
-    if (!feed.idle()) feed.on().require_outside("a change of the mixture", "take the epoch to its end before it");
+    if (!feed.idle())
+      feed.on().require_outside("a change of the mixture", "take the epoch to its end before it");
     feed.path().template stage<0>().plan_for(epoch);
     feed.refresh(false);
     planned_ = epoch;

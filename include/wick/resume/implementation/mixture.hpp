@@ -68,7 +68,8 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
                                                      const edit_options& at, place here, bool alone) const {
   if (!alone && !at.at_batch && !at.at_epoch) {
     throw error(
-        "edit: on several ranks the next batch of one is not that of another; say .at_batch (and .at_epoch), the "
+        "edit: on several ranks the next batch of one is not that of another; say .at_batch (and .at_epoch), "
+        "the "
         "same on all ranks");
   }
   place where = here;
@@ -86,10 +87,10 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
   };
   // A program that was started again makes its edits again.
   for (const mixture_edit& e : edits_) {
-    const bool same = place{e.epoch, e.batch} == where &&
-                      std::all_of(to.begin(), to.end(), [&](const source_weight& s) {
-                        return e.weights[number_of(s.name)] == s.weight;
-                      });
+    const bool same =
+        place{e.epoch, e.batch} == where && std::all_of(to.begin(), to.end(), [&](const source_weight& s) {
+          return e.weights[number_of(s.name)] == s.weight;
+        });
     if (same) return std::nullopt;
   }
   double sum = 0;
@@ -143,9 +144,8 @@ void mixture_journal::add(mixture_edit e) {
     int fault = file_->add(line);
     if (fault == 0) fault = file_->sync();
     if (fault != 0) {
-      throw error(printable(path_) +
-                  ": journal_file: an edit can't be written: " + std::generic_category().message(fault) +
-                  "; the mixture is as it was");
+      throw error(printable(path_) + ": journal_file: an edit can't be written: " +
+                  std::generic_category().message(fault) + "; the mixture is as it was");
     }
   }
   keep(std::move(e), after);
@@ -200,8 +200,9 @@ std::vector<mixture_edit> mixture_journal::read(const std::string& path) const {
     std::uint64_t after = 0;
     if (!r.good() || edit != place + 1 ||
         line != line_of(e, place + 1, place == 0 ? pipeline_ : hashes[place - 1], after)) {
-      refuse(path, number,
-             "is damaged, is missing one before it, or is of another run's edits; take the file from a backup");
+      refuse(
+          path, number,
+          "is damaged, is missing one before it, or is of another run's edits; take the file from a backup");
     }
     if (again) continue;
     hashes.push_back(after);
@@ -223,7 +224,8 @@ std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
     int fault = file->add(std::string(first_words) + hex(pipeline_).substr(2) + "\"}");
     if (fault == 0) fault = file->sync();
     if (fault != 0)
-      throw error(printable(path) + ": journal_file: can't be written: " + std::generic_category().message(fault));
+      throw error(printable(path) +
+                  ": journal_file: can't be written: " + std::generic_category().message(fault));
   }
   std::vector<mixture_edit> there = read(path);
   std::uint64_t hash = pipeline_;
@@ -269,7 +271,8 @@ void mixture_journal::require_same(const loader_state& s) const {
 
 void refuse_when_compact() {
   throw error(
-      "edit: with error_options::compact samples of this epoch's end may stand in the batches before; edit the "
+      "edit: with error_options::compact samples of this epoch's end may stand in the batches before; edit "
+      "the "
       "next epoch, with .at_epoch");
 }
 
@@ -281,9 +284,10 @@ void refuse_journal_file() {
 
 void require_no_edits(const loader_state& s) {
   if (s.edits == 0) return;
-  throw error("load_state: the state was written behind " + std::to_string(s.edits) +
-              " edits of the mixture, and this loader has 0; give loader_options::journal_file the training's "
-              "journal, or replay() it before");
+  throw error(
+      "load_state: the state was written behind " + std::to_string(s.edits) +
+      " edits of the mixture, and this loader has 0; give loader_options::journal_file the training's "
+      "journal, or replay() it before");
 }
 
 }  // namespace wick::detail
