@@ -111,8 +111,8 @@ class lazy_image {
 
   /// What is needed of the encoded picture, by the tables of the full size.
   decode_request request(const detail::resample_scratch& scratch) const noexcept;
-  /// Geometry and color, in the channels the decoder gives.
-  void render_to(const detail::picture_target& to) const;
+  /// Geometry and color, in the channels the decoder gives; `rest` as in detail::apply().
+  void render_to(const detail::picture_target& to, detail::level_map* rest = nullptr) const;
   void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const;
   void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
                    const detail::picture_target& to, detail::phase_timer& timer) const;
@@ -122,7 +122,7 @@ class lazy_image {
   /// The geometry of a picture of 16 bits.
   detail::wide_rows render_wide() const;
   /// All of it but the normalization.
-  image render() const;
+  image render(detail::level_map* rest = nullptr) const;
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;

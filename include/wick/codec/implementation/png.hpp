@@ -200,14 +200,33 @@ class png_pixels {
     if constexpr (sizeof(Level) == 1) {
       const auto n = static_cast<std::size_t>(count);
       if (head_.bits == 8) return picked_.write(row, n, out);
-      const int bits = head_.bits, mask = (1 << bits) - 1;
-      for (int x = 0; x < count; ++x) {
-        const int at = x * bits;
-        numbers_[static_cast<std::size_t>(x)] =
-            static_cast<std::uint8_t>(row[at / 8] >> (8 - bits - at % 8) & mask);
+      switch (head_.bits) {
+        case 1:
+          unpack<1>(row, n);
+          break;
+        case 2:
+          unpack<2>(row, n);
+          break;
+        default:
+          unpack<4>(row, n);
       }
       picked_.write(numbers_.data(), n, out);
     }
+  }
+  /// The numbers of Bits bits in a row, one a byte.
+  template <unsigned Bits>
+  void unpack(const std::uint8_t* row, std::size_t count) noexcept {
+    constexpr std::size_t together = 8 / Bits;
+    constexpr unsigned mask = (1u << Bits) - 1;
+    std::uint8_t* to = numbers_.data();
+    const auto one = [](unsigned byte, std::size_t i) {
+      return static_cast<std::uint8_t>(byte >> (8 - Bits - Bits * i) & mask);
+    };
+    for (; count >= together; count -= together, to += together) {
+      const unsigned byte = *row++;
+      for (std::size_t i = 0; i < together; ++i) to[i] = one(byte, i);
+    }
+    for (std::size_t i = 0; i < count; ++i) to[i] = one(*row, i);
   }
   void write_samples(const std::uint8_t* row, int count, Level* out) const {
     if (head_.bits == 8 && sizeof(Level) == 1 && channels_ == head_.samples) {

@@ -190,7 +190,9 @@ void lazy_image::write_to(slot to) const {
     detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
                           out.channels(), 255.0f, type(), normal_, to);
   } else if (normalized()) {
-    detail::write_normalized(render(), normal_, to.data, to.planar);
+    detail::level_map rest;
+    const image out = render(&rest);
+    detail::write_normalized(out, rest, normal_, to.data, to.planar);
   } else if (out_channels_ != channels_) {
     render().write_to(to);
   } else {
@@ -252,7 +254,7 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
   return {part, scale, channels_, as_.indexes};
 }
 
-void lazy_image::render_to(const detail::picture_target& to) const {
+void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
   detail::phase_timer timer(detail::phase::resize);
   if (encoded_.empty()) {
     detail::resample(decoded_.view(), plan_, to);
@@ -265,7 +267,7 @@ void lazy_image::render_to(const detail::picture_target& to) const {
   }
   if (op_count_ == 0) return;
   timer.next(detail::phase::color);
-  for (std::size_t i = 0; i < op_count_; ++i) wick::detail::apply(ops_[i], to);
+  wick::detail::apply({ops_.data(), op_count_}, to, rest);
 }
 
 void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
@@ -344,9 +346,10 @@ detail::wide_rows lazy_image::render_wide() const {
   return detail::resample_wide(got, scratch);
 }
 
-image lazy_image::render() const {
+image lazy_image::render(detail::level_map* rest) const {
   image out(width(), height(), channels_);
-  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
+  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_),
+            out_channels_ == channels_ ? rest : nullptr);
   if (out_channels_ == channels_) return out;
   image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
   for (int y = 0; y < height(); ++y) {

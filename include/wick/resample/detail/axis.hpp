@@ -35,6 +35,7 @@ class axis {
   /// The most source pixels that one output has.
   int most_taps() const noexcept { return most_taps_; }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
+  const std::int32_t* firsts() const noexcept { return first_.data(); }
   int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
   const std::int16_t* weights(int i) const noexcept {
     return weights_.data() + static_cast<std::size_t>(i) * taps_;
