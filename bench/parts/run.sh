@@ -21,7 +21,7 @@ while (($#)); do
   fi
   shift
 done
-wick_require build torch jpeg pillow >&2
+wick_require build torch jpeg png pillow >&2
 wick_photographs "$photos"
 parts=$wick_set/parts
 if [[ ! -e $parts/complete ]]; then
@@ -36,5 +36,6 @@ if [[ -n ${WICK_PEERS:-} ]]; then
 else
   wick_say "without torchvision: bash bench/peers.sh installs it, WICK_PEERS=DIR names where it is" >&2
 fi
-export WICK_BENCH_CMAKE="-DWICK_JPEG=turbo"
+export WICK_BENCH_CMAKE="-DWICK_JPEG=turbo
+-DWICK_PNG=libdeflate"
 bash "$root/bench/run.sh" parts --folder "$parts" "${peers[@]}" "${arguments[@]}"

@@ -21,6 +21,9 @@
 #define WICK_HAS_LIBJPEG_TURBO
 #endif
 #endif
+#ifdef WICK_PNG_LIBDEFLATE
+#define WICK_HAS_LIBDEFLATE
+#endif
 #include <wick/codec/implementation/stb_image.hpp>
 #include <wick/implementation.hpp>
 #include <wick/torch/implementation/all.hpp>

@@ -7120,9 +7120,20 @@ inline void for_each_pixel(const picture_target& p, F f) {
   }
 }
 
-void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level);
+/// What colors' levels become: operations on each level alone, gathered until pixels are needed.
+struct level_map {
+  std::array<std::uint8_t, 256> to{};
+  bool changes = false;
 
-float mean_luma(const picture_target& p);
+  level_map() noexcept {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::uint8_t>(i);
+  }
+};
+
+void map_levels(const picture_target& p, const level_map& by);
+
+/// Of the picture whose levels were changed as `first` says.
+float mean_luma(const picture_target& p, const level_map& first = {});
 
 /// Turns the hue by `turn`, in [-1, 1]: torchvision's _rgb2hsv and _hsv2rgb with their terms gathered, so
 /// that one division a pixel is left.
@@ -7130,6 +7141,10 @@ std::array<std::uint8_t, 3> turn_hue(std::uint8_t r8, std::uint8_t g8, std::uint
 
 /// Carries out one operation on the pixels at `p`.
 void apply(const pixel_op& op, const picture_target& p);
+
+/// Carries out one after the other. With `rest`, what the last of them do to each level alone is left to the
+/// caller, who reads all levels anyway.
+void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest = nullptr);
 
 /// What `part` and `other` share, seen from part's corner; empty where that is nothing.
 rect shared_part(const rect& part, const rect& other) noexcept;
@@ -7169,9 +7184,10 @@ struct normalization {
 /// \throws wick::error unless there is one mean, or one for each channel
 void require_channels(const normalization& by, int channels);
 
-/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`. \throws wick::error when
-/// the number of channels is another one
-void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar);
+/// Writes (x / 255 - mean) / deviation as float32, planar or interleaved, to `to`, where x is what `first`
+/// makes of a level. \throws wick::error when the number of channels is another one
+void write_normalized(const image& from, const level_map& first, const normalization& by, std::byte* to,
+                      bool planar);
 
 }  // namespace wick::detail
 
@@ -7269,8 +7285,8 @@ class lazy_image {
 
   /// What is needed of the encoded picture, by the tables of the full size.
   decode_request request(const detail::resample_scratch& scratch) const noexcept;
-  /// Geometry and color, in the channels the decoder gives.
-  void render_to(const detail::picture_target& to) const;
+  /// Geometry and color, in the channels the decoder gives; `rest` as in detail::apply().
+  void render_to(const detail::picture_target& to, detail::level_map* rest = nullptr) const;
   void decode_to(const detail::picture_target& to, detail::phase_timer& timer) const;
   void decode_rows(const decode_request& wanted, detail::resample_scratch& scratch,
                    const detail::picture_target& to, detail::phase_timer& timer) const;
@@ -7280,7 +7296,7 @@ class lazy_image {
   /// The geometry of a picture of 16 bits.
   detail::wide_rows render_wide() const;
   /// All of it but the normalization.
-  image render() const;
+  image render(detail::level_map* rest = nullptr) const;
 
   bytes encoded_;  // empty when the pixels exist:
   image decoded_;
@@ -19218,6 +19234,9 @@ inline detail::window_source windows(const std::vector<at::Tensor>& series, std:
 #define WICK_HAS_LIBJPEG_TURBO
 #endif
 #endif
+#ifdef WICK_PNG_LIBDEFLATE
+#define WICK_HAS_LIBDEFLATE
+#endif
 // ==== wick/codec/implementation/stb_image.hpp
 /// \file
 /// stb_image itself. Included in exactly one file of a program.
@@ -19909,7 +19928,8 @@ struct palette_table {
 /// What each number becomes in a picture of 1 to 4 channels: the channels of its color, or the number itself.
 class picked_levels {
  public:
-  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept : channels_(channels) {
+  picked_levels(const palette_table& colors, int channels, bool indexes) noexcept
+      : channels_(channels), numbers_(indexes && channels == 1) {
     for (std::size_t i = 0; i < 256; ++i) {
       const auto& [r, g, b, a] = colors.rgba[i];
       const auto gray = static_cast<std::uint8_t>(rounded_luma(r, g, b));
@@ -19923,6 +19943,10 @@ class picked_levels {
   }
 
   void write(const std::uint8_t* numbers, std::size_t count, std::uint8_t* out) const noexcept {
+    if (numbers_) {
+      if (count != 0) std::memcpy(out, numbers, count);
+      return;
+    }
     switch (channels_) {
       case 1:
         return write_each<1>(numbers, count, out);
@@ -19945,6 +19969,7 @@ class picked_levels {
   }
 
   int channels_;
+  bool numbers_;  // as they are
   std::array<std::array<std::uint8_t, 4>, 256> levels_{};
 };
 
@@ -20950,9 +20975,12 @@ image decode_gif(std::span<const std::byte> encoded, const picture_info& info, i
 
 // ==== wick/codec/implementation/png_data.hpp
 /// \file
-/// The compressed pixels of a PNG, inflated piece by piece. Included in exactly one file of a program.
+/// The compressed pixels of a PNG, inflated. Included in exactly one file of a program.
 
 #include <zlib.h>
+#ifdef WICK_HAS_LIBDEFLATE
+#include <libdeflate.h>
+#endif
 
 namespace wick::detail {
 
@@ -20960,19 +20988,105 @@ namespace wick::detail {
   throw error("damaged PNG: " + what + "; write the file again" + or_leave_it_out);
 }
 
-/// The inflated bytes of all IDAT chunks. Never more of them are made than were asked for.
+#ifdef WICK_HAS_LIBDEFLATE
+/// What libdeflate needs to work, one a picture.
+class png_decompressor {
+ public:
+  png_decompressor() : of_(libdeflate_alloc_decompressor()) {
+    if (of_ == nullptr) throw std::bad_alloc();
+  }
+  png_decompressor(const png_decompressor&) = delete;
+  png_decompressor& operator=(const png_decompressor&) = delete;
+  ~png_decompressor() { libdeflate_free_decompressor(of_); }
+
+  /// False when `from` isn't exactly `size` bytes that were compressed, whole and undamaged.
+  bool inflate(std::span<const std::byte> from, std::uint8_t* to, std::size_t size) noexcept {
+    return libdeflate_zlib_decompress(of_, from.data(), from.size(), to, size, nullptr) == LIBDEFLATE_SUCCESS;
+  }
+
+ private:
+  libdeflate_decompressor* of_;
+};
+#endif
+
+/// The inflated bytes of all IDAT chunks, `size` of them: at once by libdeflate where it is there and they
+/// are few, else piece by piece by zlib. Never more of them are made than were asked for.
 class png_data {
  public:
-  png_data(std::span<const std::byte> encoded, std::size_t first) : data_(encoded), chunk_(first) {
+  png_data(std::span<const std::byte> encoded, std::size_t first, std::uint64_t size, bool at_once)
+      : data_(encoded), chunk_(first) {
+    if (at_once && size <= most_at_once && inflate_at_once(static_cast<std::size_t>(size))) return;
     const int status = inflateInit(&stream_);
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     if (status != Z_OK) throw error("zlib can't be used: it is of another version than its header");
   }
   png_data(const png_data&) = delete;
   png_data& operator=(const png_data&) = delete;
-  ~png_data() { inflateEnd(&stream_); }
+  ~png_data() {
+    if (!inflated_) inflateEnd(&stream_);
+  }
 
-  /// How many bytes came: fewer than `size` when there are no more, or when they are damaged.
+  /// The next bytes, which the caller may change until it asks again: fewer than `size` when there are no
+  /// more, or when they are damaged. \throws std::bad_alloc
+  std::span<std::uint8_t> next(std::size_t size) {
+    if (inflated_) {
+      const std::size_t got = std::min(size, left_);
+      left_ -= got;
+      return {std::exchange(next_, next_ + got), got};
+    }
+    if (size > capacity_) allocate(size);
+    return {bytes_.get(), read(bytes_.get(), size)};
+  }
+  /// What zlib says of the damage that has ended the data; empty for none.
+  std::string damage() const {
+    return stream_.msg != nullptr ? std::string(" (zlib says: ") + stream_.msg + ")" : std::string();
+  }
+
+ private:
+  static constexpr std::uint64_t most_at_once = std::uint64_t{1} << 24;
+  struct release {
+    void operator()(std::uint8_t* block) const noexcept { release_block(block); }
+  };
+
+  void allocate(std::size_t size) {
+    bytes_.reset();
+    bytes_.reset(static_cast<std::uint8_t*>(allocate_block(size)));
+    if (bytes_ == nullptr) throw std::bad_alloc();
+    capacity_ = size;
+  }
+
+#ifdef WICK_HAS_LIBDEFLATE
+  /// When it fails zlib will find the damage and say what it is.
+  bool inflate_at_once(std::size_t size) {
+    std::vector<std::byte> joined;
+    const std::span<const std::byte> from = compressed(joined);
+    png_decompressor by;
+    allocate(size);
+    inflated_ = by.inflate(from, bytes_.get(), size);
+    next_ = bytes_.get();
+    left_ = size;
+    return inflated_;
+  }
+  /// What all chunks hold: in place where there is one, else joined.
+  std::span<const std::byte> compressed(std::vector<std::byte>& joined) const {
+    std::span<const std::byte> one;
+    for (std::size_t at = chunk_; at + 12 <= data_.size();) {
+      const std::size_t length = big32(data_, at);
+      if (big32(data_, at + 4) != chunk_type("IDAT") || length > data_.size() - at - 12) break;
+      const std::span<const std::byte> more = data_.subspan(at + 8, length);
+      if (!one.empty() && joined.empty()) joined.assign(one.begin(), one.end());
+      if (one.empty())
+        one = more;
+      else
+        joined.insert(joined.end(), more.begin(), more.end());
+      at += 12 + length;
+    }
+    return joined.empty() ? one : joined;
+  }
+#else
+  bool inflate_at_once(std::size_t) { return false; }
+#endif
+
   std::size_t read(std::uint8_t* to, std::size_t size) {
     std::size_t got = 0;
     while (got < size && !ended_) {
@@ -20987,12 +21101,6 @@ class png_data {
     }
     return got;
   }
-  /// What zlib says of the damage that has ended the data; empty for none.
-  std::string damage() const {
-    return stream_.msg != nullptr ? std::string(" (zlib says: ") + stream_.msg + ")" : std::string();
-  }
-
- private:
   void next_chunk() noexcept {
     while (chunk_ + 12 <= data_.size()) {
       const std::size_t length = big32(data_, chunk_), at = chunk_ + 8;
@@ -21007,6 +21115,11 @@ class png_data {
 
   std::span<const std::byte> data_;
   std::size_t chunk_;
+  std::unique_ptr<std::uint8_t[], release> bytes_;  // of all, or of a piece
+  std::size_t capacity_ = 0;
+  bool inflated_ = false;  // all at once; zlib has nothing to do
+  std::uint8_t* next_ = nullptr;
+  std::size_t left_ = 0;
   z_stream stream_{};
   bool ended_ = false;
 };
@@ -21188,14 +21301,33 @@ class png_pixels {
     if constexpr (sizeof(Level) == 1) {
       const auto n = static_cast<std::size_t>(count);
       if (head_.bits == 8) return picked_.write(row, n, out);
-      const int bits = head_.bits, mask = (1 << bits) - 1;
-      for (int x = 0; x < count; ++x) {
-        const int at = x * bits;
-        numbers_[static_cast<std::size_t>(x)] =
-            static_cast<std::uint8_t>(row[at / 8] >> (8 - bits - at % 8) & mask);
+      switch (head_.bits) {
+        case 1:
+          unpack<1>(row, n);
+          break;
+        case 2:
+          unpack<2>(row, n);
+          break;
+        default:
+          unpack<4>(row, n);
       }
       picked_.write(numbers_.data(), n, out);
     }
+  }
+  /// The numbers of Bits bits in a row, one a byte.
+  template <unsigned Bits>
+  void unpack(const std::uint8_t* row, std::size_t count) noexcept {
+    constexpr std::size_t together = 8 / Bits;
+    constexpr unsigned mask = (1u << Bits) - 1;
+    std::uint8_t* to = numbers_.data();
+    const auto one = [](unsigned byte, std::size_t i) {
+      return static_cast<std::uint8_t>(byte >> (8 - Bits - Bits * i) & mask);
+    };
+    for (; count >= together; count -= together, to += together) {
+      const unsigned byte = *row++;
+      for (std::size_t i = 0; i < together; ++i) to[i] = one(byte, i);
+    }
+    for (std::size_t i = 0; i < count; ++i) to[i] = one(*row, i);
   }
   void write_samples(const std::uint8_t* row, int count, Level* out) const {
     if (head_.bits == 8 && sizeof(Level) == 1 && channels_ == head_.samples) {
@@ -21275,25 +21407,29 @@ inline void check_png_size(std::span<const std::byte> encoded, const png_head& h
 template <class Level>
 inline void read_png(std::span<const std::byte> encoded, const png_head& head, int channels, bool indexes,
                      int top, int bottom, Level* out) {
-  png_data data(encoded, head.first_data);
+  // Inflating all of it at once is three times as fast, and so not worth it for a part of less than a third.
+  const bool at_once = head.interlaced || bottom >= head.height / 3;
+  png_data data(encoded, head.first_data, png_size(head), at_once);
   png_pixels<Level> pixels(head, channels, indexes);
   const std::size_t most = head.row_bytes(head.width) + 1;
   const std::size_t together =
       std::max<std::size_t>(1, (std::size_t{1} << 17) / most);  // rows inflated at once
   const auto step = static_cast<std::size_t>(std::max(1, head.pixel_bits() / 8));
-  std::vector<std::uint8_t> rows(most * together), above(most);
+  std::vector<std::uint8_t> last(most);  // row of the piece before
   for (const png_pass& pass : png_passes(head)) {
     const int width = pass.width(head), height = pass.height(head);
     if (width == 0 || height == 0) continue;
     const std::size_t size = head.row_bytes(width) + 1;
-    std::fill(above.begin(), above.end(), std::uint8_t{0});
+    std::fill(last.begin(), last.end(), std::uint8_t{0});
     for (int y = 0; y < height;) {
       const auto n = std::min(together, static_cast<std::size_t>(height - y));
-      const std::size_t got = data.read(rows.data(), n * size) / size;
+      const std::span<std::uint8_t> rows = data.next(n * size);
+      const std::size_t got = rows.size() / size;
+      const std::uint8_t* above = last.data();
       for (std::size_t i = 0; i < got; ++i, ++y) {
         std::uint8_t* const row = rows.data() + i * size + 1;
-        unfilter_png_row(row[-1], row, above.data(), size - 1, step);
-        std::memcpy(above.data(), row, size - 1);
+        unfilter_png_row(row[-1], row, above, size - 1, step);
+        above = row;
         const int at = pass.top + y * pass.down;
         if (at < top || at >= bottom) continue;
         pixels.write(row, width, out + (std::ptrdiff_t{at - top} * head.width + pass.left) * channels,
@@ -21303,11 +21439,12 @@ inline void read_png(std::span<const std::byte> encoded, const png_head& head, i
         throw_damaged_png("its pixels end in row " + std::to_string(y) + " of " + std::to_string(height) +
                           data.damage());
       if (y >= bottom && y < height && !head.interlaced) return;  // the others are not even inflated
+      std::memcpy(last.data(), above, size - 1);
     }
   }
   // Some writers leave a few bytes too many, which no reader minds.
   std::size_t excess = 0;
-  while (const std::size_t more = data.read(rows.data(), rows.size())) {
+  while (const std::size_t more = data.next(std::min<std::size_t>(most, 65536)).size()) {
     excess += more;
     if (excess > 65536) {
       throw error("PNG inflates to more than the " + std::to_string(png_size(head)) +
@@ -22966,6 +23103,7 @@ class axis {
   /// The most source pixels that one output has.
   int most_taps() const noexcept { return most_taps_; }
   int first(int i) const noexcept { return first_[static_cast<std::size_t>(i)]; }
+  const std::int32_t* firsts() const noexcept { return first_.data(); }
   int count(int i) const noexcept { return count_[static_cast<std::size_t>(i)]; }
   const std::int16_t* weights(int i) const noexcept {
     return weights_.data() + static_cast<std::size_t>(i) * taps_;
@@ -23241,8 +23379,13 @@ class row_blender {
       std::copy_n(in + std::ptrdiff_t{columns.first(0)} * channels_, std::ptrdiff_t{n} * channels_, out);
       return;
     }
+    const std::int32_t* const first = columns.firsts();
+    if (channels_ == 1 && to_.step == 1) {
+      for (int x = 0; x < n; ++x) out[x] = in[first[x]];
+      return;
+    }
     for (int x = 0; x < n; ++x, out += to_.step) {
-      const std::uint8_t* const pixel = in + std::ptrdiff_t{columns.first(x)} * channels_;
+      const std::uint8_t* const pixel = in + std::ptrdiff_t{first[x]} * channels_;
       for (int c = 0; c < channels_; ++c) out[c * to_.plane] = pixel[c];
     }
   }
@@ -23653,7 +23796,9 @@ void lazy_image::write_to(slot to) const {
     detail::write_numbers(out.data(), out.pixels().size() / static_cast<std::size_t>(out.channels()),
                           out.channels(), 255.0f, type(), normal_, to);
   } else if (normalized()) {
-    detail::write_normalized(render(), normal_, to.data, to.planar);
+    detail::level_map rest;
+    const image out = render(&rest);
+    detail::write_normalized(out, rest, normal_, to.data, to.planar);
   } else if (out_channels_ != channels_) {
     render().write_to(to);
   } else {
@@ -23715,7 +23860,7 @@ decode_request lazy_image::request(const detail::resample_scratch& scratch) cons
   return {part, scale, channels_, as_.indexes};
 }
 
-void lazy_image::render_to(const detail::picture_target& to) const {
+void lazy_image::render_to(const detail::picture_target& to, detail::level_map* rest) const {
   detail::phase_timer timer(detail::phase::resize);
   if (encoded_.empty()) {
     detail::resample(decoded_.view(), plan_, to);
@@ -23728,7 +23873,7 @@ void lazy_image::render_to(const detail::picture_target& to) const {
   }
   if (op_count_ == 0) return;
   timer.next(detail::phase::color);
-  for (std::size_t i = 0; i < op_count_; ++i) wick::detail::apply(ops_[i], to);
+  wick::detail::apply({ops_.data(), op_count_}, to, rest);
 }
 
 void lazy_image::decode_to(const detail::picture_target& to, detail::phase_timer& timer) const {
@@ -23807,9 +23952,10 @@ detail::wide_rows lazy_image::render_wide() const {
   return detail::resample_wide(got, scratch);
 }
 
-image lazy_image::render() const {
+image lazy_image::render(detail::level_map* rest) const {
   image out(width(), height(), channels_);
-  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_));
+  render_to(detail::picture_target::interleaved(out.data(), width(), height(), channels_),
+            out_channels_ == channels_ ? rest : nullptr);
   if (out_channels_ == channels_) return out;
   image changed(width(), height(), out_channels_);  // gray: every color channel is the first one
   for (int y = 0; y < height(); ++y) {
@@ -25999,31 +26145,14 @@ class kept_alpha {
   std::vector<std::uint8_t> levels_;
 };
 
-/// In blocks of a known length, which every compiler makes vectors of.
-template <class F>
-inline void map_run(std::uint8_t* v, std::size_t count, F f) noexcept {
-  constexpr std::size_t block = 64;
-  std::size_t i = 0;
-  for (; i + block <= count; i += block) {
-    for (std::size_t j = 0; j < block; ++j) v[i + j] = f(v[i + j]);
-  }
-  for (; i < count; ++i) v[i] = f(v[i]);
-}
-
-inline void change_levels(const pixel_op& op, const picture_target& p) {
-  const kept_alpha alpha(p);
-  if (op.what == pixel_op::kind::posterize) {
-    const auto mask = static_cast<std::uint8_t>(0xFF00u >> static_cast<unsigned>(op.value));
-    return for_each_run(p, [mask](std::uint8_t* v, std::size_t n) {
-      map_run(v, n, [mask](std::uint8_t x) { return static_cast<std::uint8_t>(x & mask); });
-    });
-  }
-  const double from = op.what == pixel_op::kind::solarize ? std::ceil(op.value) : 0;
-  if (from > 255) return;
-  const auto first = static_cast<std::uint8_t>(from);
-  for_each_run(p, [first](std::uint8_t* v, std::size_t n) {
-    map_run(v, n, [first](std::uint8_t x) { return static_cast<std::uint8_t>(x ^ (x >= first ? 0xFF : 0)); });
-  });
+/// What invert, posterize and solarize make of a level.
+inline auto changed_level(const pixel_op& op) noexcept {
+  const bool keeps = op.what == pixel_op::kind::posterize;
+  const auto mask = static_cast<std::uint8_t>(keeps ? 0xFF00u >> static_cast<unsigned>(op.value) : 0xFFu);
+  const double from = op.what == pixel_op::kind::solarize ? op.value : keeps ? 256 : 0;
+  return [mask, from](std::uint8_t x) noexcept {
+    return static_cast<std::uint8_t>((x & mask) ^ (x >= from ? 0xFF : 0));
+  };
 }
 
 using level_counts = std::array<std::uint32_t, 256>;
@@ -26294,24 +26423,53 @@ std::uint8_t blend(double value, std::uint8_t a, float b) noexcept {
   return static_cast<std::uint8_t>(std::clamp(sum, 0.0f, 255.0f));
 }
 
-void map_levels(const picture_target& p, const std::array<std::uint8_t, 256>& level) {
-  if (p.channels >= 3) {
+/// Eight levels at a time: bytes that are written one by one might be the table, so that each would have to
+/// be read again.
+inline void map_run(std::uint8_t* v, std::size_t count, const std::array<std::uint8_t, 256>& to) noexcept {
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    std::uint64_t in, out = 0;
+    std::memcpy(&in, v + i, 8);
+    for (unsigned bit = 0; bit < 64; bit += 8) out |= std::uint64_t{to[in >> bit & 0xFF]} << bit;
+    std::memcpy(v + i, &out, 8);
+  }
+  for (; i < count; ++i) v[i] = to[v[i]];
+}
+
+void map_levels(const picture_target& p, const level_map& by) {
+  if (is_interleaved(p) && has_alpha(p.channels)) {
+    const int count = colors(p.channels);
     for_each_pixel(p, [&](std::uint8_t* v) {
-      v[0] = level[v[0]];
-      v[p.plane] = level[v[p.plane]];
-      v[2 * p.plane] = level[v[2 * p.plane]];
+      for (int c = 0; c < count; ++c) v[c] = by.to[v[c]];
     });
   } else {
-    for_each_pixel(p, [&](std::uint8_t* v) { v[0] = level[v[0]]; });
+    for_each_run(p, [&](std::uint8_t* v, std::size_t n) { map_run(v, n, by.to); });
   }
 }
 
-float mean_luma(const picture_target& p) {
+/// luma() as a sum of three numbers that are looked up: the same products.
+struct luma_tables {
+  explicit luma_tables(const level_map& first = {}) noexcept {
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto level = static_cast<float>(first.to[i]);
+      r[i] = 0.2989f * level;
+      g[i] = 0.587f * level;
+      b[i] = 0.114f * level;
+    }
+  }
+  std::uint8_t operator()(std::uint8_t red, std::uint8_t green, std::uint8_t blue) const noexcept {
+    return static_cast<std::uint8_t>(static_cast<int>(r[red] + g[green] + b[blue]));
+  }
+  std::array<float, 256> r, g, b;
+};
+
+float mean_luma(const picture_target& p, const level_map& first) {
   std::uint64_t sum = 0;
   if (p.channels >= 3) {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma(v[0], v[p.plane], v[2 * p.plane]); });
+    const luma_tables luma_of(first);
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += luma_of(v[0], v[p.plane], v[2 * p.plane]); });
   } else {
-    for_each_pixel(p, [&](const std::uint8_t* v) { sum += v[0]; });
+    for_each_pixel(p, [&](const std::uint8_t* v) { sum += first.to[v[0]]; });
   }
   return static_cast<float>(static_cast<double>(sum) / (static_cast<double>(p.width) * p.height));
 }
@@ -26392,14 +26550,26 @@ inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
       return detail::turn_hue(r, g, b, value);
     });
   } else if (op.what == kind::saturation) {
-    map_colors(p, [value](level r, level g, level b) {
-      const float gray = detail::luma(r, g, b);
-      return std::array{detail::blend(value, r, gray), detail::blend(value, g, gray),
-                        detail::blend(value, b, gray)};
+    // blend() by looked-up products.
+    const luma_tables luma_of;
+    std::array<double, 256> own, gray;
+    const float share = static_cast<float>(1.0 - value);
+    for (std::size_t i = 0; i < 256; ++i) {
+      const auto x = static_cast<float>(i);
+      own[i] = static_cast<float>(value) * x;
+      gray[i] = static_cast<double>(share) * x;
+    }
+    map_colors(p, [&](level r, level g, level b) {
+      const double other = gray[luma_of(r, g, b)];
+      const auto blended = [&](level x) {
+        const auto sum = static_cast<float>(own[x] + other);
+        return static_cast<level>(static_cast<int>(std::clamp(sum, 0.0f, 255.0f)));
+      };
+      return std::array{blended(r), blended(g), blended(b)};
     });
   } else if (op.what == kind::gray) {
-    map_colors(p, [](level r, level g, level b) {
-      const level gray = detail::luma(r, g, b);
+    map_colors(p, [luma_of = luma_tables()](level r, level g, level b) {
+      const level gray = luma_of(r, g, b);
       return std::array{gray, gray, gray};
     });
   } else {
@@ -26410,21 +26580,58 @@ inline void apply_to_colors(const pixel_op& op, const picture_target& p) {
   }
 }
 
-void apply(const pixel_op& op, const picture_target& p) {
+/// Adds an operation to `map`, which is carried out before it. False when it isn't one on each level alone.
+inline bool gather(const pixel_op& op, const picture_target& p, level_map& map) {
   using kind = pixel_op::kind;
+  const auto then = [&](auto f) {
+    for (std::uint8_t& x : map.to) x = f(x);
+    map.changes = true;
+    return true;
+  };
   switch (op.what) {
     case kind::brightness:
+      return then([&](std::uint8_t x) { return detail::blend(op.value, x, 0); });
     case kind::contrast: {
-      const float other = op.what == kind::contrast ? detail::mean_luma(p) : 0.0f;
-      std::array<std::uint8_t, 256> level;
-      for (std::size_t i = 0; i < level.size(); ++i)
-        level[i] = detail::blend(op.value, static_cast<std::uint8_t>(i), other);
-      return detail::map_levels(p, level);
+      const float mean = detail::mean_luma(p, map);
+      return then([&](std::uint8_t x) { return detail::blend(op.value, x, mean); });
     }
     case kind::invert:
     case kind::posterize:
     case kind::solarize:
-      return detail::change_levels(op, p);
+      return then([by = changed_level(op)](std::uint8_t x) { return by(x); });
+    default:
+      return false;
+  }
+}
+
+void apply(std::span<const pixel_op> ops, const picture_target& p, level_map* rest) {
+  level_map map;
+  for (const pixel_op& op : ops) {
+    if (gather(op, p, map)) continue;
+    if (std::exchange(map.changes, false)) {
+      detail::map_levels(p, map);
+      map = {};
+    }
+    detail::apply(op, p);
+  }
+  if (rest != nullptr)
+    *rest = map;
+  else if (map.changes)
+    detail::map_levels(p, map);
+}
+
+void apply(const pixel_op& op, const picture_target& p) {
+  using kind = pixel_op::kind;
+  switch (op.what) {
+    case kind::brightness:
+    case kind::contrast:
+    case kind::invert:
+    case kind::posterize:
+    case kind::solarize: {
+      level_map map;
+      gather(op, p, map);
+      return detail::map_levels(p, map);
+    }
     case kind::autocontrast:
     case kind::equalize:
       return detail::stretch_levels(op, p);
@@ -26470,19 +26677,30 @@ void require_channels(const normalization& by, int channels) {
               " channels; give one mean and deviation for each channel, or one for all");
 }
 
-void write_normalized(const image& from, const normalization& by, std::byte* to, bool planar) {
+void write_normalized(const image& from, const level_map& first, const normalization& by, std::byte* to,
+                      bool planar) {
   const int channels = from.channels();
   detail::require_channels(by, channels);
   std::array<std::array<float, 256>, 4> level;  // exactly what float arithmetic would give, looked up
   for (int c = 0; c < channels; ++c) {
     const auto k = static_cast<std::size_t>(by.count == 1 ? 0 : c);
     for (std::size_t i = 0; i < 256; ++i) {
-      level[static_cast<std::size_t>(c)][i] = (static_cast<float>(i) / 255.0f - by.mean[k]) / by.deviation[k];
+      const auto x = static_cast<float>(c < colors(channels) ? first.to[i] : i);
+      level[static_cast<std::size_t>(c)][i] = (x / 255.0f - by.mean[k]) / by.deviation[k];
     }
   }
   float* const out = reinterpret_cast<float*>(to);
   const std::span<const std::uint8_t> in = from.pixels();
   const std::size_t n = static_cast<std::size_t>(channels), pixels = in.size() / n;
+  if (planar && n == 3) {
+    const std::uint8_t* v = in.data();
+    for (std::size_t i = 0; i < pixels; ++i, v += 3) {
+      out[i] = level[0][v[0]];
+      out[pixels + i] = level[1][v[1]];
+      out[2 * pixels + i] = level[2][v[2]];
+    }
+    return;
+  }
   for (std::size_t c = 0; c < n; ++c) {
     const auto& table = level[c];
     if (planar) {
