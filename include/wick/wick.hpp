@@ -5,6 +5,7 @@
 #include <wick/core.hpp>
 #include <wick/torch/archive.hpp>
 #include <wick/torch/batch.hpp>
+#include <wick/torch/nested.hpp>
 #include <wick/torch/normalize.hpp>
 #include <wick/torch/pin.hpp>
 #include <wick/torch/tensor.hpp>

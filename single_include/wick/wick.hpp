@@ -18892,6 +18892,20 @@ inline detail::pack_stage<detail::tensor_output> pack(std::size_t rows, std::siz
 
 }  // namespace wick
 
+// ==== wick/torch/nested.hpp
+/// \file
+/// Padded columns as Torch's nested tensors.
+
+namespace wick {
+
+/// A nested tensor of the samples' own values, without the padding: what nn::TransformerEncoder's fast path
+/// and scaled dot-product attention take. Copies them, on the device where they are. `lengths` on a device is
+/// waited for: make it before transfer(), or of lengths that are still on the CPU. \throws wick::error when
+/// there is no sample, or `lengths` is not as long as `values` or exceeds it
+at::Tensor nested(const padded<at::Tensor>& field);
+
+}  // namespace wick
+
 // ==== wick/torch/normalize.hpp
 /// \file
 /// normalize() behind batch(): on whole tensors, on the device when transfer() came before.
@@ -32006,6 +32020,37 @@ at::Tensor tensor_output::make(slab memory, const column_description& about) {
 }
 
 }  // namespace wick::detail
+
+// ==== wick/torch/implementation/nested.hpp
+/// \file
+/// The body of what torch/nested.hpp declares. Included in exactly one file of a program.
+
+#include <ATen/ops/_nested_tensor_from_tensor_list.h>
+
+namespace wick {
+
+at::Tensor nested(const padded<at::Tensor>& field) {
+  const at::Tensor lengths = field.lengths.to(at::kCPU, at::kLong).contiguous();
+  const at::Tensor& values = field.values;
+  if (lengths.dim() != 1 || values.dim() < 2 || values.size(0) != lengths.size(0) || values.size(0) == 0) {
+    throw error("nested(): values of " + to_string(detail::shape_of(values)) + " with lengths of " +
+                to_string(detail::shape_of(lengths)) + "; give [N, L, …] and [N], N of at least 1");
+  }
+  std::vector<at::Tensor> rows;
+  rows.reserve(static_cast<std::size_t>(values.size(0)));
+  for (std::int64_t i = 0; i < values.size(0); ++i) {
+    const std::int64_t length = lengths.data_ptr<std::int64_t>()[i];
+    if (length < 0 || length > values.size(1)) {
+      throw error("nested(): sample " + std::to_string(i) + " of the batch is to have " +
+                  std::to_string(length) + " of " + std::to_string(values.size(1)) +
+                  " places; give the lengths that came with the values");
+    }
+    rows.push_back(values.select(0, i).narrow(0, 0, length));
+  }
+  return at::_nested_tensor_from_tensor_list(rows);
+}
+
+}  // namespace wick
 
 // ==== wick/torch/implementation/normalize.hpp
 /// \file
