@@ -20,6 +20,7 @@ ARROWS = {
     "observe": {"run", "system"},
     "run": {"system"},
     "sample": {"run"},
+    "mixing": {"batch", "image", "pipeline", "pixels", "sample"},
     "order": {"pipeline", "sample"},
     "pipeline": {"observe", "run", "sample"},
     "resume": {"sample", "system"},

@@ -62,6 +62,7 @@ class sample_runs<pipeline<Source, S...>> {
                 ? quarantine()
                 : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
+    path.draw_from(plan);
   }
 
   sample_runs(const sample_runs&) = delete;

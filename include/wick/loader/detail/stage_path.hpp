@@ -18,8 +18,11 @@
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
 #include <wick/observe/phases.hpp>
+#include <wick/order/detail/epoch_plan.hpp>
 #include <wick/order/order.hpp>
+#include <wick/pipeline/detail/gathering.hpp>
 #include <wick/pipeline/detail/timed_await.hpp>
+#include <wick/pipeline/with_others.hpp>
 #include <wick/resume/state.hpp>
 #include <wick/run/executor.hpp>
 #include <wick/run/stop_token.hpp>
@@ -145,6 +148,9 @@ class stage_path<pipeline<Source, S...>> {
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
 
+  /// Where others of the epoch are drawn from; lives longer.
+  void draw_from(const epoch_plan<stage_path>& plan) noexcept { plan_ = &plan; }
+
   // ---- samples ----
 
   /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
@@ -215,7 +221,7 @@ class stage_path<pipeline<Source, S...>> {
     auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
     c->enter(static_cast<std::uint32_t>(stage));
     const std::uint64_t begun = now_ticks();
-    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
+    auto operation = self->template start<stage>(how::argument(prepared), *c, *j);
     decltype(auto) inner = awaiter_in(operation);
     using inner_type = decltype(inner);
     timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
@@ -244,6 +250,19 @@ class stage_path<pipeline<Source, S...>> {
       } else {
         self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
       }
+    }
+  }
+
+  /// Begins a stage that suspends.
+  template <std::size_t I, class X, class Job>
+  auto start(X& item, context& c, Job& j) {
+    if constexpr (gathers_others<typename types::template stage_at<I>>) {
+      static_assert(!epoch_plan<stage_path>::grouped,
+                    "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
+                    "which plan by the lengths of single samples; leave one of the two out");
+      return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
+    } else {
+      return call(std::get<I>(stages_), item, c);
     }
   }
 
@@ -328,10 +347,12 @@ class stage_path<pipeline<Source, S...>> {
   }
 
  private:
+  friend struct gathering<stage_path>;
   Source source_;
   std::tuple<S...> stages_;
   executor& on_;
   stage_clocks clocks_;
+  const epoch_plan<stage_path>* plan_ = nullptr;
 };
 
 }  // namespace wick::detail
