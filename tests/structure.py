@@ -25,7 +25,7 @@ ARROWS = {
     "pipeline": {"observe", "run", "sample"},
     "resume": {"sample", "system"},
     "batch": {"pipeline", "resume", "sample", "system"},
-    "failure": {"observe", "resume", "sample", "system"},
+    "failure": {"observe", "resume", "run", "sample", "system"},
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},
     "read": {"run", "sample", "system"},
     "replay": {"order", "sample"},

@@ -18,6 +18,7 @@
 #include <wick/color/implementation/levels.hpp>
 #include <wick/failure/implementation/drop_book.hpp>
 #include <wick/failure/implementation/error_account.hpp>
+#include <wick/failure/implementation/failed_sample.hpp>
 #include <wick/failure/implementation/ledger.hpp>
 #include <wick/failure/implementation/ledger_file.hpp>
 #include <wick/failure/implementation/on_error.hpp>

@@ -8699,7 +8699,8 @@ struct error_options {
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
-  /// replace: so many are drawn for one place; when all fail, the batch fails.
+  /// replace: so many are drawn for one place; when all fail, the batch fails. So many others, too, are drawn
+  /// anew for one sample of with_others() when they fail, with replace and with skip.
   unsigned substitutes = 16;
   /// skip: batches stay full until the end of the epoch. A gap is filled by the sample that stands last in
   /// the epoch and has not been moved yet. For one rank: which samples move depends on all failures before,
@@ -8785,6 +8786,16 @@ struct failure {
   std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
   bool dropped = false;               ///< by filter(): that is no failure, and is not told
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
+  std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
+  std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
+
+  bool of_other() const noexcept { return other != nobody; }
+  /// The index of the sample that is bad.
+  std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
+  /// Of the sample that the position itself has, not of what came in its place or was to go into it.
+  bool planned() const noexcept { return number == others && !of_other() && slot != whole_batch; }
+  /// What was thrown, in which stage; sets `dropped` and `other`, too.
+  void take_cause(std::exception_ptr what, std::uint32_t in_stage);
 };
 
 }  // namespace wick::detail
@@ -8831,6 +8842,9 @@ struct ledger_entry {
   error_action action = error_action::fail;  ///< what was done about it
   unsigned tries = 1;                        ///< how often it was tried; 0 when it was quarantined
   std::string substitute = {};               ///< replace: the key of the sample that was drawn for it
+  /// Of with_others(): the key of the sample that this one was drawn to go into. Replaced means that another
+  /// was drawn to go into that; substitute is empty.
+  std::string into = {};
 };
 
 namespace detail {
@@ -9321,12 +9335,12 @@ template <class Job, class Source>
 told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names,
                   const Source& source, const quarantine& bad) {
   const bool whole = f.slot == failure::whole_batch;
-  told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
+  told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
   ledger_entry& e = out.entry;
-  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.index);
+  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.to_blame());
   e.stage = f.stage < names.size() ? names[f.stage] : "loader";
   if (out.known) {
-    if (std::string known = bad.stage_of(f.index); !known.empty()) e.stage = std::move(known);
+    if (std::string known = bad.stage_of(f.to_blame()); !known.empty()) e.stage = std::move(known);
   }
   e.epoch = job.epoch;
   e.position = f.position;
@@ -9335,6 +9349,10 @@ told_failure tell(const failure& f, const Job& job, const std::vector<std::strin
   describe_cause(f.cause, e);
   if (whole) e.kind = error_kind::batch;
   if (f.substitute != failure::nobody) e.substitute = printable_key(source, f.substitute);
+  if (f.of_other()) {
+    e.into = printable_key(source, f.index);
+    e.text += "; it was drawn to go into " + e.into;
+  }
   if (f.action == error_action::fail && f.drawn != 0) {
     e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
   }
@@ -9878,7 +9896,8 @@ struct alignas(64) batch_job {
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
-  std::vector<std::size_t> gaps;  // slots without a sample
+  std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
+  std::vector<std::size_t> gaps;           // slots without a sample
   batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 
@@ -9928,6 +9947,7 @@ struct alignas(64) batch_job {
       return;
     }
     if (f.action == error_action::fail) state = batch_state::lost;
+    if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
     failures.push_back(std::move(f));
   }
   /// There was no memory to do what is to be done about a failure: its batch fails.
@@ -9950,6 +9970,15 @@ struct alignas(64) batch_job {
     for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
     return n;
   }
+  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
+  /// drawn there again. For who makes that one.
+  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
+    if (!others_failed.load(std::memory_order_relaxed)) return false;
+    std::lock_guard lock(mutex);
+    return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
+      return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
+    });
+  }
   /// What nobody is going to take.
   void drop() noexcept {
     value.reset();
@@ -9961,6 +9990,7 @@ struct alignas(64) batch_job {
     gaps.clear();
     fills.clear();
     unlisted.reset();
+    others_failed.store(false, std::memory_order_relaxed);
     state = batch_state::making;
     cancelled.store(false, std::memory_order_relaxed);
     print.store(0, std::memory_order_relaxed);
@@ -9979,140 +10009,7 @@ struct alignas(64) batch_job {
 /// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
 /// settled.
 
-// ==== wick/loader/detail/pace.hpp
-/// \file
-/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
-/// may help.
-
-namespace wick::detail {
-
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said.
-class pace {
- public:
-  static constexpr std::uint64_t max_run = 4096;
-  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
-
-  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
-  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
-    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
-    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
-    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
-    const std::uint64_t next = ticks > long_ticks + 16 * before
-                                   ? std::min(long_ones + a_long_one, 4 * a_long_one)
-                                   : long_ones - std::min(long_ones, count);
-    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
-  }
-
-  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
-  /// waits long for the last of a batch.
-  std::uint64_t run_length() const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
-  }
-  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the
-  /// same memory. When others have batches to go to, a whole one is no more than a rest: where two write one,
-  /// its lines go from core to core, now and each time its memory is used again.
-  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
-    const std::uint64_t n = run_length();
-    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
-  }
-  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being
-  /// woken for each batch would cost something, and none much longer than the others: it must not be late
-  /// when its batch is ready, nor be one thread too many on the processors while it is in a long one.
-  bool short_samples() const noexcept {
-    return each_.load(std::memory_order_relaxed) < 25'000 &&
-           long_ones_.load(std::memory_order_relaxed) <= a_long_one;
-  }
-  /// So few that waking somebody takes longer than running them.
-  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each != 0 && samples < 30'000 / each;
-  }
-  /// Reading clocks between the stages costs nothing next to the sample itself.
-  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
-
- private:
-  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
-  // without a processor.
-  static constexpr std::uint64_t long_ticks = 200'000;
-  // A second one counts when it comes within so many samples; after four, it takes three times as many
-  // without any.
-  static constexpr std::uint64_t a_long_one = 400;
-
-  std::atomic<std::uint64_t> each_{0};       // ticks a sample
-  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/prefetch_choice.hpp
-/// \file
-/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
-/// since processors differ by a factor of two in what is best.
-
-namespace wick::detail {
-
-/// So many samples ahead, so many bytes of each.
-struct prefetch_depth {
-  std::uint32_t samples = 0, bytes = 0;
-};
-
-/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at
-/// first; then the fastest is used, and now and then another is tried again, since data, machine and
-/// neighbors change. What is tried costs about 0.3 % at worst. Which of them is used changes no sample.
-///
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said.
-class prefetch_choice {
- public:
-  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for
-  /// many lines at a time; something between; nothing, for data that is in a cache anyway.
-  static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
-  static constexpr std::size_t most_samples = 12;
-  /// Runs of each depth before one is preferred; then every so many runs another one is tried.
-  static constexpr std::uint64_t first_runs = 16, try_every = 64;
-
-  /// The depth for the next run, by its number in `all`.
-  std::size_t next() noexcept {
-    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
-    turn_.store(t + 1, std::memory_order_relaxed);
-    if (t < first_runs * all.size()) return t % all.size();
-    return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
-  }
-  /// What a run of `count` samples took.
-  void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
-    if (count < least_count) return;
-    const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
-    std::uint64_t now = ticks * parts / count + 1;
-    if (before != 0) {
-      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come
-      // to all of them.
-      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
-    }
-    each_[which].store(now, std::memory_order_relaxed);
-    const std::size_t best = best_.load(std::memory_order_relaxed);
-    for (std::size_t other = 0; other < all.size(); ++other) {
-      const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
-      // A little better is none: the numbers scatter.
-      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
-        best_.store(other, std::memory_order_relaxed);
-    }
-  }
-  std::size_t best() const noexcept { return best_.load(std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint64_t parts = 64;        // of a tick
-  static constexpr std::uint64_t least_count = 16;  // where the beginning of a run doesn't count for much
-
-  std::atomic<std::uint64_t> turn_{0};
-  std::atomic<std::size_t> best_{0};
-  std::array<std::atomic<std::uint64_t>, all.size()> each_{};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/settling.hpp
+// ==== wick/failure/detail/settling.hpp
 /// \file
 /// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out,
 /// or its batch fails.
@@ -10261,7 +10158,8 @@ namespace wick::detail {
 
 /// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own,
 /// and a sample on the quarantine list counts as one that was tried and has failed: a run with the list gives
-/// the same batches as the one that made it.
+/// the same batches as the one that made it. Where another sample that was to go into this one has failed,
+/// that one is left out or replaced: this one is made again and draws another.
 template <class Runs>
 class settling {
   using types = typename Runs::types;
@@ -10282,6 +10180,7 @@ class settling {
       co_return false;
     }
     random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
+    const std::uint64_t planned = f.index;
     std::vector<std::uint64_t> tried;  // indexes that are no good here
     for (;;) {
       if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
@@ -10290,23 +10189,29 @@ class settling {
         if (good)
           f.action = error_action::retry;
         else if (f.dropped)  // a substitute that is left out is no good: another one
-          f.action = f.drawn != 0 ? error_action::replace : error_action::skip;
+          f.action = f.index != planned ? error_action::replace : error_action::skip;
         else if (!j->cancelled.load(std::memory_order_relaxed))
           f.action = *rule_for(*self, f).action;
       }
-      tried.push_back(f.index);
-      if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
-        f.action = f.dropped ? error_action::skip : error_action::fail;
+      const bool stays = f.of_other();
+      if (stays) {
+        draw_without(*self, f);
+      } else {
+        tried.push_back(f.index);
+        if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
+          f.action = f.dropped ? error_action::skip : error_action::fail;
+      }
       if (f.action == error_action::skip) {
         j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
       }
       const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
-      if (good && f.index != tried.front()) count_substitute(*j, f.position, f.index, counted);
+      if (good && f.index != planned) count_substitute(*j, f.position, f.index, counted);
       failure next;
       next.slot = f.slot;
       next.position = f.position;
       next.number = f.number + 1;
-      next.index = f.substitute;
+      next.others = f.others + (stays ? 1 : 0);
+      next.index = stays ? f.index : f.substitute;
       next.tries = 0;
       next.drawn = f.drawn;
       j->note(std::move(f));
@@ -10340,6 +10245,7 @@ class settling {
 
  private:
   static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
+  static constexpr std::uint32_t most_in_turn = 100;  // that fail, go well and fail again without an end
 
   /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
   struct on_the_clocks {
@@ -10364,7 +10270,6 @@ class settling {
     c->move_to({self->seed, c->epoch(), f->position, f->index});
     c->enter(static_cast<std::uint32_t>(types::order_end));
     std::exception_ptr cause;
-    bool quarantined = false;
     try {
       j->columns.forget(static_cast<std::size_t>(f->slot));
       if constexpr (types::samples_suspend) {
@@ -10377,18 +10282,13 @@ class settling {
         on_the_clocks clocks(self->path);
         self->template run<true>(*j, f->slot, *c, clocks.ticks);
       }
-    } catch (const quarantined_sample&) {
-      cause = std::current_exception();
-      quarantined = true;
     } catch (...) {
       cause = std::current_exception();
     }
     if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
     if (cause == nullptr) co_return true;
-    f->dropped = cause == dropped();
-    f->cause = std::move(cause);
-    f->stage = c->stage();
-    if (!quarantined) ++f->tries;
+    f->take_cause(std::move(cause), c->stage());
+    if (!self->is_bad(f->to_blame())) ++f->tries;
     co_return false;
   }
 
@@ -10409,15 +10309,36 @@ class settling {
         stopped = true;
       }
       if (stopped) co_return false;
+      failure before = *f;
       task<bool> trying = attempt(self, j, c, f);
       const bool good = co_await trying;
       if (good) {
         ++f->tries;
         co_return true;
       }
+      if (f->to_blame() == before.to_blame()) continue;
+      // That one went well; now it is another that has failed, and has tries of its own.
+      f->tries = self->is_bad(f->to_blame()) ? 0 : 1;
+      f->number = before.number + 1;
+      f->others = before.others + (before.of_other() ? 1 : 0);
+      ++before.tries;
+      before.action = error_action::retry;
+      j->note(std::move(before));
+      if (f->tries == 0 || f->number > most_in_turn) co_return false;
     }
   }
 
+  /// What was to go into a sample is left out there, and another is drawn for it when it is made again: as
+  /// often as a substitute would be.
+  static void draw_without(const Runs& runs, failure& f) {
+    if (f.action != error_action::skip && f.action != error_action::replace) return;
+    if (f.drawn < runs.policy.options().substitutes) {
+      ++f.drawn;
+      f.action = error_action::replace;
+    } else if (f.action == error_action::replace) {
+      f.action = error_action::fail;
+    }
+  }
   /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
   static bool draw(const Runs& runs, const job_type& j, random_stream& from,
                    std::vector<std::uint64_t>& tried, failure& f) {
@@ -10434,6 +10355,139 @@ class settling {
                                std::uint64_t counted) noexcept {
     j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
   }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/pace.hpp
+/// \file
+/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
+/// may help.
+
+namespace wick::detail {
+
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
+/// them said.
+class pace {
+ public:
+  static constexpr std::uint64_t max_run = 4096;
+  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
+
+  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
+  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
+    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
+    const std::uint64_t next = ticks > long_ticks + 16 * before
+                                   ? std::min(long_ones + a_long_one, 4 * a_long_one)
+                                   : long_ones - std::min(long_ones, count);
+    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
+  }
+
+  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
+  /// waits long for the last of a batch.
+  std::uint64_t run_length() const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  }
+  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the
+  /// same memory. When others have batches to go to, a whole one is no more than a rest: where two write one,
+  /// its lines go from core to core, now and each time its memory is used again.
+  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
+    const std::uint64_t n = run_length();
+    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
+  }
+  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being
+  /// woken for each batch would cost something, and none much longer than the others: it must not be late
+  /// when its batch is ready, nor be one thread too many on the processors while it is in a long one.
+  bool short_samples() const noexcept {
+    return each_.load(std::memory_order_relaxed) < 25'000 &&
+           long_ones_.load(std::memory_order_relaxed) <= a_long_one;
+  }
+  /// So few that waking somebody takes longer than running them.
+  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each != 0 && samples < 30'000 / each;
+  }
+  /// Reading clocks between the stages costs nothing next to the sample itself.
+  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
+
+ private:
+  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
+  // without a processor.
+  static constexpr std::uint64_t long_ticks = 200'000;
+  // A second one counts when it comes within so many samples; after four, it takes three times as many
+  // without any.
+  static constexpr std::uint64_t a_long_one = 400;
+
+  std::atomic<std::uint64_t> each_{0};       // ticks a sample
+  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/prefetch_choice.hpp
+/// \file
+/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
+/// since processors differ by a factor of two in what is best.
+
+namespace wick::detail {
+
+/// So many samples ahead, so many bytes of each.
+struct prefetch_depth {
+  std::uint32_t samples = 0, bytes = 0;
+};
+
+/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at
+/// first; then the fastest is used, and now and then another is tried again, since data, machine and
+/// neighbors change. What is tried costs about 0.3 % at worst. Which of them is used changes no sample.
+///
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
+/// them said.
+class prefetch_choice {
+ public:
+  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for
+  /// many lines at a time; something between; nothing, for data that is in a cache anyway.
+  static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
+  static constexpr std::size_t most_samples = 12;
+  /// Runs of each depth before one is preferred; then every so many runs another one is tried.
+  static constexpr std::uint64_t first_runs = 16, try_every = 64;
+
+  /// The depth for the next run, by its number in `all`.
+  std::size_t next() noexcept {
+    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
+    turn_.store(t + 1, std::memory_order_relaxed);
+    if (t < first_runs * all.size()) return t % all.size();
+    return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
+  }
+  /// What a run of `count` samples took.
+  void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
+    if (count < least_count) return;
+    const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
+    std::uint64_t now = ticks * parts / count + 1;
+    if (before != 0) {
+      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come
+      // to all of them.
+      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
+    }
+    each_[which].store(now, std::memory_order_relaxed);
+    const std::size_t best = best_.load(std::memory_order_relaxed);
+    for (std::size_t other = 0; other < all.size(); ++other) {
+      const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
+      // A little better is none: the numbers scatter.
+      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
+        best_.store(other, std::memory_order_relaxed);
+    }
+  }
+  std::size_t best() const noexcept { return best_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t parts = 64;        // of a tick
+  static constexpr std::uint64_t least_count = 16;  // where the beginning of a run doesn't count for much
+
+  std::atomic<std::uint64_t> turn_{0};
+  std::atomic<std::size_t> best_{0};
+  std::array<std::atomic<std::uint64_t>, all.size()> each_{};
 };
 
 }  // namespace wick::detail
@@ -11497,14 +11551,17 @@ inline constexpr bool gathers_others = requires { S::gathers; };
 /// Which others a sample is given. They are drawn by its place and its index: what is drawn in place of a
 /// failed sample has others of its own, and a retry has the same.
 struct other_draws {
-  static constexpr std::uint32_t most_failures = 64;
+  static constexpr std::uint32_t most_left_out = 64;
 
   other_draws(const place& into, std::uint32_t stage) noexcept;
   /// Where the other stands, with random streams of its own.
   place next(std::uint64_t index) noexcept;
-  /// One that filter() leaves out is drawn anew. \throws wick::error for any other, or when too many were
-  /// left out; what was thrown, when the loader is stopping
-  void failed(const std::exception_ptr& cause, const std::string& key, const std::string& stage);
+  /// One that filter() leaves out, or that is known to have failed here, is drawn anew.
+  /// \throws wick::error when those are too many
+  void leave_out();
+  /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is
+  /// stopping
+  void failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage);
 
   place base;
   random_stream stream;
@@ -11555,10 +11612,11 @@ class join_stage {
 /// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
 /// join(f) behind it.
 ///
-/// An other that filter() leaves out is drawn anew; one that fails is the failure of the sample that it was
-/// drawn for, and the message names its key: on_error(replace) then puts a sample there that draws others of
-/// its own. Bytes that others read count as the sample's. Not with bucket() or pack().
-/// \throws wick::error when n is 0 or more than 64, or p is not in [0, 1]
+/// An other that filter() leaves out is drawn anew. One that fails is in the ledger under its own key, with
+/// the sample that it was to go into: where on_error() says skip or replace, that sample draws another in its
+/// stead, up to error_options::substitutes times; then it is left out itself, or its batch fails. Bytes that
+/// others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0 or more
+/// than 64, or p is not in [0, 1]
 detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
 
 /// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
@@ -11593,10 +11651,15 @@ struct gathering {
     out.others.reserve(wanted);
     while (out.others.size() < wanted) {
       const std::uint64_t index = self->plan_->substitute(j->order, c->position(), draws.stream);
+      if (j->is_no_other(c->position(), index)) {
+        draws.leave_out();
+        continue;
+      }
       context other(*c, draws.next(index));
       other.enter(static_cast<std::uint32_t>(types::order_end));
       std::exception_ptr cause;
       try {
+        self->refuse_bad(index);
         auto item = Path::to_rvalue(self->source_.at(index));
         task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
         Item came = co_await coming;
@@ -11606,7 +11669,7 @@ struct gathering {
       }
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      if (cause != nullptr) draws.failed(cause, other.key(), self->stage_name_at(other.stage()));
+      if (cause != nullptr) draws.failed(cause, index, other.stage());
     }
     co_return std::move(out);
   }
@@ -11841,8 +11904,11 @@ class stage_path<pipeline<Source, S...>> {
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
 
-  /// Where others of the epoch are drawn from; lives longer.
-  void draw_from(const epoch_plan<stage_path>& plan) noexcept { plan_ = &plan; }
+  /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
+  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+    plan_ = &plan;
+    bad_ = &bad;
+  }
 
   // ---- samples ----
 
@@ -12041,11 +12107,17 @@ class stage_path<pipeline<Source, S...>> {
 
  private:
   friend struct gathering<stage_path>;
+  /// \throws quarantined_sample
+  void refuse_bad(std::uint64_t index) const {
+    if (bad_->has(index)) throw quarantined_sample();
+  }
+
   Source source_;
   std::tuple<S...> stages_;
   executor& on_;
   stage_clocks clocks_;
   const epoch_plan<stage_path>* plan_ = nullptr;
+  const quarantine* bad_ = nullptr;
 };
 
 }  // namespace wick::detail
@@ -12122,7 +12194,7 @@ class sample_runs<pipeline<Source, S...>> {
                 ? quarantine()
                 : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
-    path.draw_from(plan);
+    path.draw_from(plan, bad);
   }
 
   sample_runs(const sample_runs&) = delete;
@@ -12191,12 +12263,10 @@ class sample_runs<pipeline<Source, S...>> {
   failure failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const {
     failure f;
     f.slot = slot;
-    f.stage = c.stage();
-    f.dropped = cause == dropped();
-    f.cause = std::move(cause);
     f.position = c.position();
     f.index = c.index();
-    if (is_bad(f.index)) f.tries = 0;
+    f.take_cause(std::move(cause), c.stage());
+    if (is_bad(f.to_blame())) f.tries = 0;
     return f;
   }
 
@@ -12210,8 +12280,8 @@ class sample_runs<pipeline<Source, S...>> {
     }
     const failure* last = nullptr;
     for (const failure& f : j.failures) {
-      if (f.slot == slot && f.position == out.position && (last == nullptr || f.number > last->number))
-        last = &f;
+      if (f.slot != slot || f.position != out.position || f.of_other()) continue;
+      if (last == nullptr || f.number > last->number) last = &f;
     }
     if (last == nullptr)
       out.index = plan.index(j.order, out.position);
@@ -12233,7 +12303,7 @@ class sample_runs<pipeline<Source, S...>> {
     } catch (const late_error& e) {
       return e.stage();
     } catch (const quarantined_sample&) {
-      return bad.stage_of(f.index);
+      return bad.stage_of(f.to_blame());
     } catch (...) {
       return path.stage_name_at(f.stage);
     }
@@ -13509,7 +13579,7 @@ class sample_delivery {
       if (f.slot == failure::whole_batch) continue;
       std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
       if (f.action == error_action::skip) index = left_out;
-      if (f.action == error_action::replace) index = f.substitute;
+      if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
     }
   }
   /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.
@@ -22374,6 +22444,47 @@ epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
 
 }  // namespace wick::detail
 
+// ==== wick/failure/implementation/failed_sample.hpp
+/// \file
+/// The bodies of what failure/detail/failed_sample.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/sample/detail/failed_other.hpp
+/// \file
+/// How a sample says that it is not to blame itself: another, that was to go into it, has failed.
+
+namespace wick::detail {
+
+/// Thrown through the stage that wanted the other.
+struct failed_other {
+  std::uint64_t index = 0;   ///< of the other, in the source
+  std::uint32_t stage = 0;   ///< in which it failed
+  std::exception_ptr cause;  ///< what it failed with
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
+  dropped = what == detail::dropped();
+  cause = std::move(what);
+  stage = in_stage;
+  other = nobody;
+  if (dropped) return;
+  std::exception_ptr of_other;
+  try {
+    std::rethrow_exception(cause);
+  } catch (const failed_other& e) {
+    other = e.index;
+    stage = e.stage;
+    of_other = e.cause;
+  } catch (...) {  // its own
+  }
+  if (of_other != nullptr) cause = std::move(of_other);
+}
+
+}  // namespace wick::detail
+
 // ==== wick/failure/implementation/ledger.hpp
 /// \file
 /// The bodies of what failure/ledger.hpp declares. Included in exactly one file of a program.
@@ -22451,6 +22562,7 @@ std::string to_json(const ledger_entry& e) {
                     ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +
                     std::string(to_string(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
   if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
+  if (!e.into.empty()) out += ",\"into\":" + detail::json_string(e.into);
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 
@@ -26375,23 +26487,24 @@ place other_draws::next(std::uint64_t index) noexcept {
   return out;
 }
 
-void other_draws::failed(const std::exception_ptr& cause, const std::string& key, const std::string& stage) {
-  if (cause == dropped()) {
-    if (++left_out < most_failures) return;
-    throw error(std::to_string(most_failures) +
-                " samples were drawn to go into this one, and filter() left out all of them; let it keep "
-                "more, or write it behind join()");
-  }
+void other_draws::leave_out() {
+  if (++left_out < most_left_out) return;
+  throw error(
+      std::to_string(most_left_out) +
+      " samples were drawn to go into this one, and filter() left out all of them, or they were tried "
+      "and have failed; let it keep more, or write it behind join()");
+}
+
+void other_draws::failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage) {
+  if (cause == dropped()) return leave_out();
   try {
     std::rethrow_exception(cause);
   } catch (const cancelled&) {
     throw;
-  } catch (const std::bad_alloc&) {
+  } catch (const failed_other&) {
     throw;
-  } catch (const std::exception& e) {
-    throw error("sample " + key + ", drawn to go into this one: " + stage + ": " + e.what());
   } catch (...) {
-    throw error("sample " + key + ", drawn to go into this one: " + stage + ": no std::exception");
+    throw failed_other{index, in_stage, cause};
   }
 }
 

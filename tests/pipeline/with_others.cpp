@@ -181,35 +181,6 @@ TEST_CASE("an other that filter() leaves out is drawn anew; who keeps none is to
   CHECK(contains(message_of([&] { targets_of(none, 0); }), "filter() left out all of them"));
 }
 
-TEST_CASE("a damaged other fails the sample it was drawn for, and a substitute has others of its own") {
-  const auto breaks = [](cell c) {
-    if (c.target == 13) throw wick::error("broken in the middle");
-    return c;
-  };
-  const auto stages = wick::map("look", breaks) | wick::with_others(3) | wick::join(digits);
-  {
-    wick::loader l(numbers{40} | wick::shuffle() | stages | wick::array_batch(10), {.seed = 3, .workers = 1});
-    const std::string said = message_of([&] { targets_of(l, 0); });
-    CHECK(contains(said, "number 13"));
-    CHECK(contains(said, "broken in the middle"));
-  }
-  batches first;
-  for (const std::size_t workers : {1, 4}) {
-    wick::loader l(numbers{40} | wick::shuffle() | stages | wick::array_batch(10),
-                   {.seed = 3, .workers = workers, .on_error = wick::on_error(wick::replace)});
-    const batches came = targets_of(l, 0);
-    for (const auto& batch : came) {
-      CHECK(batch.size() == 10);
-      for (std::int64_t t : batch) {
-        for (; t != 0; t /= 1000) CHECK(t % 1000 != 13);
-      }
-    }
-    CHECK(l.ledger().total() > 1);
-    if (first.empty()) first = came;
-    CHECK(came == first);
-  }
-}
-
 TEST_CASE("numbers that make no sense are refused, and a change is no resume") {
   CHECK(contains(message_of([] { wick::with_others(0); }), "0 others"));
   CHECK(contains(message_of([] { wick::with_others(65); }), "65 others"));

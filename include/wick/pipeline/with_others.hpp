@@ -60,14 +60,17 @@ inline constexpr bool gathers_others = requires { S::gathers; };
 /// Which others a sample is given. They are drawn by its place and its index: what is drawn in place of a
 /// failed sample has others of its own, and a retry has the same.
 struct other_draws {
-  static constexpr std::uint32_t most_failures = 64;
+  static constexpr std::uint32_t most_left_out = 64;
 
   other_draws(const place& into, std::uint32_t stage) noexcept;
   /// Where the other stands, with random streams of its own.
   place next(std::uint64_t index) noexcept;
-  /// One that filter() leaves out is drawn anew. \throws wick::error for any other, or when too many were
-  /// left out; what was thrown, when the loader is stopping
-  void failed(const std::exception_ptr& cause, const std::string& key, const std::string& stage);
+  /// One that filter() leaves out, or that is known to have failed here, is drawn anew.
+  /// \throws wick::error when those are too many
+  void leave_out();
+  /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is
+  /// stopping
+  void failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage);
 
   place base;
   random_stream stream;
@@ -118,10 +121,11 @@ class join_stage {
 /// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
 /// join(f) behind it.
 ///
-/// An other that filter() leaves out is drawn anew; one that fails is the failure of the sample that it was
-/// drawn for, and the message names its key: on_error(replace) then puts a sample there that draws others of
-/// its own. Bytes that others read count as the sample's. Not with bucket() or pack().
-/// \throws wick::error when n is 0 or more than 64, or p is not in [0, 1]
+/// An other that filter() leaves out is drawn anew. One that fails is in the ledger under its own key, with
+/// the sample that it was to go into: where on_error() says skip or replace, that sample draws another in its
+/// stead, up to error_options::substitutes times; then it is left out itself, or its batch fails. Bytes that
+/// others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0 or more
+/// than 64, or p is not in [0, 1]
 detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
 
 /// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include <wick/batch/detail/slab.hpp>
+#include <wick/failure/detail/failed_sample.hpp>
+#include <wick/failure/quarantine.hpp>
 #include <wick/loader/detail/pipeline_types.hpp>
 #include <wick/observe/clock.hpp>
 #include <wick/observe/detail/stage_clocks.hpp>
@@ -148,8 +150,11 @@ class stage_path<pipeline<Source, S...>> {
     return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
   }
 
-  /// Where others of the epoch are drawn from; lives longer.
-  void draw_from(const epoch_plan<stage_path>& plan) noexcept { plan_ = &plan; }
+  /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
+  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+    plan_ = &plan;
+    bad_ = &bad;
+  }
 
   // ---- samples ----
 
@@ -348,11 +353,17 @@ class stage_path<pipeline<Source, S...>> {
 
  private:
   friend struct gathering<stage_path>;
+  /// \throws quarantined_sample
+  void refuse_bad(std::uint64_t index) const {
+    if (bad_->has(index)) throw quarantined_sample();
+  }
+
   Source source_;
   std::tuple<S...> stages_;
   executor& on_;
   stage_clocks clocks_;
   const epoch_plan<stage_path>* plan_ = nullptr;
+  const quarantine* bad_ = nullptr;
 };
 
 }  // namespace wick::detail

@@ -36,10 +36,15 @@ struct gathering {
     out.others.reserve(wanted);
     while (out.others.size() < wanted) {
       const std::uint64_t index = self->plan_->substitute(j->order, c->position(), draws.stream);
+      if (j->is_no_other(c->position(), index)) {
+        draws.leave_out();
+        continue;
+      }
       context other(*c, draws.next(index));
       other.enter(static_cast<std::uint32_t>(types::order_end));
       std::exception_ptr cause;
       try {
+        self->refuse_bad(index);
         auto item = Path::to_rvalue(self->source_.at(index));
         task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
         Item came = co_await coming;
@@ -49,7 +54,7 @@ struct gathering {
       }
       if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
       if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      if (cause != nullptr) draws.failed(cause, other.key(), self->stage_name_at(other.stage()));
+      if (cause != nullptr) draws.failed(cause, index, other.stage());
     }
     co_return std::move(out);
   }

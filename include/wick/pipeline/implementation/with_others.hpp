@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <new>
 #include <string>
 
 #include <wick/pipeline/with_others.hpp>
 #include <wick/run/stop_token.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/detail/dropped.hpp>
+#include <wick/sample/detail/failed_other.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
 
@@ -44,23 +44,24 @@ place other_draws::next(std::uint64_t index) noexcept {
   return out;
 }
 
-void other_draws::failed(const std::exception_ptr& cause, const std::string& key, const std::string& stage) {
-  if (cause == dropped()) {
-    if (++left_out < most_failures) return;
-    throw error(std::to_string(most_failures) +
-                " samples were drawn to go into this one, and filter() left out all of them; let it keep "
-                "more, or write it behind join()");
-  }
+void other_draws::leave_out() {
+  if (++left_out < most_left_out) return;
+  throw error(
+      std::to_string(most_left_out) +
+      " samples were drawn to go into this one, and filter() left out all of them, or they were tried "
+      "and have failed; let it keep more, or write it behind join()");
+}
+
+void other_draws::failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage) {
+  if (cause == dropped()) return leave_out();
   try {
     std::rethrow_exception(cause);
   } catch (const cancelled&) {
     throw;
-  } catch (const std::bad_alloc&) {
+  } catch (const failed_other&) {
     throw;
-  } catch (const std::exception& e) {
-    throw error("sample " + key + ", drawn to go into this one: " + stage + ": " + e.what());
   } catch (...) {
-    throw error("sample " + key + ", drawn to go into this one: " + stage + ": no std::exception");
+    throw failed_other{index, in_stage, cause};
   }
 }
 
