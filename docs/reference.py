@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 161
+MOST_NAMES = 168
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -75,6 +75,12 @@ ROOMS = {
         "They only note what is to be done; it is done in the picture's place in its batch. Those whose name begins with `random_` draw "
         "whether and how much.",
         ["from_python_dataloader"],
+    ),
+    "mixing": (
+        "Mixing samples",
+        "Pictures made of several samples of one epoch, and their labels. They stand on [with_others()](pipeline.md#with_others) and "
+        "[join()](pipeline.md#join), which make one sample of several of any kind.",
+        ["mixing"],
     ),
     "pixels": (
         "Pixels",

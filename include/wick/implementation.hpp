@@ -18,6 +18,7 @@
 #include <wick/color/implementation/levels.hpp>
 #include <wick/failure/implementation/drop_book.hpp>
 #include <wick/failure/implementation/error_account.hpp>
+#include <wick/failure/implementation/failed_sample.hpp>
 #include <wick/failure/implementation/ledger.hpp>
 #include <wick/failure/implementation/ledger_file.hpp>
 #include <wick/failure/implementation/on_error.hpp>
@@ -35,6 +36,7 @@
 #include <wick/image/implementation/polygons.hpp>
 #include <wick/image/implementation/resize.hpp>
 #include <wick/loader/implementation/report_book.hpp>
+#include <wick/mixing/implementation/mixing.hpp>
 #include <wick/observe/implementation/report.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>
 #include <wick/observe/implementation/stall_meter.hpp>
@@ -47,6 +49,7 @@
 #include <wick/order/implementation/weighted.hpp>
 #include <wick/order/implementation/weights.hpp>
 #include <wick/order/implementation/zip.hpp>
+#include <wick/pipeline/implementation/with_others.hpp>
 #include <wick/pixels/implementation/block_cache.hpp>
 #include <wick/pixels/implementation/geometry.hpp>
 #include <wick/pixels/implementation/image.hpp>

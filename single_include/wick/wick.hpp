@@ -2493,6 +2493,7 @@ struct place {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  ///< in the epoch, counted over all ranks
   std::uint64_t index = 0;     ///< in the source
+  std::uint64_t drawn = 0;     ///< not 0: it goes into another sample; tells apart those that do
 };
 
 /// What the loader's source calls its samples.
@@ -2514,6 +2515,16 @@ class context {
                    stop_token stop = {}, std::uint64_t pass = 0,
                    const detail::sample_names* names = nullptr) noexcept
       : where_(where), pass_(pass), executor_(on), memory_(memory), names_(names), stop_(stop) {}
+  /// For the loader: of another sample, which goes into this one. What it reserves is this one's, which lives
+  /// longer.
+  context(context& into, detail::place where) noexcept
+      : where_(where),
+        pass_(into.pass_),
+        executor_(into.executor_),
+        memory_(into.memory_),
+        names_(into.names_),
+        account_(into.account_),
+        stop_(into.stop_) {}
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
@@ -2532,7 +2543,7 @@ class context {
   /// The random stream of this sample in this stage. Two stages of a kind have streams of their own.
   random_stream& random() noexcept {
     if (random_stage_ != stage_) {
-      random_ = random_stream(where_.seed, where_.epoch, where_.position, stage_);
+      random_ = random_stream(where_.seed ^ where_.drawn, where_.epoch, where_.position, stage_);
       random_stage_ = stage_;
     }
     return random_;
@@ -2562,7 +2573,7 @@ class context {
     friend class context;
     explicit reserve_awaiter(context& of, std::size_t bytes) noexcept {
       if (of.memory_ != nullptr)
-        room_.emplace(of.memory_->acquire(of.reserved_, *of.executor_, bytes, {of.pass_, of.position()}));
+        room_.emplace(of.memory_->acquire(*of.account_, *of.executor_, bytes, {of.pass_, of.position()}));
     }
     std::optional<detail::byte_budget::account_awaiter> room_;
   };
@@ -2573,7 +2584,7 @@ class context {
   reserve_awaiter reserve(std::size_t bytes) noexcept { return reserve_awaiter(*this, bytes); }
   /// The same at once or not at all.
   bool try_reserve(std::size_t bytes) noexcept {
-    return memory_ == nullptr || memory_->try_acquire(reserved_, bytes);
+    return memory_ == nullptr || memory_->try_acquire(*account_, bytes);
   }
   /// The bound, in bytes; none in a context that a test made by hand.
   std::optional<std::size_t> memory_limit() const noexcept {
@@ -2587,6 +2598,8 @@ class context {
   void enter(std::uint32_t stage) noexcept { stage_ = stage; }
   /// The number of the stage that runs, counted from 0 over the whole pipeline.
   std::uint32_t stage() const noexcept { return stage_; }
+  /// For the loader: where it stands.
+  const detail::place& where() const noexcept { return where_; }
   /// For the loader: on to the next sample.
   void move_to(detail::place where) noexcept {
     reserved_.give_back();
@@ -2616,6 +2629,7 @@ class context {
   detail::byte_budget* memory_;
   const detail::sample_names* names_;
   detail::byte_account reserved_;
+  detail::byte_account* account_ = &reserved_;
   stop_token stop_;
 };
 
@@ -8701,7 +8715,8 @@ struct error_options {
   double rate = 1;
   /// Failed samples one after another: a disk that is gone, a server that is down.
   std::uint64_t consecutive = unlimited;
-  /// replace: so many are drawn for one place; when all fail, the batch fails.
+  /// replace: so many are drawn for one place; when all fail, the batch fails. So many others, too, are drawn
+  /// anew for one sample of with_others() when they fail, with replace and with skip.
   unsigned substitutes = 16;
   /// skip: batches stay full until the end of the epoch. A gap is filled by the sample that stands last in
   /// the epoch and has not been moved yet. For one rank: which samples move depends on all failures before,
@@ -8787,6 +8802,16 @@ struct failure {
   std::uint64_t substitute = nobody;  ///< the index of what was drawn in its place
   bool dropped = false;               ///< by filter(): that is no failure, and is not told
   std::uint32_t drawn = 0;            ///< how many were drawn for this position, up to that
+  std::uint64_t other = nobody;       ///< the index of what was to go into it and failed: that is to blame
+  std::uint32_t others = 0;           ///< how many of the failures before it in this slot were of others
+
+  bool of_other() const noexcept { return other != nobody; }
+  /// The index of the sample that is bad.
+  std::uint64_t to_blame() const noexcept { return of_other() ? other : index; }
+  /// Of the sample that the position itself has, not of what came in its place or was to go into it.
+  bool planned() const noexcept { return number == others && !of_other() && slot != whole_batch; }
+  /// What was thrown, in which stage; sets `dropped` and `other`, too.
+  void take_cause(std::exception_ptr what, std::uint32_t in_stage);
 };
 
 }  // namespace wick::detail
@@ -8833,6 +8858,9 @@ struct ledger_entry {
   error_action action = error_action::fail;  ///< what was done about it
   unsigned tries = 1;                        ///< how often it was tried; 0 when it was quarantined
   std::string substitute = {};               ///< replace: the key of the sample that was drawn for it
+  /// Of with_others(): the key of the sample that this one was drawn to go into. Replaced means that another
+  /// was drawn to go into that; substitute is empty.
+  std::string into = {};
 };
 
 namespace detail {
@@ -9323,12 +9351,12 @@ template <class Job, class Source>
 told_failure tell(const failure& f, const Job& job, const std::vector<std::string>& names,
                   const Source& source, const quarantine& bad) {
   const bool whole = f.slot == failure::whole_batch;
-  told_failure out{f.slot, f.index, f.stage, f.number == 0 && !whole, f.tries == 0, {}, f.cause};
+  told_failure out{f.slot, f.to_blame(), f.stage, f.planned(), f.tries == 0, {}, f.cause};
   ledger_entry& e = out.entry;
-  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.index);
+  e.key = whole ? "batch " + std::to_string(job.number) : printable_key(source, f.to_blame());
   e.stage = f.stage < names.size() ? names[f.stage] : "loader";
   if (out.known) {
-    if (std::string known = bad.stage_of(f.index); !known.empty()) e.stage = std::move(known);
+    if (std::string known = bad.stage_of(f.to_blame()); !known.empty()) e.stage = std::move(known);
   }
   e.epoch = job.epoch;
   e.position = f.position;
@@ -9337,6 +9365,10 @@ told_failure tell(const failure& f, const Job& job, const std::vector<std::strin
   describe_cause(f.cause, e);
   if (whole) e.kind = error_kind::batch;
   if (f.substitute != failure::nobody) e.substitute = printable_key(source, f.substitute);
+  if (f.of_other()) {
+    e.into = printable_key(source, f.index);
+    e.text += "; it was drawn to go into " + e.into;
+  }
   if (f.action == error_action::fail && f.drawn != 0) {
     e.text += "; none of the " + std::to_string(f.drawn) + " samples drawn for this position could be had";
   }
@@ -9880,7 +9912,8 @@ struct alignas(64) batch_job {
   std::atomic<bool> cancelled{false};
   std::mutex mutex;  // of what follows, until all samples have ended
   std::vector<failure> failures;
-  std::vector<std::size_t> gaps;  // slots without a sample
+  std::atomic<bool> others_failed{false};  // some of `failures` are of samples that were to go into others
+  std::vector<std::size_t> gaps;           // slots without a sample
   batch_state state = batch_state::making;
   std::optional<failure> unlisted;  // the lowest of those for which `failures` had no memory
 
@@ -9930,6 +9963,7 @@ struct alignas(64) batch_job {
       return;
     }
     if (f.action == error_action::fail) state = batch_state::lost;
+    if (f.of_other()) others_failed.store(true, std::memory_order_relaxed);
     failures.push_back(std::move(f));
   }
   /// There was no memory to do what is to be done about a failure: its batch fails.
@@ -9952,6 +9986,15 @@ struct alignas(64) batch_job {
     for (const failure& f : failures) n = f.slot == slot ? std::max(n, f.number + 1) : n;
     return n;
   }
+  /// Whether this sample of the source was to go into the one at `position`, has failed, and shall not be
+  /// drawn there again. For who makes that one.
+  bool is_no_other(std::uint64_t position, std::uint64_t index) noexcept {
+    if (!others_failed.load(std::memory_order_relaxed)) return false;
+    std::lock_guard lock(mutex);
+    return std::any_of(failures.begin(), failures.end(), [&](const failure& f) {
+      return f.of_other() && f.other == index && f.position == position && f.action == error_action::replace;
+    });
+  }
   /// What nobody is going to take.
   void drop() noexcept {
     value.reset();
@@ -9963,6 +10006,7 @@ struct alignas(64) batch_job {
     gaps.clear();
     fills.clear();
     unlisted.reset();
+    others_failed.store(false, std::memory_order_relaxed);
     state = batch_state::making;
     cancelled.store(false, std::memory_order_relaxed);
     print.store(0, std::memory_order_relaxed);
@@ -9981,140 +10025,7 @@ struct alignas(64) batch_job {
 /// A run of samples that a worker has claimed: each goes through the stages into its slot; what fails is
 /// settled.
 
-// ==== wick/loader/detail/pace.hpp
-/// \file
-/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
-/// may help.
-
-namespace wick::detail {
-
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said.
-class pace {
- public:
-  static constexpr std::uint64_t max_run = 4096;
-  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
-
-  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
-  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
-    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
-    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
-    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
-    const std::uint64_t next = ticks > long_ticks + 16 * before
-                                   ? std::min(long_ones + a_long_one, 4 * a_long_one)
-                                   : long_ones - std::min(long_ones, count);
-    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
-  }
-
-  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
-  /// waits long for the last of a batch.
-  std::uint64_t run_length() const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
-  }
-  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the
-  /// same memory. When others have batches to go to, a whole one is no more than a rest: where two write one,
-  /// its lines go from core to core, now and each time its memory is used again.
-  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
-    const std::uint64_t n = run_length();
-    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
-  }
-  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being
-  /// woken for each batch would cost something, and none much longer than the others: it must not be late
-  /// when its batch is ready, nor be one thread too many on the processors while it is in a long one.
-  bool short_samples() const noexcept {
-    return each_.load(std::memory_order_relaxed) < 25'000 &&
-           long_ones_.load(std::memory_order_relaxed) <= a_long_one;
-  }
-  /// So few that waking somebody takes longer than running them.
-  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
-    const std::uint64_t each = each_.load(std::memory_order_relaxed);
-    return each != 0 && samples < 30'000 / each;
-  }
-  /// Reading clocks between the stages costs nothing next to the sample itself.
-  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
-
- private:
-  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
-  // without a processor.
-  static constexpr std::uint64_t long_ticks = 200'000;
-  // A second one counts when it comes within so many samples; after four, it takes three times as many
-  // without any.
-  static constexpr std::uint64_t a_long_one = 400;
-
-  std::atomic<std::uint64_t> each_{0};       // ticks a sample
-  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/prefetch_choice.hpp
-/// \file
-/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
-/// since processors differ by a factor of two in what is best.
-
-namespace wick::detail {
-
-/// So many samples ahead, so many bytes of each.
-struct prefetch_depth {
-  std::uint32_t samples = 0, bytes = 0;
-};
-
-/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at
-/// first; then the fastest is used, and now and then another is tried again, since data, machine and
-/// neighbors change. What is tried costs about 0.3 % at worst. Which of them is used changes no sample.
-///
-/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
-/// them said.
-class prefetch_choice {
- public:
-  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for
-  /// many lines at a time; something between; nothing, for data that is in a cache anyway.
-  static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
-  static constexpr std::size_t most_samples = 12;
-  /// Runs of each depth before one is preferred; then every so many runs another one is tried.
-  static constexpr std::uint64_t first_runs = 16, try_every = 64;
-
-  /// The depth for the next run, by its number in `all`.
-  std::size_t next() noexcept {
-    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
-    turn_.store(t + 1, std::memory_order_relaxed);
-    if (t < first_runs * all.size()) return t % all.size();
-    return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
-  }
-  /// What a run of `count` samples took.
-  void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
-    if (count < least_count) return;
-    const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
-    std::uint64_t now = ticks * parts / count + 1;
-    if (before != 0) {
-      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come
-      // to all of them.
-      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
-    }
-    each_[which].store(now, std::memory_order_relaxed);
-    const std::size_t best = best_.load(std::memory_order_relaxed);
-    for (std::size_t other = 0; other < all.size(); ++other) {
-      const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
-      // A little better is none: the numbers scatter.
-      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
-        best_.store(other, std::memory_order_relaxed);
-    }
-  }
-  std::size_t best() const noexcept { return best_.load(std::memory_order_relaxed); }
-
- private:
-  static constexpr std::uint64_t parts = 64;        // of a tick
-  static constexpr std::uint64_t least_count = 16;  // where the beginning of a run doesn't count for much
-
-  std::atomic<std::uint64_t> turn_{0};
-  std::atomic<std::size_t> best_{0};
-  std::array<std::atomic<std::uint64_t>, all.size()> each_{};
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/settling.hpp
+// ==== wick/failure/detail/settling.hpp
 /// \file
 /// What is done about a sample that failed: it is tried again, another is drawn in its place, it is left out,
 /// or its batch fails.
@@ -10263,7 +10174,8 @@ namespace wick::detail {
 
 /// `Runs` has the pipeline and the policy. A substitute is drawn from a random stream of the position's own,
 /// and a sample on the quarantine list counts as one that was tried and has failed: a run with the list gives
-/// the same batches as the one that made it.
+/// the same batches as the one that made it. Where another sample that was to go into this one has failed,
+/// that one is left out or replaced: this one is made again and draws another.
 template <class Runs>
 class settling {
   using types = typename Runs::types;
@@ -10284,6 +10196,7 @@ class settling {
       co_return false;
     }
     random_stream draws(self->seed, c->epoch(), f.position, substitute_stream);
+    const std::uint64_t planned = f.index;
     std::vector<std::uint64_t> tried;  // indexes that are no good here
     for (;;) {
       if (f.tries == 0 || !j->cancelled.load(std::memory_order_relaxed)) {
@@ -10292,23 +10205,29 @@ class settling {
         if (good)
           f.action = error_action::retry;
         else if (f.dropped)  // a substitute that is left out is no good: another one
-          f.action = f.drawn != 0 ? error_action::replace : error_action::skip;
+          f.action = f.index != planned ? error_action::replace : error_action::skip;
         else if (!j->cancelled.load(std::memory_order_relaxed))
           f.action = *rule_for(*self, f).action;
       }
-      tried.push_back(f.index);
-      if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
-        f.action = f.dropped ? error_action::skip : error_action::fail;
+      const bool stays = f.of_other();
+      if (stays) {
+        draw_without(*self, f);
+      } else {
+        tried.push_back(f.index);
+        if (f.action == error_action::replace && !draw(*self, *j, draws, tried, f))
+          f.action = f.dropped ? error_action::skip : error_action::fail;
+      }
       if (f.action == error_action::skip) {
         j->print.fetch_add(print_of(f.position, left_out) - counted, std::memory_order_relaxed);
       }
       const bool over = f.action != error_action::replace, good = f.action == error_action::retry;
-      if (good && f.index != tried.front()) count_substitute(*j, f.position, f.index, counted);
+      if (good && f.index != planned) count_substitute(*j, f.position, f.index, counted);
       failure next;
       next.slot = f.slot;
       next.position = f.position;
       next.number = f.number + 1;
-      next.index = f.substitute;
+      next.others = f.others + (stays ? 1 : 0);
+      next.index = stays ? f.index : f.substitute;
       next.tries = 0;
       next.drawn = f.drawn;
       j->note(std::move(f));
@@ -10342,6 +10261,7 @@ class settling {
 
  private:
   static constexpr std::uint32_t substitute_stream = 0xFFFF;  // of no stage
+  static constexpr std::uint32_t most_in_turn = 100;  // that fail, go well and fail again without an end
 
   /// A sample that runs alone, in a pipeline where none suspends, is on the clocks like a run of one.
   struct on_the_clocks {
@@ -10366,7 +10286,6 @@ class settling {
     c->move_to({self->seed, c->epoch(), f->position, f->index});
     c->enter(static_cast<std::uint32_t>(types::order_end));
     std::exception_ptr cause;
-    bool quarantined = false;
     try {
       j->columns.forget(static_cast<std::size_t>(f->slot));
       if constexpr (types::samples_suspend) {
@@ -10379,18 +10298,13 @@ class settling {
         on_the_clocks clocks(self->path);
         self->template run<true>(*j, f->slot, *c, clocks.ticks);
       }
-    } catch (const quarantined_sample&) {
-      cause = std::current_exception();
-      quarantined = true;
     } catch (...) {
       cause = std::current_exception();
     }
     if (self->on.this_slot() == executor::none) co_await self->on.schedule();  // a stranger resumed us
     if (cause == nullptr) co_return true;
-    f->dropped = cause == dropped();
-    f->cause = std::move(cause);
-    f->stage = c->stage();
-    if (!quarantined) ++f->tries;
+    f->take_cause(std::move(cause), c->stage());
+    if (!self->is_bad(f->to_blame())) ++f->tries;
     co_return false;
   }
 
@@ -10411,15 +10325,36 @@ class settling {
         stopped = true;
       }
       if (stopped) co_return false;
+      failure before = *f;
       task<bool> trying = attempt(self, j, c, f);
       const bool good = co_await trying;
       if (good) {
         ++f->tries;
         co_return true;
       }
+      if (f->to_blame() == before.to_blame()) continue;
+      // That one went well; now it is another that has failed, and has tries of its own.
+      f->tries = self->is_bad(f->to_blame()) ? 0 : 1;
+      f->number = before.number + 1;
+      f->others = before.others + (before.of_other() ? 1 : 0);
+      ++before.tries;
+      before.action = error_action::retry;
+      j->note(std::move(before));
+      if (f->tries == 0 || f->number > most_in_turn) co_return false;
     }
   }
 
+  /// What was to go into a sample is left out there, and another is drawn for it when it is made again: as
+  /// often as a substitute would be.
+  static void draw_without(const Runs& runs, failure& f) {
+    if (f.action != error_action::skip && f.action != error_action::replace) return;
+    if (f.drawn < runs.policy.options().substitutes) {
+      ++f.drawn;
+      f.action = error_action::replace;
+    } else if (f.action == error_action::replace) {
+      f.action = error_action::fail;
+    }
+  }
   /// Draws a substitute from the samples of the epoch, in f.substitute. False when enough were drawn.
   static bool draw(const Runs& runs, const job_type& j, random_stream& from,
                    std::vector<std::uint64_t>& tried, failure& f) {
@@ -10436,6 +10371,139 @@ class settling {
                                std::uint64_t counted) noexcept {
     j.print.fetch_add(print_of(position, index) - counted, std::memory_order_relaxed);
   }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/pace.hpp
+/// \file
+/// How long samples take, and what follows from it: how many a worker claims at a time, whether the consumer
+/// may help.
+
+namespace wick::detail {
+
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
+/// them said.
+class pace {
+ public:
+  static constexpr std::uint64_t max_run = 4096;
+  static constexpr std::uint64_t run_ticks = 40'000;  // 10–20 µs
+
+  /// What a run took: a moving mean a sample, and whether long ones are among them again and again.
+  void learn(std::uint64_t count, std::uint64_t ticks) noexcept {
+    const std::uint64_t now = ticks / count + 1, before = each_.load(std::memory_order_relaxed);
+    each_.store(before == 0 ? now : (7 * before + now) / 8, std::memory_order_relaxed);
+    const std::uint64_t long_ones = long_ones_.load(std::memory_order_relaxed);
+    const std::uint64_t next = ticks > long_ticks + 16 * before
+                                   ? std::min(long_ones + a_long_one, 4 * a_long_one)
+                                   : long_ones - std::min(long_ones, count);
+    if (next != long_ones) long_ones_.store(next, std::memory_order_relaxed);
+  }
+
+  /// Samples that are claimed together: as many as take run_ticks, so that claiming costs little and nobody
+  /// waits long for the last of a batch.
+  std::uint64_t run_length() const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each == 0 ? 1 : std::clamp<std::uint64_t>(run_ticks / each, 1, max_run);
+  }
+  /// So many are claimed when they are the last of a batch: a short rest would send another worker to the
+  /// same memory. When others have batches to go to, a whole one is no more than a rest: where two write one,
+  /// its lines go from core to core, now and each time its memory is used again.
+  std::uint64_t run_length_at_end(bool more_batches) const noexcept {
+    const std::uint64_t n = run_length();
+    return std::min(more_batches ? 4 * n : n + n / 2, max_run);
+  }
+  /// A thread that waits for its batch may take part when samples take less than about 10 µs, so that being
+  /// woken for each batch would cost something, and none much longer than the others: it must not be late
+  /// when its batch is ready, nor be one thread too many on the processors while it is in a long one.
+  bool short_samples() const noexcept {
+    return each_.load(std::memory_order_relaxed) < 25'000 &&
+           long_ones_.load(std::memory_order_relaxed) <= a_long_one;
+  }
+  /// So few that waking somebody takes longer than running them.
+  bool not_worth_a_wake(std::uint64_t samples) const noexcept {
+    const std::uint64_t each = each_.load(std::memory_order_relaxed);
+    return each != 0 && samples < 30'000 / each;
+  }
+  /// Reading clocks between the stages costs nothing next to the sample itself.
+  bool slow_samples() const noexcept { return each_.load(std::memory_order_relaxed) > 10'000; }
+
+ private:
+  // More than an interrupt (80 µs), and than a run of many. One alone is forgotten: its thread may have been
+  // without a processor.
+  static constexpr std::uint64_t long_ticks = 200'000;
+  // A second one counts when it comes within so many samples; after four, it takes three times as many
+  // without any.
+  static constexpr std::uint64_t a_long_one = 400;
+
+  std::atomic<std::uint64_t> each_{0};       // ticks a sample
+  std::atomic<std::uint64_t> long_ones_{0};  // a_long_one for each, less one for each sample since
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/prefetch_choice.hpp
+/// \file
+/// How far ahead samples that lie in memory are fetched into the cache: tried out while the loader runs,
+/// since processors differ by a factor of two in what is best.
+
+namespace wick::detail {
+
+/// So many samples ahead, so many bytes of each.
+struct prefetch_depth {
+  std::uint32_t samples = 0, bytes = 0;
+};
+
+/// Each run of short samples uses one of a few depths, and says how long it took. All are tried in turns at
+/// first; then the fastest is used, and now and then another is tried again, since data, machine and
+/// neighbors change. What is tried costs about 0.3 % at worst. Which of them is used changes no sample.
+///
+/// Any thread may call any member. Numbers are hints: two threads that learn at once may lose what one of
+/// them said.
+class prefetch_choice {
+ public:
+  /// A few lines and the processor's own look-ahead for the rest; whole samples, for cores that can wait for
+  /// many lines at a time; something between; nothing, for data that is in a cache anyway.
+  static constexpr std::array<prefetch_depth, 4> all{{{4, 512}, {12, 4096}, {8, 1024}, {0, 0}}};
+  static constexpr std::size_t most_samples = 12;
+  /// Runs of each depth before one is preferred; then every so many runs another one is tried.
+  static constexpr std::uint64_t first_runs = 16, try_every = 64;
+
+  /// The depth for the next run, by its number in `all`.
+  std::size_t next() noexcept {
+    const std::uint64_t t = turn_.load(std::memory_order_relaxed);
+    turn_.store(t + 1, std::memory_order_relaxed);
+    if (t < first_runs * all.size()) return t % all.size();
+    return t % try_every == 0 ? t / try_every % all.size() : best_.load(std::memory_order_relaxed);
+  }
+  /// What a run of `count` samples took.
+  void learn(std::size_t which, std::uint64_t count, std::uint64_t ticks) noexcept {
+    if (count < least_count) return;
+    const std::uint64_t before = each_[which].load(std::memory_order_relaxed);
+    std::uint64_t now = ticks * parts / count + 1;
+    if (before != 0) {
+      // Down faster than up: what a run takes at best tells the depths apart, interrupts and neighbors come
+      // to all of them.
+      now = now < before ? before - (before - now) / 2 : before + std::min(now - before, before / 4) / 8;
+    }
+    each_[which].store(now, std::memory_order_relaxed);
+    const std::size_t best = best_.load(std::memory_order_relaxed);
+    for (std::size_t other = 0; other < all.size(); ++other) {
+      const std::uint64_t there = each_[other].load(std::memory_order_relaxed);
+      // A little better is none: the numbers scatter.
+      if (there != 0 && there * 17 < each_[best].load(std::memory_order_relaxed) * 16)
+        best_.store(other, std::memory_order_relaxed);
+    }
+  }
+  std::size_t best() const noexcept { return best_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t parts = 64;        // of a tick
+  static constexpr std::uint64_t least_count = 16;  // where the beginning of a run doesn't count for much
+
+  std::atomic<std::uint64_t> turn_{0};
+  std::atomic<std::size_t> best_{0};
+  std::array<std::atomic<std::uint64_t>, all.size()> each_{};
 };
 
 }  // namespace wick::detail
@@ -10806,429 +10874,6 @@ struct pipeline_types {
 };
 
 }  // namespace wick::detail
-
-// ==== wick/pipeline/detail/timed_await.hpp
-/// \file
-/// Awaits and tells the clocks: what a stage worked before it suspended, and how long it then waited.
-
-namespace wick::detail {
-
-template <class A>
-decltype(auto) awaiter_in(A& a) {
-  if constexpr (awaiter<A>)
-    return (a);
-  else
-    return awaiter_of(std::move(a));
-}
-
-/// `Clocks` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
-/// coroutine.
-template <class Inner, class Clocks>
-class timed_await {
- public:
-  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun) noexcept
-      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun) {}
-
-  bool await_ready() { return inner_.await_ready(); }
-
-  template <class Promise>
-  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
-    // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are
-    // used then.
-    Clocks* const clocks = clocks_;
-    const std::uint32_t stage = stage_;
-    const std::uint64_t begun = begun_;
-    suspended_ = true;
-    bool suspends = true;
-    if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
-      inner_.await_suspend(handle);
-    } else if constexpr (std::is_same_v<decltype(inner_.await_suspend(handle)), bool>) {
-      suspends = inner_.await_suspend(handle);
-    } else {
-      inner_.await_suspend(handle).resume();
-    }
-    if (suspends) {
-      const std::uint64_t worked = now_ticks() - begun;
-      clocks->worked_before_suspending(stage, worked);
-    } else {
-      suspended_ = false;
-    }
-    return suspends;
-  }
-
-  decltype(auto) await_resume() {
-    ended_ = now_ticks();
-    return inner_.await_resume();
-  }
-
-  /// Writes down what the await took. On a worker, after the await.
-  void settle() noexcept {
-    if (suspended_)
-      clocks_->waited(stage_, ended_ - begun_);
-    else
-      clocks_->worked(stage_, ended_ - begun_);
-  }
-
- private:
-  Inner inner_;
-  Clocks* clocks_;
-  std::uint32_t stage_;
-  std::uint64_t begun_, ended_ = 0;
-  bool suspended_ = false;
-};
-
-}  // namespace wick::detail
-
-namespace wick::detail {
-
-template <class Pipeline>
-class stage_path;
-
-/// Owns the source and the stages. All workers call it at once.
-template <class Source, class... S>
-class stage_path<pipeline<Source, S...>> {
- public:
-  using types = pipeline_types<Source, S...>;
-  using value = typename types::value;
-  static constexpr std::size_t stages = sizeof...(S);
-  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
-  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
-
-  stage_path(pipeline<Source, S...> what, executor& on)
-      : source_(std::move(what.origin)),
-        stages_(std::move(what.stages)),
-        on_(on),
-        clocks_(on, rows, types::batching, stages, types::samples_suspend) {
-    static_assert(types::batching >= types::order_end);
-    const auto attach = [&](auto& s) {
-      if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
-    };
-    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
-    refresh();
-  }
-
-  /// The source, then the order stages take anew what changes. No worker is here.
-  void refresh() {
-    const auto rest = [&] {
-      const auto ask = [&](auto& s) {
-        if constexpr (requires { s.refresh(std::as_const(source_)); })
-          s.refresh(std::as_const(source_));
-        else if constexpr (has_hook<decltype(s), hook::refresh>)
-          s.refresh();
-      };
-      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
-    };
-    if constexpr (!refreshed_source<Source>) {
-      rest();
-    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
-      source_.refresh();
-      rest();
-    } else {
-      [[maybe_unused]] const auto hold = source_.refresh();
-      rest();
-    }
-  }
-
-  const Source& source() const noexcept { return source_; }
-  template <std::size_t I>
-  const auto& stage() const noexcept {
-    return std::get<I>(stages_);
-  }
-  stage_clocks& clocks() noexcept { return clocks_; }
-  const stage_clocks& clocks() const noexcept { return clocks_; }
-
-  std::vector<std::string> stage_names() const {
-    std::vector<std::string> out;
-    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
-    return out;
-  }
-  /// The loader's own name where there is no stage of that number.
-  std::string stage_name_at(std::size_t i) const {
-    std::vector<std::string> names = stage_names();
-    return i < names.size() ? std::move(names[i]) : "loader";
-  }
-  /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
-  /// go by a stage's number, so each counts; of shard() only that it is there.
-  std::vector<stage_identity> identity() const {
-    std::vector<stage_identity> out;
-    const auto ask = [&](const auto& s) {
-      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
-      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
-      out.push_back(std::move(one));
-    };
-    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
-    return out;
-  }
-  /// What stages have to say for the report.
-  std::vector<std::string> notes() const {
-    std::vector<std::string> out;
-    const auto ask = [&](const auto& s) {
-      if constexpr (has_hook<decltype(s), hook::note>) {
-        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
-      }
-    };
-    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
-    return out;
-  }
-  shard_stage shard() const {
-    shard_stage found;
-    const auto look = [&](const auto& s) {
-      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
-    };
-    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
-    return found;
-  }
-  template <class F>
-  void for_each_batch_stage(F&& f) {
-    if constexpr (types::batched) {
-      [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (f(std::get<types::batching + 1 + I>(stages_)), ...);
-      }(std::make_index_sequence<stages - types::batching - 1>{});
-    }
-  }
-  /// Where batches shall lie: what a batch stage asks for (pin does), else ordinary memory.
-  std::shared_ptr<slab_memory> batch_memory() {
-    std::shared_ptr<slab_memory> wanted;
-    for_each_batch_stage([&](auto& s) {
-      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
-        if (wanted == nullptr) wanted = s.slab_memory();
-      }
-    });
-    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
-  }
-
-  // ---- samples ----
-
-  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
-  /// as many samples.
-  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
-                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
-      clocks[s].worked(weight * count, weight * ticks[s]);
-    }
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
-  }
-
-  /// Samples that went through them, well or not.
-  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
-    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
-    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
-  }
-
-  /// Through the stages from I on, which don't suspend, into the slot.
-  template <std::size_t I, bool Timed, class Item, class Job>
-  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
-    c.enter(static_cast<std::uint32_t>(I));
-    if constexpr (I == types::batching) {
-      if constexpr (Timed) phase_ticks::take();
-      if constexpr (types::materialize_last) {
-        j.columns.put(slot,
-                      materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
-      } else {
-        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
-      }
-      if constexpr (Timed && I < stages) {
-        mark(ticks[I], last);
-        const phase_ticks::values inside = phase_ticks::take();
-        for (std::size_t p = 0; p < phase_count; ++p) {
-          ticks[phase_row + p] += inside[p];
-          ticks[I] -= std::min(inside[p], ticks[I]);
-        }
-      }
-    } else {
-      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
-      if constexpr (Timed) mark(ticks[I], last);
-      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
-    }
-  }
-  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
-  template <class Item>
-  static decltype(auto) to_rvalue(Item&& item) {
-    if constexpr (std::is_lvalue_reference_v<Item&&>)
-      return std::remove_cvref_t<Item>(item);
-    else
-      return std::move(item);
-  }
-  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
-    const std::uint64_t now = now_ticks();
-    to += now - last;
-    last = now;
-  }
-
-  /// The same through stages that suspend: from one to the next, as a coroutine.
-  template <std::size_t I, class Item, class Job>
-  static task<void> pass_async(stage_path* self, Item item, context* c, Job* j, std::uint64_t slot) {
-    constexpr std::size_t stage = types::template next_async<I, types::batching>();
-    using stage_type = typename types::template stage_at<stage>;
-    using given = typename types::template item<stage>;
-    using next_type = typename types::template item<stage + 1>;
-    using how = application<stage_type, given>;
-
-    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
-    c->enter(static_cast<std::uint32_t>(stage));
-    const std::uint64_t begun = now_ticks();
-    auto operation = call(std::get<stage>(self->stages_), how::argument(prepared), *c);
-    decltype(auto) inner = awaiter_in(operation);
-    using inner_type = decltype(inner);
-    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
-                                                static_cast<std::uint32_t>(stage), begun);
-    if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
-      co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-      timed.settle();
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      next_type next(std::move(prepared));
-      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
-        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
-        co_await rest;
-      } else {
-        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
-      }
-    } else {
-      auto result = co_await timed;
-      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
-      timed.settle();
-      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
-      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
-      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
-        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
-        co_await rest;
-      } else {
-        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
-      }
-    }
-  }
-
-  template <std::size_t I, std::size_t End, class Item>
-  auto pass_until(Item&& item, context& c) {
-    if constexpr (I == End) {
-      return std::remove_cvref_t<Item>(std::move(item));
-    } else {
-      c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      auto next = apply(std::get<I>(stages_), std::move(item), c);
-      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
-      return pass_until<I + 1, End>(std::move(next), c);
-    }
-  }
-  template <std::size_t I, class Item, class Job>
-  void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
-    std::uint64_t ticks[rows] = {};
-    std::uint64_t last = now_ticks();
-    pass<I, true>(std::move(item), c, j, slot, ticks, last);
-    stage_clock* const clocks = clocks_.mine();
-    write_down(clocks, I, 1, ticks);
-    count(clocks, I, 1);
-  }
-
-  // ---- batches ----
-
-  /// Through the batch stages from I on, which don't suspend.
-  template <std::size_t I, class Batch>
-  auto pass_batch(Batch&& batch, context& c) {
-    if constexpr (I == stages) {
-      return std::remove_cvref_t<Batch>(std::move(batch));
-    } else {
-      c.enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      auto rest = [&](auto next) {
-        count_batch(I, begun);
-        return pass_batch<I + 1>(std::move(next), c);
-      };
-      auto& stage = std::get<I>(stages_);
-      // A stage that wraps those behind it (to set their stream) calls them itself.
-      if constexpr (has_hook<decltype(stage), hook::around>)
-        return stage.around(std::move(batch), rest);
-      else
-        return rest(apply(stage, std::move(batch), c));
-    }
-  }
-  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
-    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
-    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
-  }
-
-  /// The same through stages that suspend.
-  template <std::size_t I, class Batch>
-  static task<value> pass_batch_async(stage_path* self, Batch batch, context* c) {
-    if constexpr (I == stages) {
-      co_return std::move(batch);
-    } else {
-      c->enter(static_cast<std::uint32_t>(I));
-      const std::uint64_t begun = now_ticks();
-      using stage_type = typename types::template stage_at<I>;
-      if constexpr (is_async<stage_type, Batch>) {
-        task<next_item<stage_type, Batch>> one =
-            apply_async(&std::get<I>(self->stages_), std::move(batch), c);
-        auto next = co_await one;
-        self->count_batch(I, begun);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
-        value v = co_await rest;
-        co_return std::move(v);
-      } else {
-        static_assert(
-            !has_hook<stage_type, hook::around>,
-            "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
-            "of samples, or as a plain callable");
-        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
-        self->count_batch(I, begun);
-        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
-        value v = co_await rest;
-        co_return std::move(v);
-      }
-    }
-  }
-
- private:
-  Source source_;
-  std::tuple<S...> stages_;
-  executor& on_;
-  stage_clocks clocks_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/loader_options.hpp
-/// \file
-/// What a loader may be told.
-
-namespace wick {
-
-class executor;
-
-/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
-struct loader_options {
-  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
-  std::uint64_t seed = 0;
-  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
-  std::size_t workers = 0;
-  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
-  std::size_t io_threads = 0;
-  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
-  /// 8 while these and the loop's fit into 16 MiB.
-  std::size_t prefetch = 0;
-  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
-  /// and what stages ask for with context::reserve().
-  std::size_t memory = std::size_t{512} << 20;
-  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
-  std::size_t in_flight = 0;
-  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
-  /// it, so that the data may change between epochs (see the concept source).
-  bool prefetch_next_epoch = true;
-  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
-  wick::executor* executor = nullptr;
-  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
-  detail::error_policy on_error = {};
-  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
-  std::string ledger_file = {};
-  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
-  /// ranks the same.
-  std::vector<std::string> quarantine = {};
-  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
-  bool content_fingerprint = false;
-};
-
-}  // namespace wick
 
 // ==== wick/order/detail/epoch_plan.hpp
 /// \file
@@ -11870,6 +11515,674 @@ class epoch_plan {
 
 }  // namespace wick::detail
 
+// ==== wick/pipeline/detail/gathering.hpp
+/// \file
+/// How the others of a sample are made: drawn from the epoch, and sent one after the other through the stages
+/// before the one that asks for them.
+
+// ==== wick/pipeline/with_others.hpp
+/// \file
+/// with_others(n) and join(f): one sample of several of the same epoch. What mixup(), cutmix() and mosaic()
+/// are built on.
+
+namespace wick {
+
+/// A sample, and others of its epoch that have come through the same stages: what with_others() gives.
+template <class Item>
+struct company {
+  Item own;  ///< the sample that stands here
+  /// Pictures among them are decoded; none where the probability of with_others() left the sample alone.
+  std::vector<detail::materialized_t<Item>> others;
+};
+
+namespace detail {
+
+struct with_others_options {
+  double p = 1;  ///< probability that a sample gets others, 0 … 1
+};
+
+class with_others_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "with_others";
+  static constexpr bool gathers = true;
+
+  with_others_stage(std::size_t count, const with_others_options& options);
+  std::size_t count() const noexcept { return count_; }
+  double probability() const noexcept { return options_.p; }
+  std::uint64_t fingerprint() const noexcept;
+
+  /// For its type: the loader gathers in its place. Without one there is nobody else.
+  template <class Item>
+  task<company<Item>> operator()(Item& item, context&) const {
+    company<Item> alone{std::move(item), {}};
+    co_return std::move(alone);
+  }
+
+ private:
+  std::size_t count_;
+  with_others_options options_;
+};
+template <class S>
+inline constexpr bool gathers_others = requires { S::gathers; };
+
+/// Which others a sample is given. They are drawn by its place and its index: what is drawn in place of a
+/// failed sample has others of its own, and a retry has the same.
+struct other_draws {
+  static constexpr std::uint32_t most_left_out = 64;
+
+  other_draws(const place& into, std::uint32_t stage) noexcept;
+  /// Where the other stands, with random streams of its own.
+  place next(std::uint64_t index) noexcept;
+  /// One that filter() leaves out, or that is known to have failed here, is drawn anew.
+  /// \throws wick::error when those are too many
+  void leave_out();
+  /// \throws failed_other; of others of the other, the one that failed; cancelled, when the loader is
+  /// stopping
+  void failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage);
+
+  place base;
+  random_stream stream;
+  std::uint64_t salt;
+  std::uint64_t number = 0;
+  std::uint32_t left_out = 0;
+};
+
+/// A user's callable that makes one item of several.
+template <class F>
+class join_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "join";
+  join_stage(std::string label, F f) : label_(std::move(label)), f_(std::move(f)) {}
+  std::string_view label() const noexcept { return label_; }
+  std::uint64_t fingerprint() const {
+    if constexpr (has_parameters<F>)
+      return f_.fingerprint();
+    else
+      return 0;
+  }
+  template <class Item>
+  auto operator()(company<Item>& all, context& c) {
+    constexpr bool with_context = std::is_invocable_v<F&, Item, decltype(all.others)&, context&>;
+    constexpr bool without = std::is_invocable_v<F&, Item, decltype(all.others)&>;
+    static_assert(with_context || without,
+                  "wick: join() takes a callable of the item and the others: "
+                  "[](Item own, std::vector<Item>& others) { return …; }, with a context& if it wants; "
+                  "pictures among the others are decoded: wick::image");
+    if constexpr (with_context)
+      return f_(std::move(all.own), all.others, c);
+    else
+      return f_(std::move(all.own), all.others);
+  }
+
+ private:
+  std::string label_;
+  F f_;
+};
+
+}  // namespace detail
+
+/// Gives each sample n others of the same epoch, drawn with replacement from what the order stages leave of
+/// the source (subset and weights hold for them), each through all stages before this one with random numbers
+/// of its own. Seed, epoch, position and index decide which they are, so batches are the same with any number
+/// of workers and ranks, and after a resume. It may draw the sample itself. A company<Item> comes out; write
+/// join(f) behind it.
+///
+/// An other that filter() leaves out is drawn anew. One that fails is in the ledger under its own key, with
+/// the sample that it was to go into: where on_error() says skip or replace, that sample draws another in its
+/// stead, up to error_options::substitutes times; then it is left out itself, or its batch fails. Bytes that
+/// others read count as the sample's. Not with bucket() or pack(). \throws wick::error when n is 0 or more
+/// than 64, or p is not in [0, 1]
+detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options = {});
+
+/// Makes one item of a sample and its others: `with_others(1) | join([](Item own, std::vector<Item>& others)
+/// { … })`. f may take a `context&` as well, for random numbers; it is called by all workers at once, also
+/// where the sample has no others.
+template <class F>
+detail::join_stage<std::decay_t<F>> join(F&& f) {
+  return {"join", std::forward<F>(f)};
+}
+/// The same with a name for errors and the report.
+template <class F>
+detail::join_stage<std::decay_t<F>> join(std::string name, F&& f) {
+  return {std::move(name), std::forward<F>(f)};
+}
+
+}  // namespace wick
+
+namespace wick::detail {
+
+/// `Path` has the source, the stages and the plan of the epoch.
+template <class Path>
+struct gathering {
+  using types = typename Path::types;
+
+  /// The sample and the others that stage I draws for it.
+  template <std::size_t I, class Item, class Job>
+  static task<company<Item>> gather(Path* self, Item* own, context* c, Job* j) {
+    const auto& stage = std::get<I>(self->stages_);
+    other_draws draws(c->where(), static_cast<std::uint32_t>(I));
+    company<Item> out{std::move(*own), {}};
+    const std::size_t wanted = draws.stream.bernoulli(stage.probability()) ? stage.count() : 0;
+    out.others.reserve(wanted);
+    while (out.others.size() < wanted) {
+      const std::uint64_t index = self->plan_->substitute(j->order, c->position(), draws.stream);
+      if (j->is_no_other(c->position(), index)) {
+        draws.leave_out();
+        continue;
+      }
+      context other(*c, draws.next(index));
+      other.enter(static_cast<std::uint32_t>(types::order_end));
+      std::exception_ptr cause;
+      try {
+        self->refuse_bad(index);
+        auto item = Path::to_rvalue(self->source_.at(index));
+        task<Item> coming = come_to<types::order_end, I, decltype(item)>(self, std::move(item), &other, j);
+        Item came = co_await coming;
+        out.others.push_back(materialized<Item>::make(std::move(came)));
+      } catch (...) {
+        cause = std::current_exception();
+      }
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      if (cause != nullptr) draws.failed(cause, index, other.stage());
+    }
+    co_return std::move(out);
+  }
+
+  /// An item before stage I through the stages up to End, one after the other.
+  template <std::size_t I, std::size_t End, class Item, class Job>
+  static task<typename types::template item<End>> come_to(Path* self, Item item, context* c, Job* j) {
+    if constexpr (I == End) {
+      co_return std::move(item);
+    } else {
+      c->enter(static_cast<std::uint32_t>(I));
+      using stage_type = typename types::template stage_at<I>;
+      using next_type = typename types::template item<I + 1>;
+      using how = application<stage_type, Item>;
+      if constexpr (!how::async) {
+        task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
+            self, apply(std::get<I>(self->stages_), std::move(item), *c), c, j);
+        auto out = co_await rest;
+        co_return std::move(out);
+      } else {
+        auto prepared = how::prepare(std::move(item));
+        auto operation = self->template start<I>(how::argument(prepared), *c, *j);
+        if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+          co_await std::move(operation);
+          if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          task<typename types::template item<End>> rest =
+              come_to<I + 1, End, next_type>(self, next_type(std::move(prepared)), c, j);
+          auto out = co_await rest;
+          co_return std::move(out);
+        } else {
+          auto result = co_await std::move(operation);
+          if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();
+          task<typename types::template item<End>> rest = come_to<I + 1, End, next_type>(
+              self, rebuild<next_type>(std::move(prepared), std::move(result)), c, j);
+          auto out = co_await rest;
+          co_return std::move(out);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/pipeline/detail/timed_await.hpp
+/// \file
+/// Awaits and tells the clocks: what a stage worked before it suspended, and how long it then waited.
+
+namespace wick::detail {
+
+template <class A>
+decltype(auto) awaiter_in(A& a) {
+  if constexpr (awaiter<A>)
+    return (a);
+  else
+    return awaiter_of(std::move(a));
+}
+
+/// `Clocks` has worked(stage, ticks) and waited(stage, ticks), callable on any worker, and outlives the
+/// coroutine.
+template <class Inner, class Clocks>
+class timed_await {
+ public:
+  timed_await(Inner&& inner, Clocks* clocks, std::uint32_t stage, std::uint64_t begun) noexcept
+      : inner_(static_cast<Inner&&>(inner)), clocks_(clocks), stage_(stage), begun_(begun) {}
+
+  bool await_ready() { return inner_.await_ready(); }
+
+  template <class Promise>
+  [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise> handle) {
+    // Once the inner awaiter has let the coroutine go, another worker may run and end it: only copies are
+    // used then.
+    Clocks* const clocks = clocks_;
+    const std::uint32_t stage = stage_;
+    const std::uint64_t begun = begun_;
+    suspended_ = true;
+    bool suspends = true;
+    if constexpr (std::is_void_v<decltype(inner_.await_suspend(handle))>) {
+      inner_.await_suspend(handle);
+    } else if constexpr (std::is_same_v<decltype(inner_.await_suspend(handle)), bool>) {
+      suspends = inner_.await_suspend(handle);
+    } else {
+      inner_.await_suspend(handle).resume();
+    }
+    if (suspends) {
+      const std::uint64_t worked = now_ticks() - begun;
+      clocks->worked_before_suspending(stage, worked);
+    } else {
+      suspended_ = false;
+    }
+    return suspends;
+  }
+
+  decltype(auto) await_resume() {
+    ended_ = now_ticks();
+    return inner_.await_resume();
+  }
+
+  /// Writes down what the await took. On a worker, after the await.
+  void settle() noexcept {
+    if (suspended_)
+      clocks_->waited(stage_, ended_ - begun_);
+    else
+      clocks_->worked(stage_, ended_ - begun_);
+  }
+
+ private:
+  Inner inner_;
+  Clocks* clocks_;
+  std::uint32_t stage_;
+  std::uint64_t begun_, ended_ = 0;
+  bool suspended_ = false;
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+template <class Pipeline>
+class stage_path;
+
+/// Owns the source and the stages. All workers call it at once.
+template <class Source, class... S>
+class stage_path<pipeline<Source, S...>> {
+ public:
+  using types = pipeline_types<Source, S...>;
+  using value = typename types::value;
+  static constexpr std::size_t stages = sizeof...(S);
+  /// Clocks: one a stage, one for order and source, one a phase inside the slot.
+  static constexpr std::size_t order_row = stages, phase_row = stages + 1, rows = phase_row + phase_count;
+
+  stage_path(pipeline<Source, S...> what, executor& on)
+      : source_(std::move(what.origin)),
+        stages_(std::move(what.stages)),
+        on_(on),
+        clocks_(on, rows, types::batching, stages, types::samples_suspend) {
+    static_assert(types::batching >= types::order_end);
+    const auto attach = [&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::attach>) s.attach(on_);
+    };
+    std::apply([&](auto&... s) { (attach(s), ...); }, stages_);
+    refresh();
+  }
+
+  /// The source, then the order stages take anew what changes. No worker is here.
+  void refresh() {
+    const auto rest = [&] {
+      const auto ask = [&](auto& s) {
+        if constexpr (requires { s.refresh(std::as_const(source_)); })
+          s.refresh(std::as_const(source_));
+        else if constexpr (has_hook<decltype(s), hook::refresh>)
+          s.refresh();
+      };
+      std::apply([&](auto&... s) { (ask(s), ...); }, stages_);
+    };
+    if constexpr (!refreshed_source<Source>) {
+      rest();
+    } else if constexpr (std::is_void_v<decltype(source_.refresh())>) {
+      source_.refresh();
+      rest();
+    } else {
+      [[maybe_unused]] const auto hold = source_.refresh();
+      rest();
+    }
+  }
+
+  const Source& source() const noexcept { return source_; }
+  template <std::size_t I>
+  const auto& stage() const noexcept {
+    return std::get<I>(stages_);
+  }
+  stage_clocks& clocks() noexcept { return clocks_; }
+  const stage_clocks& clocks() const noexcept { return clocks_; }
+
+  std::vector<std::string> stage_names() const {
+    std::vector<std::string> out;
+    std::apply([&](const auto&... s) { (out.emplace_back(stage_name(s)), ...); }, stages_);
+    return out;
+  }
+  /// The loader's own name where there is no stage of that number.
+  std::string stage_name_at(std::size_t i) const {
+    std::vector<std::string> names = stage_names();
+    return i < names.size() ? std::move(names[i]) : "loader";
+  }
+  /// What decides which sample stands where and what becomes of it, as far as the stages tell. Random numbers
+  /// go by a stage's number, so each counts; of shard() only that it is there.
+  std::vector<stage_identity> identity() const {
+    std::vector<stage_identity> out;
+    const auto ask = [&](const auto& s) {
+      stage_identity one{std::string(stage_name(s)), 0, has_hook<decltype(s), hook::refresh>};
+      if constexpr (has_hook<decltype(s), hook::fingerprint>) one.parameters = s.fingerprint();
+      out.push_back(std::move(one));
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
+  /// What stages have to say for the report.
+  std::vector<std::string> notes() const {
+    std::vector<std::string> out;
+    const auto ask = [&](const auto& s) {
+      if constexpr (has_hook<decltype(s), hook::note>) {
+        if (std::string text = s.note(); !text.empty()) out.push_back(std::move(text));
+      }
+    };
+    std::apply([&](const auto&... s) { (ask(s), ...); }, stages_);
+    return out;
+  }
+  shard_stage shard() const {
+    shard_stage found;
+    const auto look = [&](const auto& s) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(s)>, shard_stage>) found = s;
+    };
+    std::apply([&](const auto&... s) { (look(s), ...); }, stages_);
+    return found;
+  }
+  template <class F>
+  void for_each_batch_stage(F&& f) {
+    if constexpr (types::batched) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::get<types::batching + 1 + I>(stages_)), ...);
+      }(std::make_index_sequence<stages - types::batching - 1>{});
+    }
+  }
+  /// Where batches shall lie: what a batch stage asks for (pin does), else ordinary memory.
+  std::shared_ptr<slab_memory> batch_memory() {
+    std::shared_ptr<slab_memory> wanted;
+    for_each_batch_stage([&](auto& s) {
+      if constexpr (has_hook<decltype(s), hook::slab_memory>) {
+        if (wanted == nullptr) wanted = s.slab_memory();
+      }
+    });
+    return wanted != nullptr ? wanted : std::make_shared<host_slab_memory>();
+  }
+
+  /// Where others of the epoch are drawn from, and which of them are known to be bad; both live longer.
+  void draw_from(const epoch_plan<stage_path>& plan, const quarantine& bad) noexcept {
+    plan_ = &plan;
+    bad_ = &bad;
+  }
+
+  // ---- samples ----
+
+  /// Ticks of the stages from `first` up to batch, and of the phases; `weight`: they stand for so many times
+  /// as many samples.
+  static void write_down(stage_clock* clocks, std::size_t first, std::uint64_t count,
+                         const std::uint64_t* ticks, std::uint64_t weight = 1) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) {
+      clocks[s].worked(weight * count, weight * ticks[s]);
+    }
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].worked(weight * count, weight * ticks[s]);
+  }
+
+  /// Samples that went through them, well or not.
+  static void count(stage_clock* clocks, std::size_t first, std::uint64_t samples) noexcept {
+    for (std::size_t s = first; s <= types::batching && s < stages; ++s) clocks[s].ran(samples);
+    for (std::size_t s = phase_row; s < rows; ++s) clocks[s].ran(samples);
+  }
+
+  /// Through the stages from I on, which don't suspend, into the slot.
+  template <std::size_t I, bool Timed, class Item, class Job>
+  void pass(Item&& item, context& c, Job& j, std::uint64_t slot, std::uint64_t* ticks, std::uint64_t& last) {
+    c.enter(static_cast<std::uint32_t>(I));
+    if constexpr (I == types::batching) {
+      if constexpr (Timed) phase_ticks::take();
+      if constexpr (types::materialize_last) {
+        j.columns.put(slot,
+                      materialized<std::remove_cvref_t<Item>>::make(to_rvalue(std::forward<Item>(item))));
+      } else {
+        j.columns.put(slot, to_rvalue(std::forward<Item>(item)));
+      }
+      if constexpr (Timed && I < stages) {
+        mark(ticks[I], last);
+        const phase_ticks::values inside = phase_ticks::take();
+        for (std::size_t p = 0; p < phase_count; ++p) {
+          ticks[phase_row + p] += inside[p];
+          ticks[I] -= std::min(inside[p], ticks[I]);
+        }
+      }
+    } else {
+      auto&& next = apply(std::get<I>(stages_), to_rvalue(std::forward<Item>(item)), c);
+      if constexpr (Timed) mark(ticks[I], last);
+      pass<I + 1, Timed>(std::move(next), c, j, slot, ticks, last);
+    }
+  }
+  /// A source may give references to what it owns: those are copied, what it gives by value moves on.
+  template <class Item>
+  static decltype(auto) to_rvalue(Item&& item) {
+    if constexpr (std::is_lvalue_reference_v<Item&&>)
+      return std::remove_cvref_t<Item>(item);
+    else
+      return std::move(item);
+  }
+  static void mark(std::uint64_t& to, std::uint64_t& last) noexcept {
+    const std::uint64_t now = now_ticks();
+    to += now - last;
+    last = now;
+  }
+
+  /// The same through stages that suspend: from one to the next, as a coroutine.
+  template <std::size_t I, class Item, class Job>
+  static task<void> pass_async(stage_path* self, Item item, context* c, Job* j, std::uint64_t slot) {
+    constexpr std::size_t stage = types::template next_async<I, types::batching>();
+    using stage_type = typename types::template stage_at<stage>;
+    using given = typename types::template item<stage>;
+    using next_type = typename types::template item<stage + 1>;
+    using how = application<stage_type, given>;
+
+    auto prepared = how::prepare(self->template pass_until<I, stage>(std::move(item), *c));
+    c->enter(static_cast<std::uint32_t>(stage));
+    const std::uint64_t begun = now_ticks();
+    auto operation = self->template start<stage>(how::argument(prepared), *c, *j);
+    decltype(auto) inner = awaiter_in(operation);
+    using inner_type = decltype(inner);
+    timed_await<inner_type, stage_clocks> timed(static_cast<inner_type&&>(inner), &self->clocks_,
+                                                static_cast<std::uint32_t>(stage), begun);
+    if constexpr (std::is_void_v<value_once_awaited_t<typename how::raw>>) {
+      co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next(std::move(prepared));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    } else {
+      auto result = co_await timed;
+      if (self->on_.this_slot() == executor::none) co_await self->on_.schedule();  // a stranger resumed us
+      timed.settle();
+      if (j->cancelled.load(std::memory_order_relaxed)) throw cancelled();
+      next_type next = rebuild<next_type>(std::move(prepared), std::move(result));
+      if constexpr (types::template next_async<stage + 1, types::batching>() < types::batching) {
+        task<void> rest = pass_async<stage + 1, next_type>(self, std::move(next), c, j, slot);
+        co_await rest;
+      } else {
+        self->template pass_rest<stage + 1>(std::move(next), *c, *j, slot);
+      }
+    }
+  }
+
+  /// Begins a stage that suspends.
+  template <std::size_t I, class X, class Job>
+  auto start(X& item, context& c, Job& j) {
+    if constexpr (gathers_others<typename types::template stage_at<I>>) {
+      static_assert(!epoch_plan<stage_path>::grouped,
+                    "wick: with_others() (mixup, cutmix, mosaic) in a pipeline with bucket() or pack(), "
+                    "which plan by the lengths of single samples; leave one of the two out");
+      return gathering<stage_path>::template gather<I>(this, &item, &c, &j);
+    } else {
+      return call(std::get<I>(stages_), item, c);
+    }
+  }
+
+  template <std::size_t I, std::size_t End, class Item>
+  auto pass_until(Item&& item, context& c) {
+    if constexpr (I == End) {
+      return std::remove_cvref_t<Item>(std::move(item));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto next = apply(std::get<I>(stages_), std::move(item), c);
+      clocks_.worked(static_cast<std::uint32_t>(I), now_ticks() - begun);
+      return pass_until<I + 1, End>(std::move(next), c);
+    }
+  }
+  template <std::size_t I, class Item, class Job>
+  void pass_rest(Item&& item, context& c, Job& j, std::uint64_t slot) {
+    std::uint64_t ticks[rows] = {};
+    std::uint64_t last = now_ticks();
+    pass<I, true>(std::move(item), c, j, slot, ticks, last);
+    stage_clock* const clocks = clocks_.mine();
+    write_down(clocks, I, 1, ticks);
+    count(clocks, I, 1);
+  }
+
+  // ---- batches ----
+
+  /// Through the batch stages from I on, which don't suspend.
+  template <std::size_t I, class Batch>
+  auto pass_batch(Batch&& batch, context& c) {
+    if constexpr (I == stages) {
+      return std::remove_cvref_t<Batch>(std::move(batch));
+    } else {
+      c.enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      auto rest = [&](auto next) {
+        count_batch(I, begun);
+        return pass_batch<I + 1>(std::move(next), c);
+      };
+      auto& stage = std::get<I>(stages_);
+      // A stage that wraps those behind it (to set their stream) calls them itself.
+      if constexpr (has_hook<decltype(stage), hook::around>)
+        return stage.around(std::move(batch), rest);
+      else
+        return rest(apply(stage, std::move(batch), c));
+    }
+  }
+  void count_batch(std::size_t stage, std::uint64_t begun) noexcept {
+    if (on_.this_slot() == executor::none) return;  // the consumer, of an empty batch
+    clocks_.worked(static_cast<std::uint32_t>(stage), now_ticks() - begun);
+  }
+
+  /// The same through stages that suspend.
+  template <std::size_t I, class Batch>
+  static task<value> pass_batch_async(stage_path* self, Batch batch, context* c) {
+    if constexpr (I == stages) {
+      co_return std::move(batch);
+    } else {
+      c->enter(static_cast<std::uint32_t>(I));
+      const std::uint64_t begun = now_ticks();
+      using stage_type = typename types::template stage_at<I>;
+      if constexpr (is_async<stage_type, Batch>) {
+        task<next_item<stage_type, Batch>> one =
+            apply_async(&std::get<I>(self->stages_), std::move(batch), c);
+        auto next = co_await one;
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      } else {
+        static_assert(
+            !has_hook<stage_type, hook::around>,
+            "wick: a batch stage that suspends can't be in a pipeline with transfer(); write it as a stage "
+            "of samples, or as a plain callable");
+        auto next = apply(std::get<I>(self->stages_), std::move(batch), *c);
+        self->count_batch(I, begun);
+        task<value> rest = pass_batch_async<I + 1, decltype(next)>(self, std::move(next), c);
+        value v = co_await rest;
+        co_return std::move(v);
+      }
+    }
+  }
+
+ private:
+  friend struct gathering<stage_path>;
+  /// \throws quarantined_sample
+  void refuse_bad(std::uint64_t index) const {
+    if (bad_->has(index)) throw quarantined_sample();
+  }
+
+  Source source_;
+  std::tuple<S...> stages_;
+  executor& on_;
+  stage_clocks clocks_;
+  const epoch_plan<stage_path>* plan_ = nullptr;
+  const quarantine* bad_ = nullptr;
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/loader_options.hpp
+/// \file
+/// What a loader may be told.
+
+namespace wick {
+
+class executor;
+
+/// What a loader may be told beside its pipeline: `wick::loader train(pipeline, {.seed = 42, .workers = 8})`.
+struct loader_options {
+  /// All randomness comes from this: the same seed, data and pipeline give the same batches on any machine.
+  std::uint64_t seed = 0;
+  /// Threads that decode and transform; 0: as many as processors are available. Not with `executor`.
+  std::size_t workers = 0;
+  /// Threads for blocking reads; 0: twice the workers, at least 4, at most 32. Not with `executor`.
+  std::size_t io_threads = 0;
+  /// Batches ready or in the making ahead of the training loop; 0: 8 with 8 workers or more, else 4, or up to
+  /// 8 while these and the loop's fit into 16 MiB.
+  std::size_t prefetch = 0;
+  /// Bound on what samples take while they are on their way into their batches, in bytes: what read() reads,
+  /// and what stages ask for with context::reserve().
+  std::size_t memory = std::size_t{512} << 20;
+  /// Samples that may be under way at a time where stages suspend; 0: chosen from workers and I/O threads.
+  std::size_t in_flight = 0;
+  /// Begin the next epoch while the last batches of this one are being consumed; false: when epoch() asks for
+  /// it, so that the data may change between epochs (see the concept source).
+  bool prefetch_next_epoch = true;
+  /// Run on this executor, shared with other loaders; it must outlive them. Null: an executor of its own.
+  wick::executor* executor = nullptr;
+  /// What is done about samples that fail: `on_error(replace)`, see there. Default: their batch fails.
+  detail::error_policy on_error = {};
+  /// Every failure is appended to this file as a line of JSON when its batch is delivered; empty: none.
+  std::string ledger_file = {};
+  /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
+  /// ranks the same.
+  std::vector<std::string> quarantine = {};
+  /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
+  bool content_fingerprint = false;
+};
+
+}  // namespace wick
+
 namespace wick::detail {
 
 template <class Pipeline>
@@ -11900,6 +12213,7 @@ class sample_runs<pipeline<Source, S...>> {
                 ? quarantine()
                 : read_quarantines(options.quarantine, path.source(), path.stage_names())) {
     check();
+    path.draw_from(plan, bad);
   }
 
   sample_runs(const sample_runs&) = delete;
@@ -11968,12 +12282,10 @@ class sample_runs<pipeline<Source, S...>> {
   failure failed(std::uint64_t slot, const context& c, std::exception_ptr cause) const {
     failure f;
     f.slot = slot;
-    f.stage = c.stage();
-    f.dropped = cause == dropped();
-    f.cause = std::move(cause);
     f.position = c.position();
     f.index = c.index();
-    if (is_bad(f.index)) f.tries = 0;
+    f.take_cause(std::move(cause), c.stage());
+    if (is_bad(f.to_blame())) f.tries = 0;
     return f;
   }
 
@@ -11987,8 +12299,8 @@ class sample_runs<pipeline<Source, S...>> {
     }
     const failure* last = nullptr;
     for (const failure& f : j.failures) {
-      if (f.slot == slot && f.position == out.position && (last == nullptr || f.number > last->number))
-        last = &f;
+      if (f.slot != slot || f.position != out.position || f.of_other()) continue;
+      if (last == nullptr || f.number > last->number) last = &f;
     }
     if (last == nullptr)
       out.index = plan.index(j.order, out.position);
@@ -12010,7 +12322,7 @@ class sample_runs<pipeline<Source, S...>> {
     } catch (const late_error& e) {
       return e.stage();
     } catch (const quarantined_sample&) {
-      return bad.stage_of(f.index);
+      return bad.stage_of(f.to_blame());
     } catch (...) {
       return path.stage_name_at(f.stage);
     }
@@ -13286,7 +13598,7 @@ class sample_delivery {
       if (f.slot == failure::whole_batch) continue;
       std::uint64_t& index = indexes_[static_cast<std::size_t>(f.slot)];
       if (f.action == error_action::skip) index = left_out;
-      if (f.action == error_action::replace) index = f.substitute;
+      if (f.action == error_action::replace && !f.of_other()) index = f.substitute;
     }
   }
   /// Counts a sample of a group in which some failed. Apart from next(), which is called for each sample.
@@ -13797,6 +14109,194 @@ std::vector<std::uint32_t> measure_lengths(pipeline<Source, S...> what, loader_o
     out.push_back(static_cast<std::uint32_t>(length));
   }
   return out;
+}
+
+}  // namespace wick
+
+// ==== wick/mixing/mixing.hpp
+/// \file
+/// mixup(), cutmix() and mosaic(): pictures made of several samples of one epoch.
+
+namespace wick {
+
+/// How much a sample is of each class: not negative, 1 together. Batches as [classes], float32, which
+/// cross_entropy takes in place of a class number.
+struct soft_label {
+  std::vector<float> shares;
+
+  wick::shape extents() const { return {static_cast<std::int64_t>(shares.size())}; }
+  dtype type() const noexcept { return dtype::float32; }
+  void write_to(slot to) const noexcept;
+  friend bool operator==(const soft_label&, const soft_label&) = default;
+};
+
+namespace detail {
+
+struct mixup_options {
+  double alpha = 1;  ///< of the Beta distribution of the shares; 0.2 keeps most pictures nearly whole
+  double p = 1;      ///< probability that a picture is mixed
+};
+struct mosaic_options {
+  double p = 1;    ///< probability of a mosaic; the others are the sample alone at the center
+  int fill = 114;  ///< level of what no picture covers; masks get 0 there
+};
+
+/// Of Beta(alpha, alpha), in [0, 1]. By two Gamma variates: Marsaglia, Tsang: "A Simple Method for Generating
+/// Gamma Variables", 2000.
+double draw_beta(random_stream& from, double alpha);
+/// All of class `label`. \throws wick::error when there is no such class
+soft_label soften(std::int64_t label, std::size_t classes);
+/// The same label. \throws wick::error when it has another number of classes
+soft_label soften(soft_label label, std::size_t classes);
+/// share · a + (1 − share) · b. \throws wick::error for another size
+void blend(image& a, const image& b, double share);
+void blend(soft_label& a, const soft_label& b, double share) noexcept;
+/// Overwrites a part of `a` by that of `b`. \throws wick::error for another size
+void paste(image& a, const image& b, const rect& part);
+/// What CutMix takes of the other picture: a rectangle around (x, y), as far as it lies inside.
+rect cut_at(int x, int y, int width, int height, double share);
+/// MixUp and CutMix by what was drawn. \throws wick::error for another size
+void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share);
+void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
+               int y);
+
+/// What mixup and cutmix have alike.
+class mixed_pair_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::label, hook::fingerprint>;
+  static constexpr std::string_view name = "mixup";
+
+  mixed_pair_stage(bool cut, std::size_t classes, const mixup_options& options);
+  std::string_view label() const noexcept { return cut_ ? "cutmix" : "mixup"; }
+  std::uint64_t fingerprint() const noexcept;
+
+  template <class Picture, class Label>
+    requires((std::is_same_v<Picture, image> || std::is_same_v<Picture, lazy_image>) &&
+             (std::is_integral_v<Label> || std::is_same_v<Label, soft_label>))
+  sample<image, soft_label> operator()(company<sample<Picture, Label>>& all, context& c) const {
+    sample<image, soft_label> out{materialized<Picture>::make(std::move(all.own.data)),
+                                  soften(std::move(all.own.target), classes_)};
+    for (auto& other : all.others)
+      mix(out, {std::move(other.data), soften(std::move(other.target), classes_)}, c.random());
+    return out;
+  }
+
+ private:
+  void mix(sample<image, soft_label>& into, const sample<image, soft_label>& other,
+           random_stream& random) const;
+  bool cut_;
+  std::size_t classes_;
+  mixup_options options_;
+};
+
+/// Where one picture of four lies in the mosaic.
+struct mosaic_tile {
+  rect part;         ///< what is seen of it, in its own pixels
+  int x = 0, y = 0;  ///< where that is in the mosaic
+};
+/// Quadrant 0 … 3: upper left, upper right, lower left, lower right of the center.
+mosaic_tile tile_at(int quadrant, int center_x, int center_y, frame of, int side) noexcept;
+void place_tile(image& canvas, const image& picture, const mosaic_tile& tile);
+void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size);
+
+class mosaic_stage {
+ public:
+  using stage_kind = on_sample;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "mosaic";
+
+  mosaic_stage(int size, const mosaic_options& options);
+  std::uint64_t fingerprint() const noexcept;
+
+  template <class Item>
+    requires(holds<any_colored, Item>())
+  materialized_t<Item> operator()(company<Item>& all, context& c) const {
+    using made = materialized_t<Item>;
+    std::vector<made> tiles;
+    tiles.reserve(4);
+    tiles.push_back(materialized<Item>::make(std::move(all.own)));
+    for (made& other : all.others) tiles.push_back(std::move(other));
+    std::vector<frame> sizes;
+    for (made& one : tiles) sizes.push_back(frame_of(one));
+    const std::vector<mosaic_tile> where = arrange(sizes, c.random());
+    std::vector<made*> from;
+    for (made& one : tiles) from.push_back(&one);
+    put_together(from, where, sizes);
+    return std::move(tiles.front());
+  }
+
+ private:
+  std::vector<mosaic_tile> arrange(const std::vector<frame>& sizes, random_stream& random) const;
+  template <class T>
+  void put_together(const std::vector<T*>& from, const std::vector<mosaic_tile>& where,
+                    const std::vector<frame>& sizes) const {
+    if constexpr (std::is_same_v<T, image>) {
+      join_pictures(from, where);
+    } else if constexpr (std::is_same_v<T, mask>) {
+      join_masks(from, where);
+    } else if constexpr (std::is_same_v<T, boxes>) {
+      boxes all;
+      for (std::size_t i = 0; i < from.size(); ++i) place_tile(all, std::move(*from[i]), where[i], sizes[i]);
+      *from[0] = std::move(all);
+    } else {
+      static_assert(!placed<T>,
+                    "wick: mosaic() puts pictures, masks and boxes together; keypoints and polygons, and "
+                    "parts of your own, have no place in it: write with_others(3) | join(f)");
+      if constexpr (composite<T>) each_field(from, where, sizes);
+    }
+  }
+  template <class T>
+  void each_field(const std::vector<T*>& from, const std::vector<mosaic_tile>& where,
+                  const std::vector<frame>& sizes) const {
+    with_fields(*from[0], [&]<class... F>(F&...) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (put_together(field_of_all<I, F>(from), where, sizes), ...);
+      }(std::index_sequence_for<F...>{});
+    });
+  }
+  template <std::size_t I, class F, class T>
+  static std::vector<F*> field_of_all(const std::vector<T*>& from) {
+    std::vector<F*> out;
+    for (T* one : from) {
+      with_fields(*one, [&](auto&... f) { out.push_back(&std::get<I>(std::tie(f...))); });
+    }
+    return out;
+  }
+  void join_pictures(const std::vector<image*>& from, const std::vector<mosaic_tile>& where) const;
+  void join_masks(const std::vector<mask*>& from, const std::vector<mosaic_tile>& where) const;
+
+  int size_;
+  mosaic_options options_;
+};
+
+}  // namespace detail
+
+/// Blends each picture with another of the epoch: share · own + (1 − share) · other, share of Beta(alpha,
+/// alpha); labels are blended alike and come out as soft_label. Zhang et al.: "mixup: Beyond Empirical Risk
+/// Minimization", 2018. torchvision.transforms.v2.MixUp, which works on a batch: it takes the one before in
+/// the batch for the other, and one share for all. Here each sample draws its own, before batch(). Pictures
+/// have one size by then, and levels of 8 bits: they are rounded to the nearest, so write to_float() and
+/// normalize() behind it. The random numbers of the other are its own: it is cropped and flipped as it falls.
+/// \throws wick::error for less than 1 class, alpha not above 0, p not in [0, 1]
+inline auto mixup(std::size_t num_classes, const detail::mixup_options& options = {}) {
+  return with_others(1, {options.p}) | detail::mixed_pair_stage(false, num_classes, options);
+}
+/// Puts a rectangle of another picture of the epoch over each, in its place; its area is drawn by Beta(alpha,
+/// alpha), and labels count what is seen of each. Yun et al.: "CutMix: Regularization Strategy to Train
+/// Strong Classifiers with Localizable Features", 2019. torchvision.transforms.v2.CutMix, but for what
+/// mixup() says. \throws wick::error as mixup()
+inline auto cutmix(std::size_t num_classes, const detail::mixup_options& options = {}) {
+  return with_others(1, {options.p}) | detail::mixed_pair_stage(true, num_classes, options);
+}
+/// Puts each picture and three others of the epoch around a random point of a square of 2 · size, with their
+/// masks and boxes, which are moved and cut; boxes of which nothing is left are gone. Other parts are the
+/// sample's own. A random_crop(size) or resize(size) behind it makes it as large as the model wants.
+/// Bochkovskiy, Wang, Liao: "YOLOv4", 2020; the point is drawn as in YOLOv5, from the middle half of each
+/// side. \throws wick::error when size is less than 1 or more than 16,384, p is not in [0, 1], or fill no
+/// level
+inline auto mosaic(int size, const detail::mosaic_options& options = {}) {
+  return with_others(3, {options.p}) | detail::mosaic_stage(size, options);
 }
 
 }  // namespace wick
@@ -22102,6 +22602,47 @@ epoch_fingerprint print_book::of(std::uint64_t epoch, std::uint64_t data,
 
 }  // namespace wick::detail
 
+// ==== wick/failure/implementation/failed_sample.hpp
+/// \file
+/// The bodies of what failure/detail/failed_sample.hpp declares. Included in exactly one file of a program.
+
+// ==== wick/sample/detail/failed_other.hpp
+/// \file
+/// How a sample says that it is not to blame itself: another, that was to go into it, has failed.
+
+namespace wick::detail {
+
+/// Thrown through the stage that wanted the other.
+struct failed_other {
+  std::uint64_t index = 0;   ///< of the other, in the source
+  std::uint32_t stage = 0;   ///< in which it failed
+  std::exception_ptr cause;  ///< what it failed with
+};
+
+}  // namespace wick::detail
+
+namespace wick::detail {
+
+void failure::take_cause(std::exception_ptr what, std::uint32_t in_stage) {
+  dropped = what == detail::dropped();
+  cause = std::move(what);
+  stage = in_stage;
+  other = nobody;
+  if (dropped) return;
+  std::exception_ptr of_other;
+  try {
+    std::rethrow_exception(cause);
+  } catch (const failed_other& e) {
+    other = e.index;
+    stage = e.stage;
+    of_other = e.cause;
+  } catch (...) {  // its own
+  }
+  if (of_other != nullptr) cause = std::move(of_other);
+}
+
+}  // namespace wick::detail
+
 // ==== wick/failure/implementation/ledger.hpp
 /// \file
 /// The bodies of what failure/ledger.hpp declares. Included in exactly one file of a program.
@@ -22179,6 +22720,7 @@ std::string to_json(const ledger_entry& e) {
                     ",\"kind\":\"" + std::string(to_string(e.kind)) + "\",\"action\":\"" +
                     std::string(to_string(e.action)) + "\",\"tries\":" + std::to_string(e.tries);
   if (!e.substitute.empty()) out += ",\"substitute\":" + detail::json_string(e.substitute);
+  if (!e.into.empty()) out += ",\"into\":" + detail::json_string(e.into);
   return out + ",\"text\":" + detail::json_string(e.text) + "}";
 }
 
@@ -24610,6 +25152,218 @@ report report_book::close(const subject& of, const std::vector<std::string>& nam
 
 }  // namespace wick::detail
 
+// ==== wick/mixing/implementation/mixing.hpp
+/// \file
+/// The bodies of what mixing/mixing.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
+
+namespace wick {
+
+void soft_label::write_to(slot to) const noexcept {
+  if (!shares.empty()) std::memcpy(to.data, shares.data(), shares.size() * sizeof(float));
+}
+
+namespace detail {
+
+namespace {
+
+/// The logarithm of a Gamma(alpha) variate: for a small alpha the variate itself may be 0.
+double draw_log_gamma(random_stream& from, double alpha) {
+  const double raised = alpha < 1 ? alpha + 1 : alpha;
+  const double d = raised - 1.0 / 3, c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = from.normal(), t = 1 + c * x;
+    const double u = 1 - from.uniform();  // not 0
+    if (t <= 0) continue;
+    const double v = t * t * t;
+    if (std::log(u) >= x * x / 2 + d - d * v + d * std::log(v)) continue;
+    const double out = std::log(d * v);
+    return alpha < 1 ? out + std::log(1 - from.uniform()) / alpha : out;
+  }
+}
+std::string size_of(const image& of) {
+  return std::to_string(of.width()) + " x " + std::to_string(of.height()) + " x " +
+         std::to_string(of.channels());
+}
+void require_alike(const image& a, const image& b) {
+  if (a.extents() == b.extents()) return;
+  throw error("a picture of " + size_of(a) + " and another of " + size_of(b) +
+              " are to be mixed; write a resize() or crop to one size before it, and decode() to one number "
+              "of channels");
+}
+
+}  // namespace
+
+double draw_beta(random_stream& from, double alpha) {
+  const double a = draw_log_gamma(from, alpha), b = draw_log_gamma(from, alpha);
+  return 1 / (1 + std::exp(b - a));
+}
+
+soft_label soften(std::int64_t label, std::size_t classes) {
+  if (label < 0 || static_cast<std::uint64_t>(label) >= classes) {
+    throw error("class " + std::to_string(label) + "; there are " + std::to_string(classes) +
+                ", counted from 0: give mixup() and cutmix() the number of all");
+  }
+  soft_label out;
+  out.shares.assign(classes, 0.0f);
+  out.shares[static_cast<std::size_t>(label)] = 1;
+  return out;
+}
+soft_label soften(soft_label label, std::size_t classes) {
+  if (label.shares.size() != classes) {
+    throw error("a label of " + std::to_string(label.shares.size()) + " classes, and " +
+                std::to_string(classes) + " were said; give mixup() and cutmix() the same number");
+  }
+  return label;
+}
+
+void blend(image& a, const image& b, double share) {
+  require_alike(a, b);
+  const float own = static_cast<float>(share), rest = 1 - own;
+  std::uint8_t* const to = a.data();
+  const std::uint8_t* const from = b.data();
+  const std::size_t count = a.pixels().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const float level = own * static_cast<float>(to[i]) + rest * static_cast<float>(from[i]);
+    to[i] = static_cast<std::uint8_t>(std::min(level + 0.5f, 255.0f));
+  }
+}
+void blend(soft_label& a, const soft_label& b, double share) noexcept {
+  for (std::size_t i = 0; i < a.shares.size(); ++i) {
+    a.shares[i] = static_cast<float>(share * static_cast<double>(a.shares[i]) +
+                                     (1 - share) * static_cast<double>(b.shares[i]));
+  }
+}
+void paste(image& a, const image& b, const rect& part) {
+  require_alike(a, b);
+  place_tile(a, b, {part, part.x, part.y});
+}
+
+rect cut_at(int x, int y, int width, int height, double share) {
+  const double r = 0.5 * std::sqrt(1 - share);
+  const int half_width = static_cast<int>(r * width), half_height = static_cast<int>(r * height);
+  const int left = std::max(x - half_width, 0), top = std::max(y - half_height, 0);
+  return {left, top, std::min(x + half_width, width) - left, std::min(y + half_height, height) - top};
+}
+void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share) {
+  blend(into.data, other.data, share);
+  blend(into.target, other.target, share);
+}
+void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
+               int y) {
+  const double width = into.data.width(), height = into.data.height();
+  const rect part = cut_at(x, y, into.data.width(), into.data.height(), share);
+  paste(into.data, other.data, part);
+  blend(into.target, other.target, 1 - static_cast<double>(part.width) * part.height / (width * height));
+}
+
+mixed_pair_stage::mixed_pair_stage(bool cut, std::size_t classes, const mixup_options& options)
+    : cut_(cut), classes_(classes), options_(options) {
+  const std::string who(label());
+  if (classes == 0) throw error(who + ": 0 classes; give the number of all");
+  if (!(options.alpha > 0 && std::isfinite(options.alpha)))
+    throw error(who + ": alpha = " + std::to_string(options.alpha) + "; give a finite one above 0");
+  require_probability(who, options.p);
+}
+std::uint64_t mixed_pair_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(cut_, std::uint64_t{classes_}, options_.alpha);
+}
+void mixed_pair_stage::mix(sample<image, soft_label>& into, const sample<image, soft_label>& other,
+                           random_stream& random) const {
+  const double share = draw_beta(random, options_.alpha);
+  if (!cut_) return mixup_by(into, other, share);
+  const auto below = [&](int n) { return static_cast<int>(random.below(static_cast<std::uint64_t>(n))); };
+  const int x = below(into.data.width()), y = below(into.data.height());
+  cutmix_by(into, other, share, x, y);
+}
+
+mosaic_tile tile_at(int quadrant, int center_x, int center_y, frame of, int side) noexcept {
+  const bool right = quadrant % 2 != 0, lower = quadrant / 2 != 0;
+  const int width = std::min(of.width, right ? side - center_x : center_x);
+  const int height = std::min(of.height, lower ? side - center_y : center_y);
+  return {{right ? 0 : of.width - width, lower ? 0 : of.height - height, width, height},
+          right ? center_x : center_x - width,
+          lower ? center_y : center_y - height};
+}
+void place_tile(image& canvas, const image& picture, const mosaic_tile& tile) {
+  const auto channels = static_cast<std::size_t>(canvas.channels());
+  for (int y = 0; y < tile.part.height; ++y) {
+    std::memcpy(canvas.row(tile.y + y) + static_cast<std::size_t>(tile.x) * channels,
+                picture.row(tile.part.y + y) + static_cast<std::size_t>(tile.part.x) * channels,
+                static_cast<std::size_t>(tile.part.width) * channels);
+  }
+}
+void place_tile(boxes& all, boxes more, const mosaic_tile& tile, frame size) {
+  more.follow(geometry_step::crop(tile.part), size);
+  for (auto& box : more.xyxy) {
+    for (std::size_t i = 0; i < 4; ++i) box[i] += static_cast<float>(i % 2 == 0 ? tile.x : tile.y);
+  }
+  const auto append = [&](auto& to, const auto& what, const char* called) {
+    if ((to.empty() && !all.xyxy.empty() && !what.empty()) ||
+        (what.empty() && !more.xyxy.empty() && !to.empty())) {
+      throw error(std::string("boxes with ") + called + " and boxes without are to be put together; give " +
+                  called + " to all samples or to none");
+    }
+    to.insert(to.end(), what.begin(), what.end());
+  };
+  append(all.labels, more.labels, "labels");
+  append(all.ids, more.ids, "ids");
+  append(all.visible, more.visible, "visible shares");
+  all.xyxy.insert(all.xyxy.end(), more.xyxy.begin(), more.xyxy.end());
+}
+
+mosaic_stage::mosaic_stage(int size, const mosaic_options& options) : size_(size), options_(options) {
+  if (size < 1 || size > 16'384)
+    throw error("mosaic: size " + std::to_string(size) + "; give half the side of the square, 1 to 16,384");
+  if (options.fill < 0 || options.fill > 255)
+    throw error("mosaic: fill " + std::to_string(options.fill) + "; give a level, 0 to 255");
+  require_probability(name, options.p);
+}
+std::uint64_t mosaic_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(size_, options_.fill);
+}
+std::vector<mosaic_tile> mosaic_stage::arrange(const std::vector<frame>& sizes, random_stream& random) const {
+  std::vector<mosaic_tile> out;
+  const int side = 2 * size_;
+  if (sizes.size() == 1) {
+    const int width = std::min(sizes[0].width, side), height = std::min(sizes[0].height, side);
+    out.push_back({{(sizes[0].width - width) / 2, (sizes[0].height - height) / 2, width, height},
+                   (side - width) / 2,
+                   (side - height) / 2});
+    return out;
+  }
+  const auto draw = [&] { return static_cast<int>(random.uniform(0.5 * size_, 1.5 * size_)); };
+  const int x = draw(), y = draw();
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    out.push_back(tile_at(static_cast<int>(i), x, y, sizes[i], side));
+  return out;
+}
+void mosaic_stage::join_pictures(const std::vector<image*>& from,
+                                 const std::vector<mosaic_tile>& where) const {
+  image canvas(2 * size_, 2 * size_, from[0]->channels());
+  std::memset(canvas.data(), options_.fill, canvas.pixels().size());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    if (from[i]->channels() != canvas.channels()) {
+      throw error("pictures of " + std::to_string(canvas.channels()) + " and of " +
+                  std::to_string(from[i]->channels()) +
+                  " channels are to be put together; have decode() make them of one number");
+    }
+    place_tile(canvas, *from[i], where[i]);
+  }
+  *from[0] = std::move(canvas);
+}
+void mosaic_stage::join_masks(const std::vector<mask*>& from, const std::vector<mosaic_tile>& where) const {
+  image canvas(2 * size_, 2 * size_, 1);
+  std::memset(canvas.data(), 0, canvas.pixels().size());
+  for (std::size_t i = 0; i < from.size(); ++i) place_tile(canvas, from[i]->pixels(), where[i]);
+  *from[0] = mask(std::move(canvas));
+}
+
+}  // namespace detail
+
+}  // namespace wick
+
 // ==== wick/observe/implementation/report.hpp
 /// \file
 /// The bodies of what observe/report.hpp declares. Included in exactly one file of a program.
@@ -25869,6 +26623,68 @@ void refuse_counts(std::size_t source, std::uint64_t count, std::uint64_t wanted
 
 }  // namespace wick::detail
 
+// ==== wick/pipeline/implementation/with_others.hpp
+/// \file
+/// The bodies of what pipeline/with_others.hpp declares. Included in exactly one file of a program.
+
+namespace wick {
+
+namespace detail {
+
+with_others_stage::with_others_stage(std::size_t count, const with_others_options& options)
+    : count_(count), options_(options) {
+  if (count == 0 || count > 64)
+    throw error("with_others: " + std::to_string(count) + " others; give a number from 1 to 64");
+  if (!(options.p >= 0 && options.p <= 1))
+    throw error("with_others: p = " + std::to_string(options.p) + "; give a probability, 0 to 1");
+}
+std::uint64_t with_others_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(count_, options_.p);
+}
+
+// A sample's own index counts, so that a substitute is not given what its predecessor failed with.
+other_draws::other_draws(const place& into, std::uint32_t stage) noexcept
+    : base(into),
+      stream(into.seed ^ into.drawn ^ fingerprint_hash::of(into.index, std::uint64_t{stage}), into.epoch,
+             into.position, stage),
+      salt(fingerprint_hash::of(into.drawn, into.index, std::uint64_t{stage})) {}
+
+place other_draws::next(std::uint64_t index) noexcept {
+  place out = base;
+  out.index = index;
+  out.drawn = fingerprint_hash::of(salt, ++number) | 1;
+  return out;
+}
+
+void other_draws::leave_out() {
+  if (++left_out < most_left_out) return;
+  throw error(
+      std::to_string(most_left_out) +
+      " samples were drawn to go into this one, and filter() left out all of them, or they were tried "
+      "and have failed; let it keep more, or write it behind join()");
+}
+
+void other_draws::failed(const std::exception_ptr& cause, std::uint64_t index, std::uint32_t in_stage) {
+  if (cause == dropped()) return leave_out();
+  try {
+    std::rethrow_exception(cause);
+  } catch (const cancelled&) {
+    throw;
+  } catch (const failed_other&) {
+    throw;
+  } catch (...) {
+    throw failed_other{index, in_stage, cause};
+  }
+}
+
+}  // namespace detail
+
+detail::with_others_stage with_others(std::size_t n, const detail::with_others_options& options) {
+  return {n, options};
+}
+
+}  // namespace wick
+
 // ==== wick/pixels/implementation/block_cache.hpp
 /// \file
 /// The bodies of what pixels/detail/block_cache.hpp declares. Included in exactly one file of a program.
@@ -26163,7 +26979,10 @@ class kept_alpha {
 inline auto changed_level(const pixel_op& op) noexcept {
   const bool keeps = op.what == pixel_op::kind::posterize;
   const auto mask = static_cast<std::uint8_t>(keeps ? 0xFF00u >> static_cast<unsigned>(op.value) : 0xFFu);
-  const double from = op.what == pixel_op::kind::solarize ? op.value : keeps ? 256 : 0;
+  // Torch compares in float.
+  const float from = op.what == pixel_op::kind::solarize ? static_cast<float>(op.value)
+                     : keeps                             ? 256.0f
+                                                         : 0.0f;
   return [mask, from](std::uint8_t x) noexcept {
     return static_cast<std::uint8_t>((x & mask) ^ (x >= from ? 0xFF : 0));
   };
