@@ -11169,7 +11169,7 @@ struct loader_options {
   /// ranks the same.
   std::vector<std::string> quarantine = {};
   /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
-  /// Empty: none. Ranks may have the same file.
+  /// Empty: none. Ranks of one machine may have the same file.
   std::string journal_file = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
@@ -13197,8 +13197,9 @@ struct mixture_edit {
   std::vector<double> weights;
 };
 
-/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with a
-/// hash of all before it. A line is on the disk before its edit holds.
+/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
+/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
+/// file: of several lines with one number the first holds, and who wrote another one is told so.
 class mixture_journal {
  public:
   struct place {
@@ -13207,17 +13208,19 @@ class mixture_journal {
   };
 
   /// `pipeline` tells the data set, the stages and the global batch.
-  mixture_journal(std::span<const std::string> names, std::span<const double> weights,
-                  std::uint64_t pipeline);
+  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
+                  std::uint64_t seed);
 
   /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
   /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
   std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
                                       bool alone) const;
-  /// \throws wick::error when it can't be written; it is not added then
+  /// \throws wick::error when it can't be written, or another process has written another one in its place;
+  /// it is not added then
   void add(mixture_edit e);
-  /// The edits of this file. \throws wick::error when it can't be read, is of another pipeline, or is damaged
-  std::vector<mixture_edit> read(const std::string& path) const;
+  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
+  /// another pipeline, or is damaged
+  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
   /// From now on all are written there, behind the edits that it has. \throws wick::error
   std::vector<mixture_edit> open(const std::string& path);
 
@@ -13231,16 +13234,25 @@ class mixture_journal {
   void require_same(const loader_state& s) const;
 
  private:
+  struct contents {
+    std::vector<mixture_edit> edits;
+    std::vector<std::uint64_t> hashes;  // behind each
+    bool begun = false;                 // has its first line
+  };
+  contents read(const std::string& path, bool of_this_run) const;
+  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
+  bool has_next(std::uint64_t hash) const;
+  std::size_t number_of(const std::string& name) const;
   std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
                       std::uint64_t& after) const;
-  void keep(mixture_edit e, std::uint64_t hash);
   [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
 
   std::vector<std::string> names_;
   std::vector<double> first_;
-  std::uint64_t pipeline_;
+  std::uint64_t pipeline_, seed_;
   std::vector<mixture_edit> edits_;
   std::vector<std::uint64_t> hashes_;  // behind each
+  std::size_t from_file_ = 0;          // of them were there when the file was opened
   std::string path_;
   owned<line_file> file_;
 };
@@ -13269,7 +13281,7 @@ class mixture_edits {
   std::vector<source_weight> at(const Feed& feed, place where) const {
     if (journal_) return journal_->at(where);
     const auto& mix = feed.path().template stage<0>();
-    return mixture_journal(mix.names(), mix.weights(), 0).at(where);
+    return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
   }
   bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
   const mixture_journal* journal() const noexcept { return journal_.get(); }
@@ -13283,7 +13295,8 @@ class mixture_edits {
       h.add(of.data).add(of.samples).add(of.batch);
       for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
       const auto& mix = feed.path().template stage<0>();
-      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value());
+      for (const std::string& name : mix.names()) h.add(name);
+      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
     }
     return *journal_;
   }
@@ -29058,7 +29071,8 @@ std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t 
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
+#include <fcntl.h>
+#include <unistd.h>
 
 namespace wick::detail {
 
@@ -29088,6 +29102,38 @@ class line_reader {
 
 constexpr std::string_view journal_head = "{\"";
 constexpr std::string_view first_words = "{\"journal\":\"wick mixture 1\",\"of\":\"0x";
+constexpr std::string_view line_end = "\"}";  // of whole lines alone
+
+/// The name of a new file lies in its folder: it is on the disk when the folder is. 0, or errno.
+int sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const file_handle folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.get()) == 0 || errno == EINVAL) return 0;
+  return errno;
+}
+
+/// All that a regular file has. \throws wick::error
+std::string journal_text(const std::string& path) {
+  const plain_file opened = open_plain(path.c_str());
+  if (opened.other != nullptr) throw error(printable(path) + ": journal: " + not_a_file(opened.other));
+  int fault = opened.fault;
+  std::string out;
+  char block[16384];
+  while (fault == 0) {
+    const ::ssize_t n = ::read(opened.file.get(), block, sizeof block);
+    if (n == 0) break;
+    if (n > 0)
+      out.append(block, static_cast<std::size_t>(n));
+    else if (errno != EINTR)
+      fault = errno;
+  }
+  if (fault != 0) {
+    throw error(printable(path) + ": journal: can't be read: " + std::generic_category().message(fault) +
+                "; give the path that .journal_file had");
+  }
+  return out;
+}
 
 std::string place_name(std::uint64_t epoch, std::uint64_t batch) {
   return "batch " + std::to_string(batch) + " of epoch " + std::to_string(epoch);
@@ -29096,44 +29142,56 @@ std::string place_name(std::uint64_t epoch, std::uint64_t batch) {
 }  // namespace
 
 mixture_journal::mixture_journal(std::span<const std::string> names, std::span<const double> weights,
-                                 std::uint64_t pipeline)
-    : names_(names.begin(), names.end()), first_(weights.begin(), weights.end()), pipeline_(pipeline) {}
+                                 std::uint64_t pipeline, std::uint64_t seed)
+    : names_(names.begin(), names.end()),
+      first_(weights.begin(), weights.end()),
+      pipeline_(pipeline),
+      seed_(seed) {}
+
+std::size_t mixture_journal::number_of(const std::string& name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) {
+    std::string all;
+    for (const std::string& n : names_) all += (all.empty() ? "" : ", ") + n;
+    throw error("edit: no source of the mix is called " + printable(name) + "; there are " + all +
+                ". One that comes in later has its place in the mix from the beginning, with weight 0");
+  }
+  return static_cast<std::size_t>(found - names_.begin());
+}
 
 std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weight> to,
                                                      const edit_options& at, place here, bool alone) const {
   if (!alone && !at.at_batch && !at.at_epoch) {
     throw error(
-        "edit: on several ranks the next batch of one is not that of another; say .at_batch (and .at_epoch), "
-        "the "
-        "same on all ranks");
+        "edit: on several ranks the next batch of one is not that of another; say .at_batch (and "
+        ".at_epoch), the same on all ranks");
   }
   place where = here;
   if (at.at_epoch) where = {*at.at_epoch, 0};
   if (at.at_batch) where.batch = *at.at_batch;
   mixture_edit out{where.epoch, where.batch, edits_.empty() ? first_ : edits_.back().weights};
-  const auto number_of = [&](const std::string& name) {
-    const auto found = std::find(names_.begin(), names_.end(), name);
-    if (found == names_.end()) {
-      std::string all;
-      for (const std::string& n : names_) all += (all.empty() ? "" : ", ") + n;
-      throw error("edit: no source of the mix is called " + printable(name) + "; there are " + all);
-    }
-    return static_cast<std::size_t>(found - names_.begin());
-  };
-  // A program that was started again makes its edits again.
-  for (const mixture_edit& e : edits_) {
-    const bool same =
-        place{e.epoch, e.batch} == where && std::all_of(to.begin(), to.end(), [&](const source_weight& s) {
-          return e.weights[number_of(s.name)] == s.weight;
-        });
-    if (same) return std::nullopt;
+  const auto place_of = [&](std::size_t i) { return place{edits_[i].epoch, edits_[i].batch}; };
+  for (std::size_t i = 0; i < edits_.size(); ++i) {
+    if (place_of(i) != where) continue;
+    // Where another one came behind it, it is made to take that one back, unless a program that was started
+    // again makes its edits again.
+    const bool last = i + 1 == edits_.size() || place_of(i + 1) != where;
+    const bool same = std::all_of(to.begin(), to.end(), [&](const source_weight& s) {
+      return edits_[i].weights[number_of(s.name)] == s.weight;
+    });
+    if (same && (last || where < here || i < from_file_)) return std::nullopt;
   }
+  if (to.empty()) throw error("edit: no weight is given; write edit({{\"" + names_.front() + "\", 2}})");
+  std::vector<bool> given(names_.size());
   double sum = 0;
   for (const source_weight& s : to) {
     if (!(s.weight >= 0) || !std::isfinite(s.weight))
       throw error("edit: a weight of " + std::to_string(s.weight) + " for " + printable(s.name) +
                   "; weights are finite and not below 0");
-    out.weights[number_of(s.name)] = s.weight;
+    const std::size_t source = number_of(s.name);
+    if (given[source]) throw error("edit: " + printable(s.name) + " has two weights; give it one");
+    given[source] = true;
+    out.weights[source] = s.weight;
   }
   for (const double w : out.weights) sum += w;
   if (!(sum > 0) || !std::isfinite(sum))
@@ -29144,9 +29202,10 @@ std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weig
                 " was handed over already; the loader stands at " + place_name(here.epoch, here.batch) +
                 ", which is the first that can be edited");
   }
-  if (!edits_.empty() && where < place{edits_.back().epoch, edits_.back().batch}) {
+  if (!edits_.empty() && where < place_of(edits_.size() - 1)) {
     throw error("edit: " + place_name(where.epoch, where.batch) + " lies before the last edit, that of " +
-                place_name(edits_.back().epoch, edits_.back().batch) + "; make edits in their order");
+                place_name(edits_.back().epoch, edits_.back().batch) +
+                "; make edits in their order, or go on with a copy of the journal without its last lines");
   }
   return out;
 }
@@ -29165,37 +29224,50 @@ std::string mixture_journal::line_of(const mixture_edit& e, std::size_t number, 
   return line + ",\"hash\":\"" + hex(after) + "\"}";
 }
 
-void mixture_journal::keep(mixture_edit e, std::uint64_t hash) {
-  hashes_.reserve(hashes_.size() + 1);
-  edits_.push_back(std::move(e));
-  hashes_.push_back(hash);
-}
-
 void mixture_journal::add(mixture_edit e) {
   std::uint64_t after = 0;
   const std::string line = line_of(e, edits_.size() + 1, hashes_.empty() ? pipeline_ : hashes_.back(), after);
   edits_.reserve(edits_.size() + 1);
+  hashes_.reserve(hashes_.size() + 1);
   if (file_) {
-    int fault = file_->add(line);
-    if (fault == 0) fault = file_->sync();
+    const bool there = has_next(after);  // by another rank
+    int fault = there ? 0 : file_->add(line);
+    const bool written = fault == 0;
+    if (written) fault = file_->sync();
     if (fault != 0) {
-      throw error(printable(path_) + ": journal_file: an edit can't be written: " +
-                  std::generic_category().message(fault) + "; the mixture is as it was");
+      throw error(printable(path_) + ": journal_file: an edit can't be " +
+                  (written ? "brought to the disk" : "written") + ": " +
+                  std::generic_category().message(fault) + "; the mixture is as it was" +
+                  (written ? ", but the file may have the edit: make it again, or begin a new journal" : ""));
+    }
+    if (!has_next(after)) {
+      throw error(printable(path_) + ": journal_file: an edit was written and is not there; the mixture is " +
+                  "as it was. Leave the file alone while it is trained on");
     }
   }
-  keep(std::move(e), after);
+  edits_.push_back(std::move(e));
+  hashes_.push_back(after);
+}
+
+bool mixture_journal::has_next(std::uint64_t hash) const {
+  const contents there = read(path_, true);
+  if (there.edits.size() <= edits_.size()) return false;
+  if (there.hashes[edits_.size()] == hash) return true;
+  const mixture_edit& other = there.edits[edits_.size()];
+  throw error(
+      printable(path_) + ": journal_file: another process has made edit " +
+      std::to_string(edits_.size() + 1) + " for " + place_name(other.epoch, other.batch) +
+      ", and this one has another; the mixture is as it was. Make the same edits on all ranks, in the "
+      "same order, and give another training a journal of its own");
 }
 
 void mixture_journal::refuse(const std::string& path, std::size_t line, const std::string& what) const {
   throw error(printable(path) + ": journal: line " + std::to_string(line) + " " + what);
 }
 
-std::vector<mixture_edit> mixture_journal::read(const std::string& path) const {
-  std::ifstream in(path, std::ios::binary);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in) throw error(printable(path) + ": journal: can't be read; give the path that .journal_file had");
-  std::vector<mixture_edit> out;
-  std::vector<std::uint64_t> hashes;
+mixture_journal::contents mixture_journal::read(const std::string& path, bool of_this_run) const {
+  const std::string text = journal_text(path);
+  contents out;
   std::size_t number = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = text.find('\n', at);
@@ -29203,16 +29275,28 @@ std::vector<mixture_edit> mixture_journal::read(const std::string& path) const {
     const std::string_view line(text.data() + at, end - at);
     at = end + 1;
     ++number;
+    // Torn, too, and ended by whoever wrote the next; the next one's number tells when an edit is gone.
+    const bool of_line = line.starts_with(journal_head.substr(0, line.size())) || line.starts_with('\0');
+    if (of_line && !line.ends_with(line_end)) continue;
     line_reader r(line);
-    if (line.starts_with("{\"journal\"") || number == 1) {
+    if (line.starts_with("{\"journal\"") || !out.begun) {
+      out.begun = true;
       r.skip(first_words);
       const std::uint64_t of = r.number(16);
-      r.skip("\"}");
+      r.skip("\",\"seed\":\"");
+      const std::uint64_t seed = r.number();
+      r.skip(line_end);
       if (!r.good()) refuse(path, number, "is not the beginning of a journal; is it the right file?");
       if (of != pipeline_) {
         refuse(path, number,
                "says that it is of another data set, pipeline or global batch (" + hex(of) +
                    ", this loader's is " + hex(pipeline_) + "); give a file of this training, or a new one");
+      }
+      if (of_this_run && seed != seed_) {
+        refuse(path, number,
+               "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
+                   std::to_string(seed_) +
+                   "; give a file of this training, or a new one, and replay() that one into it");
       }
       continue;
     }
@@ -29229,48 +29313,49 @@ std::vector<mixture_edit> mixture_journal::read(const std::string& path) const {
       e.weights.push_back(std::bit_cast<double>(r.number(16)));
       r.skip("\"");
     }
-    // Several ranks with one file have written the same edit.
-    const bool again = r.good() && edit != 0 && edit <= out.size();
-    const std::size_t place = again ? edit - 1 : out.size();
+    // Several ranks with one file have written the same edit, or one that was told that it came too late.
+    const bool again = r.good() && edit != 0 && edit <= out.edits.size();
+    const std::size_t place = again ? edit - 1 : out.edits.size();
     std::uint64_t after = 0;
     if (!r.good() || edit != place + 1 ||
-        line != line_of(e, place + 1, place == 0 ? pipeline_ : hashes[place - 1], after)) {
+        line != line_of(e, place + 1, place == 0 ? pipeline_ : out.hashes[place - 1], after)) {
       refuse(
           path, number,
           "is damaged, is missing one before it, or is of another run's edits; take the file from a backup");
     }
     if (again) continue;
-    hashes.push_back(after);
-    out.push_back(std::move(e));
+    out.hashes.push_back(after);
+    out.edits.push_back(std::move(e));
   }
   return out;
 }
 
 std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
+  if (plain_file look = open_plain(path.c_str()); look.other != nullptr)
+    throw error(printable(path) + ": journal_file: " + not_a_file(look.other));
   auto file = make_owned<line_file>(path.c_str(), journal_head);
   if (file->fault() != 0) {
-    throw error(printable(path) + ": journal_file: can't be opened: " +
-                (file->other() != nullptr ? std::string("it is ") + file->other()
-                                          : std::generic_category().message(file->fault())) +
+    throw error(printable(path) +
+                ": journal_file: can't be opened: " + std::generic_category().message(file->fault()) +
                 "; give a path in a folder that exists and may be written to");
   }
-  std::ifstream in(path, std::ios::binary);
-  if (in.peek() == std::ifstream::traits_type::eof()) {
-    int fault = file->add(std::string(first_words) + hex(pipeline_).substr(2) + "\"}");
+  contents there = read(path, true);
+  if (!there.begun) {
+    int fault = file->add(std::string(first_words) + hex(pipeline_).substr(2) + "\",\"seed\":\"" +
+                          std::to_string(seed_) + std::string(line_end));
     if (fault == 0) fault = file->sync();
-    if (fault != 0)
-      throw error(printable(path) +
-                  ": journal_file: can't be written: " + std::generic_category().message(fault));
+    if (fault == 0) fault = sync_folder_of(path);
+    if (fault != 0) {
+      throw error(printable(path) + ": journal_file: can't be written: " +
+                  std::generic_category().message(fault) + "; is there room?");
+    }
   }
-  std::vector<mixture_edit> there = read(path);
-  std::uint64_t hash = pipeline_;
-  for (std::size_t i = 0; i < there.size(); ++i) {
-    line_of(there[i], i + 1, hash, hash);
-    keep(there[i], hash);
-  }
+  edits_ = there.edits;
+  hashes_ = std::move(there.hashes);
+  from_file_ = edits_.size();
   path_ = path;
   file_ = std::move(file);
-  return there;
+  return std::move(there.edits);
 }
 
 std::vector<source_weight> mixture_journal::at(place where) const {

@@ -1,18 +1,26 @@
 // Edits of a mixture in mid-run: the same batches at any worker and rank count, resumed and replayed.
 #include <algorithm>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <tuple>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include "support/doctest.hpp"
 #include "support/message_of.hpp"
 #include "support/numbers.hpp"
+#include "support/own_mounts.hpp"
 #include "support/temp_dir.hpp"
 #include <wick/core.hpp>
 
@@ -365,4 +373,260 @@ TEST_CASE("a state needs its journal, and one that is damaged, cut or of another
   CHECK(contains(message_of([&] { wick::loader(numbers{3} | wick::array_batch(1), {.journal_file = path}); }),
                  "no mixture that can be edited"));
   CHECK(load(path).empty());
+}
+
+TEST_CASE("weights that are none, twice the same name, and no weight at all are refused") {
+  wick::loader l(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
+  const auto refused = [&](const std::vector<source_weight>& to) { return message_of([&] { l.edit(to); }); };
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  CHECK(contains(refused({{"web", nan}}), "a weight of nan for web", "finite and not below 0"));
+  CHECK(contains(refused({{"web", infinite}}), "a weight of inf for web", "finite"));
+  CHECK(contains(refused({{"web", 1e308}, {"books", 1e308}}), "the sum finite"));
+  CHECK(contains(refused({{"web", -0.5}}), "not below 0"));
+  CHECK(contains(refused({{"web", 0}, {"books", 0}, {"code", 0}}), "one at least must be above 0"));
+  CHECK(contains(refused({{"web", 1}, {"web", 2}}), "web has two weights; give it one"));
+  CHECK(contains(refused({}), "no weight is given; write edit({{\"web\", 2}})"));
+  CHECK(contains(refused({{"films", 1}}), "has its place in the mix from the beginning, with weight 0"));
+  CHECK(loader_state::from_bytes(l.state()).edits == 0);
+  wick::loader same(three() | wick::array_batch(10), {.seed = 2, .workers = 2});
+  CHECK(targets_of(l, 0) == targets_of(same, 0));
+}
+
+TEST_CASE("an edit can be taken back at the same batch, and made again at any time") {
+  const wick_test::temp_dir dir;
+  const std::string path = (dir / "journal").string();
+  std::vector<std::byte> state;
+  {
+    training t(1, 1, path);
+    loader& l = *t.ranks[0];
+    for (const double w : {3, 5, 3}) l.edit({{"web", w}}, {.at_epoch = 0, .at_batch = 2});
+    CHECK(loader_state::from_bytes(l.state()).edits == 3);
+    l.edit({{"books", 2}}, {.at_epoch = 1});
+    l.edit({{"web", 3}}, {.at_epoch = 0, .at_batch = 2});
+    CHECK(l.mixture()[0].weight == 1);
+    l.epoch(0);
+    for (int i = 0; i < 2; ++i) REQUIRE(l.next());
+    CHECK(l.mixture()[0].weight == 3);
+    REQUIRE(l.next());
+    for (const double w : {3, 5})
+      l.edit({{"web", w}}, {.at_epoch = 0, .at_batch = 2});  // passed: made already
+    CHECK(contains(message_of([&] {
+                     l.edit({{"web", 4}}, {.at_epoch = 0, .at_batch = 2});
+                   }),
+                   "was handed over already"));
+    state = l.state();
+    CHECK(loader_state::from_bytes(state).edits == 4);
+  }
+  training again(1, 1, path);
+  for (const double w : {3, 5, 3}) again.ranks[0]->edit({{"web", w}}, {.at_epoch = 0, .at_batch = 2});
+  again.ranks[0]->load_state(state);
+  CHECK(again.ranks[0]->mixture() == std::vector<source_weight>{{"web", 3}, {"books", 1}, {"code", 0}});
+  CHECK(again.ranks[0]->state() == state);
+}
+
+TEST_CASE("what is told of an epoch is the same whether an edit dropped what was prefetched or not") {
+  const auto print = [](std::size_t ahead) {
+    wick::loader l(three() | wick::filter([](const cell& c) { return c.target % 5 != 0; }) |
+                       wick::map("fragile",
+                                 [](cell c) {
+                                   if (c.target % 7 == 3) throw wick::error("it broke");
+                                   return c;
+                                 }) |
+                       wick::array_batch(10),
+                   {.seed = 4,
+                    .workers = 4,
+                    .prefetch = 8,
+                    .on_error = wick::on_error(wick::skip),
+                    .content_fingerprint = true});
+    std::size_t number = 0;
+    for (l.epoch(0);; ++number) {
+      if (number + ahead == 20) l.edit({{"code", 5}, {"web", 0.1}}, {.at_epoch = 0, .at_batch = 20});
+      if (!l.next()) break;
+    }
+    CHECK(l.ledger().total() > 10);
+    return std::tuple(l.fingerprint(0), l.ledger().total(), l.filtered(), number);
+  };
+  CHECK(print(0) == print(20));
+  CHECK(print(7) == print(20));
+}
+
+TEST_CASE("ranks with one journal that edit differently are told so, and the first edit holds") {
+  const wick_test::temp_dir dir;
+  const std::string path = (dir / "journal").string();
+  training t(2, 1, path);
+  const wick::edit_options there{.at_epoch = 0, .at_batch = 3};
+  t.ranks[0]->edit({{"web", 2}}, there);
+  const auto refused = [&](double weight, wick::edit_options at) {
+    return message_of([&] { t.ranks[1]->edit({{"web", weight}}, at); });
+  };
+  CHECK(contains(refused(4, there), "another process has made edit 1 for batch 3 of epoch 0",
+                 "Make the same edits on all ranks"));
+  CHECK(contains(refused(2, {.at_epoch = 0, .at_batch = 4}), "another process has made edit 1"));
+  CHECK(loader_state::from_bytes(t.ranks[1]->state()).edits == 0);
+  t.ranks[1]->edit({{"web", 2}}, there);
+  CHECK(t.ranks[1]->state() == t.ranks[0]->state());
+  const std::string text = read(path);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 2);  // one of the two wrote it
+  // Written in the very moment between: the first counts, also for whoever reads it later.
+  const wick_test::temp_dir others;
+  training u(1, 1, (others / "journal").string());
+  u.ranks[0]->edit({{"web", 7}}, there);
+  const std::string late = read((others / "journal").string());
+  write(path, text + late.substr(late.find("{\"edit\":1")));
+  training v(1, 1, path);
+  v.ranks[0]->load_state(t.ranks[0]->state());
+  CHECK(v.ranks[0]->state() == t.ranks[0]->state());
+  // Another process has edited meanwhile, and this one knows nothing of it.
+  t.ranks[0]->edit({{"web", 1}}, {.at_epoch = 1});
+  CHECK(contains(refused(3, {.at_epoch = 2}), "another process has made edit 2 for batch 0 of epoch 1"));
+  // The file is gone.
+  std::filesystem::remove(path);
+  CHECK(contains(message_of([&] { t.ranks[0]->edit({{"web", 3}}, {.at_epoch = 2}); }), "can't be read"));
+  CHECK(loader_state::from_bytes(t.ranks[0]->state()).edits == 2);
+}
+
+TEST_CASE("a journal torn anywhere by a kill is gone on with, also behind an end that others gave the line") {
+  const wick_test::temp_dir dir;
+  const std::string path = (dir / "journal").string();
+  {
+    training t(1, 1, path);
+    t.ranks[0]->edit({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
+    t.ranks[0]->edit({{"web", 3}}, {.at_epoch = 0, .at_batch = 4});
+  }
+  const std::string text = read(path);
+  for (std::size_t size = 0; size < text.size(); size += size + 6 < text.size() ? 5 : 1) {
+    for (const bool ended : {false, true}) {
+      const std::string left = text.substr(0, size);
+      if (ended && (left.empty() || left.back() == '\n')) continue;
+      if (ended && size + 1 == text.size()) continue;  // that is whole
+      write(path, ended ? left + "\n" : left);
+      training t(1, 1, path);
+      const auto edits = loader_state::from_bytes(t.ranks[0]->state()).edits;
+      const bool whole = left.ends_with("\"}");  // but for its end, which it is given
+      const std::ptrdiff_t lines = std::count(left.begin(), left.end(), '\n') + (whole ? 1 : 0);
+      CHECK(edits == static_cast<std::uint64_t>(std::max<std::ptrdiff_t>(0, lines - 1)));
+      t.ranks[0]->edit({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
+      t.ranks[0]->edit({{"web", 3}}, {.at_epoch = 0, .at_batch = 4});
+      training again(1, 1, path);
+      CHECK(again.ranks[0]->state() == t.ranks[0]->state());
+      CHECK(loader_state::from_bytes(again.ranks[0]->state()).edits == 2);
+      if (!ended) CHECK(read(path) == text);
+    }
+  }
+}
+
+TEST_CASE("an edit that the disk has no room for is refused, and the mixture is as it was") {
+  const wick_test::temp_dir dir;
+  const std::string path = (dir / "journal").string();
+  {
+    training t(1, 1, path);
+    t.ranks[0]->edit({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
+  }
+  const std::string text = read(path);
+  const ::pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const ::rlimit limit{text.size() + 20, text.size() + 20};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(1);
+    training t(1, 1, path);
+    const auto before = t.ranks[0]->state();
+    const std::string told = message_of([&] {
+      t.ranks[0]->edit({{"web", 3}}, {.at_epoch = 0, .at_batch = 4});
+    });
+    const bool same = t.ranks[0]->state() == before;
+    if (!contains(told, "journal_file: an edit can't be written: File too large", "the mixture is as it was"))
+      ::_exit(2);
+    ::_exit(same ? 0 : 3);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(read(path) == text);
+  const bool tried = wick_test::with_own_mounts([&] {
+    const auto small = dir.path() / "small";
+    std::filesystem::create_directory(small);
+    if (!wick_test::mount_small(small, 64 * 1024)) return false;
+    training t(1, 1, (small / "journal").string());
+    { std::ofstream(small / "rest") << std::string(100'000, 'x'); }
+    // Edits until the last page is full.
+    std::string told;
+    std::uint64_t made = 0;
+    while (told.empty() && made < 100) {
+      told = message_of([&] {
+        t.ranks[0]->edit({{"web", 2.0 + static_cast<double>(made)}}, {.at_epoch = made});
+      });
+      if (told.empty()) ++made;
+    }
+    CHECK(contains(told, "an edit can't be written: No space left on device"));
+    CHECK(loader_state::from_bytes(t.ranks[0]->state()).edits == made);
+    std::filesystem::remove(small / "rest");
+    t.ranks[0]->edit({{"web", 99}}, {.at_epoch = 200});
+    training again(1, 1, (small / "journal").string());
+    CHECK(again.ranks[0]->state() == t.ranks[0]->state());
+    return true;
+  });
+  if (!tried) MESSAGE("skipped a real full disk: no file system may be mounted here");
+}
+
+TEST_CASE("a process killed while it writes its journal leaves one that all can go on with") {
+  const wick_test::temp_dir dir;
+  const std::string path = (dir / "journal").string();
+  std::uint64_t before = 0;
+  for (int round = 0; round < 12; ++round) {
+    int told[2];
+    REQUIRE(::pipe(told) == 0);
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+      training t(1, 1, path);
+      for (std::uint64_t e = before;; ++e) {
+        t.ranks[0]->edit({{"web", 1.0 + static_cast<double>(e)}}, {.at_epoch = e});
+        if (::write(told[1], &e, sizeof e) != sizeof e) ::_exit(1);
+      }
+    }
+    ::close(told[1]);
+    std::uint64_t last = 0;
+    for (int i = 0; i < 3 + round; ++i) REQUIRE(::read(told[0], &last, sizeof last) == sizeof last);
+    ::kill(child, SIGKILL);
+    while (::read(told[0], &last, sizeof last) == sizeof last) {
+    }
+    ::close(told[0]);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFSIGNALED(status));
+    training t(1, 1, path);
+    const std::uint64_t edits = loader_state::from_bytes(t.ranks[0]->state()).edits;
+    CHECK(edits >= last + 1);  // all that the process was told about
+    CHECK(edits <= last + 2);
+    before = edits;
+  }
+}
+
+TEST_CASE(
+    "a journal of another seed, of other names, or that is no file is refused; replay() takes the first") {
+  const wick_test::temp_dir dir;
+  const std::string path = (dir / "journal").string();
+  {
+    training t(1, 1, path);
+    t.ranks[0]->edit({{"web", 2}}, {.at_epoch = 0, .at_batch = 3});
+  }
+  CHECK(contains(message_of([&] { loader(pipeline(), {.seed = 6, .journal_file = path}); }),
+                 "of another run, with seed 5, and this one has 6", "replay()"));
+  loader other(pipeline(), {.seed = 6, .workers = 1, .journal_file = (dir / "other").string()});
+  other.replay(path);
+  CHECK(loader_state::from_bytes(other.state()).edits == 1);
+  const auto renamed = [&] {
+    wick::loader(
+        wick::mix(mix_until::all_exhausted, weighted_source{from_number(200, 0) | wick::shuffle(), 1, "net"},
+                  weighted_source{from_number(150, 1000) | wick::shuffle(), 1, "books"},
+                  weighted_source{from_number(60, 2000), 0, "code"}) |
+            wick::shard(0, 1) | wick::map("draw", draw) | wick::array_batch(12),
+        {.seed = 5, .journal_file = path});
+  };
+  CHECK(contains(message_of(renamed), "of another data set, pipeline or global batch"));
+  CHECK(contains(message_of([&] { training(1, 1, dir.path().string()); }), "journal_file", "folder"));
+  CHECK(contains(message_of([&] { training(1, 1, "/dev/full"); }), "journal_file", "not a file"));
+  CHECK(contains(message_of([&] { training(1, 1, (dir / "no" / "journal").string()); }),
+                 "journal_file: can't be opened: No such file or directory", "a folder that exists"));
 }

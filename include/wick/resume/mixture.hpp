@@ -39,8 +39,9 @@ struct mixture_edit {
   std::vector<double> weights;
 };
 
-/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with a
-/// hash of all before it. A line is on the disk before its edit holds.
+/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
+/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
+/// file: of several lines with one number the first holds, and who wrote another one is told so.
 class mixture_journal {
  public:
   struct place {
@@ -49,17 +50,19 @@ class mixture_journal {
   };
 
   /// `pipeline` tells the data set, the stages and the global batch.
-  mixture_journal(std::span<const std::string> names, std::span<const double> weights,
-                  std::uint64_t pipeline);
+  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
+                  std::uint64_t seed);
 
   /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
   /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
   std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
                                       bool alone) const;
-  /// \throws wick::error when it can't be written; it is not added then
+  /// \throws wick::error when it can't be written, or another process has written another one in its place;
+  /// it is not added then
   void add(mixture_edit e);
-  /// The edits of this file. \throws wick::error when it can't be read, is of another pipeline, or is damaged
-  std::vector<mixture_edit> read(const std::string& path) const;
+  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
+  /// another pipeline, or is damaged
+  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
   /// From now on all are written there, behind the edits that it has. \throws wick::error
   std::vector<mixture_edit> open(const std::string& path);
 
@@ -73,16 +76,25 @@ class mixture_journal {
   void require_same(const loader_state& s) const;
 
  private:
+  struct contents {
+    std::vector<mixture_edit> edits;
+    std::vector<std::uint64_t> hashes;  // behind each
+    bool begun = false;                 // has its first line
+  };
+  contents read(const std::string& path, bool of_this_run) const;
+  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
+  bool has_next(std::uint64_t hash) const;
+  std::size_t number_of(const std::string& name) const;
   std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
                       std::uint64_t& after) const;
-  void keep(mixture_edit e, std::uint64_t hash);
   [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
 
   std::vector<std::string> names_;
   std::vector<double> first_;
-  std::uint64_t pipeline_;
+  std::uint64_t pipeline_, seed_;
   std::vector<mixture_edit> edits_;
   std::vector<std::uint64_t> hashes_;  // behind each
+  std::size_t from_file_ = 0;          // of them were there when the file was opened
   std::string path_;
   owned<line_file> file_;
 };
@@ -111,7 +123,7 @@ class mixture_edits {
   std::vector<source_weight> at(const Feed& feed, place where) const {
     if (journal_) return journal_->at(where);
     const auto& mix = feed.path().template stage<0>();
-    return mixture_journal(mix.names(), mix.weights(), 0).at(where);
+    return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
   }
   bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
   const mixture_journal* journal() const noexcept { return journal_.get(); }
@@ -125,7 +137,8 @@ class mixture_edits {
       h.add(of.data).add(of.samples).add(of.batch);
       for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
       const auto& mix = feed.path().template stage<0>();
-      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value());
+      for (const std::string& name : mix.names()) h.add(name);
+      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
     }
     return *journal_;
   }
