@@ -71,6 +71,7 @@
 #include <wick/read/implementation/walk.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
+#include <wick/resume/implementation/mixture.hpp>
 #include <wick/resume/implementation/replace_file.hpp>
 #include <wick/resume/implementation/state.hpp>
 #include <wick/resume/implementation/state_file.hpp>

@@ -8983,6 +8983,8 @@ class line_file {
   /// Adds a line, without its end. 0, or errno when that failed; nothing of it is left then, or the next line
   /// begins anew. \throws std::bad_alloc
   int add(std::string_view line);
+  /// Brings what was written to the disk. 0, or errno.
+  int sync() noexcept;
 
  private:
   class lock {
@@ -9243,7 +9245,7 @@ struct pipeline_identity {
 struct loader_state {
   static constexpr std::size_t max_bytes = 4096;
   static constexpr std::uint32_t version =
-      4;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter
+      5;  // 1: positions of another shuffle; 2: no limits; 3: no rounds, no filter; 4: no edits
 
   pipeline_identity of;
   std::uint64_t epoch = 0;
@@ -9256,6 +9258,8 @@ struct loader_state {
   std::uint64_t moved = 0;     ///< samples of the epoch's end that stand in gaps (error_options::compact)
   std::uint64_t filtered = 0;  ///< left out by filter() on the rank that wrote it
   std::uint64_t rounds = 0;    ///< how often loader.refresh() took the data anew
+  std::uint64_t edits = 0;     ///< of the mixture, by loader.edit()
+  std::uint64_t journal = 0;   ///< a hash of these
 
   /// From behind the last batch of an epoch.
   void begin_next_epoch() noexcept;
@@ -9315,7 +9319,7 @@ std::string hex(std::uint64_t n);
 std::string difference(const loader_state& saved, const pipeline_identity& mine);
 
 // Magic, version, length, numbers, stages with the longest names, checksum.
-static_assert(8 + 4 + 4 + 15 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
+static_assert(8 + 4 + 4 + 17 * 8 + 2 + 71 * (1 + detail::max_state_name + 8) + 8 <= loader_state::max_bytes);
 
 }  // namespace wick::detail
 
@@ -9814,54 +9818,6 @@ class batch_delivery {
  private:
   std::uint64_t moved_ = 0;
   std::vector<told_failure> told_;
-};
-
-}  // namespace wick::detail
-
-// ==== wick/loader/detail/epoch_range.hpp
-/// \file
-/// What epoch() gives: a range for one pass over an epoch.
-
-namespace wick::detail {
-
-/// Its iterators take batches as they advance.
-template <class Loader>
-class epoch_range {
- public:
-  class iterator {
-   public:
-    using value_type = typename Loader::value_type;
-    using difference_type = std::ptrdiff_t;
-    using iterator_concept = std::input_iterator_tag;
-    iterator() = default;
-    value_type& operator*() const noexcept { return *of_->current_; }
-    value_type* operator->() const noexcept { return &*of_->current_; }
-    iterator& operator++() {
-      of_->advance();
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
-
-   private:
-    friend class epoch_range;
-    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
-    explicit iterator(Loader* of) : of_(of) {}
-    Loader* of_ = nullptr;
-  };
-
-  iterator begin() {
-    of_->advance();
-    return iterator(of_);
-  }
-  std::default_sentinel_t end() const noexcept { return {}; }
-  /// The same without iterators.
-  std::optional<typename Loader::value_type> next() { return of_->next(); }
-
- private:
-  friend Loader;
-  explicit epoch_range(Loader& of) : of_(&of) {}
-  Loader* of_;
 };
 
 }  // namespace wick::detail
@@ -11337,6 +11293,19 @@ class group_plan {
 
 namespace wick::detail {
 
+/// Whether loader.edit() can change the order: a mix, and nothing behind it that orders anew.
+template <class Types>
+consteval bool has_editable_mix() {
+  if constexpr (Types::order_end == 0) {
+    return false;
+  } else {
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      return (requires { Types::template stage_at<0>::takes_edits; }) &&
+             (std::is_same_v<typename Types::template stage_at<I + 1>, shard_stage> && ...);
+    }(std::make_index_sequence<Types::order_end - 1>{});
+  }
+}
+
 /// All by computation: from the size of the source, the order stages, the global batch and this rank's share
 /// of it. Where bucket() or pack() groups samples by their lengths, that was done when the loader was made.
 template <class Path>
@@ -11349,6 +11318,7 @@ class epoch_plan {
   /// Whether batches are of groups: of samples of like length, or of rows.
   static constexpr bool grouped = has_groups<types>;
   static constexpr bool packs = finds_pack<types>();
+  static constexpr bool editable = types::batched && !grouped && has_editable_mix<types>();
   /// What a batch has to know of its epoch.
   using order_type = typename groups_type::order_type;
   using range = position_range;
@@ -11450,6 +11420,8 @@ class epoch_plan {
   std::uint64_t substitute(const order_type& order, std::uint64_t position, Stream& stream) const {
     if constexpr (grouped)
       return order->alike(position, stream.below(order->alike(position)));
+    else if constexpr (editable)
+      return std::get<0>(order).substitute(position, stream);
     else
       return index(order, stream.below(ordered_));
   }
@@ -11857,6 +11829,10 @@ class stage_path<pipeline<Source, S...>> {
 
   const Source& source() const noexcept { return source_; }
   template <std::size_t I>
+  auto& stage() noexcept {
+    return std::get<I>(stages_);
+  }
+  template <std::size_t I>
   const auto& stage() const noexcept {
     return std::get<I>(stages_);
   }
@@ -12177,6 +12153,9 @@ struct loader_options {
   /// Files of loader.write_quarantine(): the samples in them are not tried, and count as failed. Give all
   /// ranks the same.
   std::vector<std::string> quarantine = {};
+  /// The mixture's edits: those in this file hold from the beginning, and each loader.edit() adds a line.
+  /// Empty: none. Ranks of one machine may have the same file.
+  std::string journal_file = {};
   /// loader.fingerprint() covers the samples' bytes, too; about 0.1 ns a byte.
   bool content_fingerprint = false;
 };
@@ -12227,10 +12206,10 @@ class sample_runs<pipeline<Source, S...>> {
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
-  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
-  /// does
-  void refresh() {
-    path.refresh();
+  /// Takes what changes anew (or only the order, if that is what has changed), and plans over it. No worker
+  /// is here. \throws wick::error as the constructor does
+  void refresh(bool source_too) {
+    if (source_too) path.refresh();
     epoch_plan<path_type> anew(path);
     std::destroy_at(&plan);
     std::construct_at(&plan, std::move(anew));
@@ -12873,78 +12852,6 @@ class finishing {
 
 }  // namespace wick::detail
 
-// ==== wick/loader/detail/open_batches.hpp
-/// \file
-/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
-
-namespace wick::detail {
-
-/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
-/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
-/// batch is free.
-template <class Job>
-class open_batches {
- public:
-  /// What was claimed; `job` is null when nothing was left.
-  struct run {
-    Job* job = nullptr;
-    std::uint64_t from = 0, count = 0;
-  };
-
-  explicit open_batches(std::size_t most)
-      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
-
-  /// The place of the batch with this sequence number.
-  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
-  /// No batch before this one was in its place.
-  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
-
-  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
-  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
-  /// The batch number count() is ready to be claimed from.
-  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
-
-  /// Any thread. Samples that nobody has claimed.
-  std::uint64_t unclaimed() const noexcept {
-    std::uint64_t samples = 0;
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
-      samples += ring_[s & mask_].unclaimed();
-    }
-    return samples;
-  }
-  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
-  bool has_more_than(std::uint64_t length) const noexcept {
-    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
-  }
-
-  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
-  /// `at_end(another batch follows)`.
-  template <class AtEnd>
-  run claim(std::uint64_t most, AtEnd at_end) noexcept {
-    for (;;) {
-      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
-      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
-      if (s >= opened) return {};
-      Job& j = ring_[s & mask_];
-      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
-      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
-      std::uint64_t expected = s;
-      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
-    }
-  }
-
- private:
-  std::unique_ptr<Job[]> ring_;
-  const std::uint64_t mask_;
-  alignas(64) std::atomic<std::uint64_t> opened_{0};
-  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
-};
-
-}  // namespace wick::detail
-
 // ==== wick/loader/detail/pump_crew.hpp
 /// \file
 /// Who runs a loader's samples: jobs on the executor, as many at a time as are of use.
@@ -13060,6 +12967,78 @@ class pump_crew {
   condition all_away_;
   alignas(64) std::atomic<std::size_t> idle_{0};
   alignas(64) std::atomic<std::uint64_t> helped_{0};
+};
+
+}  // namespace wick::detail
+
+// ==== wick/run/detail/open_batches.hpp
+/// \file
+/// The batches that a loader is ahead of its consumer, and how workers claim samples of them.
+
+namespace wick::detail {
+
+/// A ring of batches, oldest first. One thread at a time opens them, in order; all workers claim runs of
+/// positions from the oldest that has any left, without a lock. Whoever opens must know that the place of the
+/// batch is free.
+template <class Job>
+class open_batches {
+ public:
+  /// What was claimed; `job` is null when nothing was left.
+  struct run {
+    Job* job = nullptr;
+    std::uint64_t from = 0, count = 0;
+  };
+
+  explicit open_batches(std::size_t most)
+      : ring_(new Job[std::bit_ceil(most)]), mask_(std::bit_ceil(most) - 1) {}
+
+  /// The place of the batch with this sequence number.
+  Job& at(std::uint64_t sequence) noexcept { return ring_[sequence & mask_]; }
+  /// No batch before this one was in its place.
+  bool is_first_in_place(std::uint64_t sequence) const noexcept { return sequence <= mask_; }
+
+  /// How many were opened so far. For the thread that opens, and those that synchronize with it.
+  std::uint64_t count() const noexcept { return opened_.load(std::memory_order_relaxed); }
+  /// The batch number count() is ready to be claimed from.
+  void publish() noexcept { opened_.store(count() + 1, std::memory_order_release); }
+
+  /// Any thread. Samples that nobody has claimed.
+  std::uint64_t unclaimed() const noexcept {
+    std::uint64_t samples = 0;
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    for (std::uint64_t s = frontier_.load(std::memory_order_acquire); s < opened; ++s) {
+      samples += ring_[s & mask_].unclaimed();
+    }
+    return samples;
+  }
+  /// Any thread. Whether there are more of them than `length`, as far as the two oldest batches tell.
+  bool has_more_than(std::uint64_t length) const noexcept {
+    const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+    const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+    return s + 1 < opened || (s < opened && ring_[s & mask_].unclaimed() > length);
+  }
+
+  /// Any thread. Claims up to `most` samples of the oldest batch that has any left; near its end, up to
+  /// `at_end(another batch follows)`.
+  template <class AtEnd>
+  run claim(std::uint64_t most, AtEnd at_end) noexcept {
+    for (;;) {
+      const std::uint64_t s = frontier_.load(std::memory_order_acquire);
+      const std::uint64_t opened = opened_.load(std::memory_order_acquire);
+      if (s >= opened) return {};
+      Job& j = ring_[s & mask_];
+      const auto claimed = j.claim(s, most, at_end(s + 1 < opened));
+      if (claimed.count != 0) return {&j, claimed.from, claimed.count};
+      std::uint64_t expected = s;
+      frontier_.compare_exchange_strong(expected, s + 1, std::memory_order_acq_rel);
+    }
+  }
+
+ private:
+  std::unique_ptr<Job[]> ring_;
+  const std::uint64_t mask_;
+  alignas(64) std::atomic<std::uint64_t> opened_{0};
+  alignas(64) std::atomic<std::uint64_t> frontier_{0};  // the oldest batch that may have unclaimed positions
 };
 
 }  // namespace wick::detail
@@ -13252,12 +13231,12 @@ class feed<pipeline<Source, S...>> {
   bool idle() const noexcept { return done_.taken() == ahead_.count(); }
   /// Drops what is under way, and plans anew over what there is now. Not on a worker unless idle(). From then
   /// on no epoch is begun ahead. \throws as the constructor does; to be called again then
-  void refresh() {
+  void refresh(bool source_too = true) {
     if (started_) drain(make_owned<stop_source>());
     started_ = left_ = run_ahead_ = false;
     planned_at_ = ahead_.count();
-    runs_.refresh();
-    size_.take_anew();
+    runs_.refresh(source_too);
+    if (source_too) size_.take_anew();
   }
 
   /// The next batch if it is finished, else null. Keep it until release().
@@ -13513,6 +13492,293 @@ class feed<pipeline<Source, S...>> {
 
 }  // namespace wick::detail
 
+// ==== wick/loader/detail/loader_place.hpp
+/// \file
+/// Where a loader stands: how its state is written and gone on from.
+
+// ==== wick/resume/mixture.hpp
+/// \file
+/// Edits of a mixture in mid-run: which weights hold from which batch on, and the journal that keeps them.
+
+namespace wick {
+
+/// A source of a mix() and its share of the turns.
+struct source_weight {
+  std::string name;   ///< as weighted_source has it; its number from 0 where that has none
+  double weight = 0;  ///< of the sum of all weights; 0: it has no turns
+  friend bool operator==(const source_weight&, const source_weight&) = default;
+};
+
+/// From where on loader.edit() holds: `{.at_epoch = 2, .at_batch = 40}`. Without at_batch: from the beginning
+/// of at_epoch. Without at_epoch: in the epoch of the next batch that is handed over. Without both: from the
+/// next batch on, which several ranks must be told.
+struct edit_options {
+  std::optional<std::uint64_t> at_epoch = {};  ///< counted as epoch() does
+  std::optional<std::uint64_t> at_batch = {};  ///< of that epoch, from 0
+};
+
+namespace detail {
+
+/// All weights from a batch on.
+struct mixture_edit {
+  std::uint64_t epoch = 0, batch = 0;
+  std::vector<double> weights;
+};
+
+/// The edits of a training, by rising position, in memory and in a file: a JSON object a line, each with its
+/// number and a hash of all before it. A line is on the disk before its edit holds. Processes may share the
+/// file: of several lines with one number the first holds, and who wrote another one is told so.
+class mixture_journal {
+ public:
+  struct place {
+    std::uint64_t epoch = 0, batch = 0;
+    friend auto operator<=>(const place&, const place&) = default;
+  };
+
+  /// `pipeline` tells the data set, the stages and the global batch.
+  mixture_journal(std::span<const std::string> names, std::span<const double> weights, std::uint64_t pipeline,
+                  std::uint64_t seed);
+
+  /// What edit() would add; nothing when that edit was made already. \throws wick::error for a name that
+  /// there is not, weights that make no sense, or a place that was passed or lies before the last edit
+  std::optional<mixture_edit> resolve(std::span<const source_weight> to, const edit_options& at, place here,
+                                      bool alone) const;
+  /// \throws wick::error when it can't be written, or another process has written another one in its place;
+  /// it is not added then
+  void add(mixture_edit e);
+  /// The edits of this file, which may be another run's. \throws wick::error when it can't be read, is of
+  /// another pipeline, or is damaged
+  std::vector<mixture_edit> read(const std::string& path) const { return read(path, false).edits; }
+  /// From now on all are written there, behind the edits that it has. \throws wick::error
+  std::vector<mixture_edit> open(const std::string& path);
+
+  const std::vector<mixture_edit>& edits() const noexcept { return edits_; }
+  std::vector<source_weight> weights_of(const mixture_edit& e) const;
+  /// What holds at a batch.
+  std::vector<source_weight> at(place where) const;
+
+  void write(loader_state& to) const noexcept;
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const;
+
+ private:
+  struct contents {
+    std::vector<mixture_edit> edits;
+    std::vector<std::uint64_t> hashes;  // behind each
+    bool begun = false;                 // has its first line
+  };
+  contents read(const std::string& path, bool of_this_run) const;
+  /// Whether the file has this as edit number edits_.size() + 1. \throws wick::error when it has another one
+  bool has_next(std::uint64_t hash) const;
+  std::size_t number_of(const std::string& name) const;
+  std::string line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
+                      std::uint64_t& after) const;
+  [[noreturn]] void refuse(const std::string& path, std::size_t line, const std::string& what) const;
+
+  std::vector<std::string> names_;
+  std::vector<double> first_;
+  std::uint64_t pipeline_, seed_;
+  std::vector<mixture_edit> edits_;
+  std::vector<std::uint64_t> hashes_;  // behind each
+  std::size_t from_file_ = 0;          // of them were there when the file was opened
+  std::string path_;
+  owned<line_file> file_;
+};
+
+[[noreturn]] void refuse_when_compact();
+[[noreturn]] void refuse_journal_file();
+template <bool Editable>
+consteval void require_editable_mix() {
+  static_assert(Editable,
+                "wick: edit(), replay(), mixture() are for a mix() with batch(n), and nothing but shard() "
+                "between: shuffle the mix's sources instead, mix(weighted_source{a | shuffle(), 1}, …)");
+}
+/// \throws wick::error when the state has edits, and this loader has none
+void require_no_edits(const loader_state& s);
+
+/// A loader's edits: keeps the feed's plan that of the epoch under way.
+template <class Feed>
+class mixture_edits {
+ public:
+  using place = mixture_journal::place;
+
+  /// \throws wick::error when the state was written behind other edits
+  void require_same(const loader_state& s) const {
+    journal_ ? journal_->require_same(s) : require_no_edits(s);
+  }
+  std::vector<source_weight> at(const Feed& feed, place where) const {
+    if (journal_) return journal_->at(where);
+    const auto& mix = feed.path().template stage<0>();
+    return mixture_journal(mix.names(), mix.weights(), 0, 0).at(where);
+  }
+  bool any() const noexcept { return journal_ && !journal_->edits().empty(); }
+  const mixture_journal* journal() const noexcept { return journal_.get(); }
+
+  /// \param identity of the pipeline; asked for once
+  template <class F>
+  mixture_journal& open(Feed& feed, F&& identity) {
+    if (!journal_) {
+      const pipeline_identity of = identity();
+      fingerprint_hash h;
+      h.add(of.data).add(of.samples).add(of.batch);
+      for (const stage_identity& s : of.stages) h.add(s.name).add(s.parameters);
+      const auto& mix = feed.path().template stage<0>();
+      for (const std::string& name : mix.names()) h.add(name);
+      journal_ = make_owned<mixture_journal>(mix.names(), mix.weights(), h.value(), of.seed);
+    }
+    return *journal_;
+  }
+  /// True when the feed is planned anew, and what was prefetched is gone.
+  bool plan_for(Feed& feed, std::uint64_t epoch) {
+    if (!any() || planned_ == epoch) return false;
+    plan(feed, epoch);
+    return true;
+  }
+  /// Where the loader is: the batch handed over next, the epoch under way and how many batches of it are
+  /// left.
+  struct stand {
+    place next;
+    std::uint64_t epoch;
+    std::uint64_t& left;
+    bool& sought;
+  };
+  /// Takes an edit into the order, and then into the journal unless it is there. As if nothing had been when
+  /// it throws. What was handed over of the epoch stays so, whatever number of batches it has now.
+  void add(Feed& feed, mixture_edit e, stand at, bool to_journal = true) {
+    auto& mix = feed.path().template stage<0>();
+    require_reached(mix, e, feed.plan().batch_size());
+    if (e.epoch == at.next.epoch && at.next.batch != 0 && feed.runs().policy.options().compact)
+      refuse_when_compact();
+    const bool ended = at.left == 0;
+    const std::uint64_t taken = feed.plan().batches() - at.left;
+    at.sought = ended;
+    mix.edit(e.epoch, e.batch * feed.plan().batch_size(), e.weights);
+    planned_.reset();
+    try {
+      plan(feed, at.epoch);
+      if (to_journal) journal_->add(std::move(e));
+    } catch (...) {
+      mix.take_back_edit();
+      plan(feed, at.epoch);
+      throw;
+    }
+    if (!ended) at.left = feed.plan().batches() - taken;
+  }
+
+ private:
+  void plan(Feed& feed, std::uint64_t epoch) {
+    if (!feed.idle())
+      feed.on().require_outside("a change of the mixture", "take the epoch to its end before it");
+    feed.path().template stage<0>().plan_for(epoch);
+    feed.refresh(false);
+    planned_ = epoch;
+  }
+  template <class Mix>
+  static void require_reached(const Mix& mix, const mixture_edit& e, std::uint64_t batch_size) {
+    const std::uint64_t size = mix.size_in(e.epoch), batches = (size + batch_size - 1) / batch_size;
+    if (e.batch == 0 || e.batch < batches) return;
+    throw error("edit: epoch " + std::to_string(e.epoch) + " has " + std::to_string(batches) +
+                " batches, and the edit is for batch " + std::to_string(e.batch) +
+                " (from 0); edit the beginning of the next epoch");
+  }
+
+  owned<mixture_journal> journal_;
+  std::optional<std::uint64_t> planned_;  // what epoch the feed is planned for
+};
+
+}  // namespace detail
+}  // namespace wick
+
+namespace wick::detail {
+
+template <class Loader>
+struct loader_place {
+  /// The batch handed over next.
+  static mixture_journal::place next(const Loader& l) noexcept {
+    if (l.resume_) return {l.resume_->epoch, l.resume_->batch};
+    if (!l.epoch_) return {};
+    if (l.left_ == 0) return {*l.epoch_ + 1, 0};
+    return {*l.epoch_, l.batches() - l.left_};
+  }
+
+  static std::vector<std::byte> state(const Loader& l) {
+    loader_state s;
+    s.of = l.identity();
+    s.rounds = l.rounds_;
+    s.filtered = l.books_.drops.of_training;
+    l.books_.account.write(s);
+    if (l.edits_.any()) l.edits_.journal()->write(s);
+    if (l.resume_) {
+      s.moved = l.resume_->moved;
+      s.epoch = l.resume_->epoch;
+      s.batch = l.resume_->batch;
+      s.sample = l.resume_->sample;
+    } else if (l.epoch_) {
+      s.epoch = *l.epoch_;
+      s.batch = l.batches() - l.left_;
+      l.delivery_.write(s);
+      if (l.ends(s)) s.begin_next_epoch();
+    }
+    return s.to_bytes();
+  }
+
+  static void load(Loader& l, std::span<const std::byte> bytes) {
+    loader_state s = loader_state::from_bytes(bytes);
+    l.require_goes_on(s, "load_state: the state is of ");
+    l.edits_.require_same(s);
+    const std::uint64_t under_way = l.current_epoch();
+    l.plan_for(s.epoch);
+    try {
+      take_over(l, std::move(s));
+    } catch (...) {
+      l.plan_for(under_way);
+      throw;
+    }
+  }
+
+ private:
+  /// \throws wick::error when the state stands where this loader's epoch has no batch
+  static void take_over(Loader& l, loader_state s) {
+    const std::uint64_t batches = l.batches();
+    if (s.batch > batches || (s.sample != 0 && (Loader::feed_type::batched || s.batch == batches))) {
+      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
+                  std::to_string(batches) + "; it was not written by wick");
+    }
+    if (l.ends(s)) s.begin_next_epoch();  // written by an older wick, or an edit has ended it there
+    if (s.moved != 0 && !l.feed_->runs().policy.options().compact) {
+      throw error("load_state: " + std::to_string(s.moved) +
+                  " samples of the rest of its epoch were delivered already, in the place of others; set "
+                  "error_options::compact as it was when the state was written, or begin the next epoch");
+    }
+    l.resume_ = make_owned<const loader_state>(std::move(s));
+    l.rounds_ = l.resume_->rounds;
+    l.books_.drops.of_training = l.books_.drops.reported = l.resume_->filtered;
+    l.books_.account.read(*l.resume_);
+  }
+};
+
+}  // namespace wick::detail
+
+// ==== wick/loader/detail/own_executor.hpp
+/// \file
+/// Where a loader runs that was given no executor.
+
+namespace wick::detail {
+
+/// Nothing when it was given one. \throws wick::error for workers beside it
+inline owned<executor> own_executor(const loader_options& options) {
+  if (options.executor == nullptr) {
+    return make_owned<executor>(executor_options{options.workers, options.io_threads});
+  }
+  if (options.workers != 0 || options.io_threads != 0) {
+    throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
+                " is given beside .executor, which has threads of its own; leave one of the two out");
+  }
+  return nullptr;
+}
+
+}  // namespace wick::detail
+
 // ==== wick/loader/detail/sample_delivery.hpp
 /// \file
 /// Handing over sample by sample, for pipelines without batch(): a batch is a group that only the loader
@@ -13632,6 +13898,54 @@ class sample_delivery {
 
 }  // namespace wick::detail
 
+// ==== wick/pipeline/detail/epoch_range.hpp
+/// \file
+/// What epoch() gives: a range for one pass over an epoch.
+
+namespace wick::detail {
+
+/// Its iterators take batches as they advance.
+template <class Loader>
+class epoch_range {
+ public:
+  class iterator {
+   public:
+    using value_type = typename Loader::value_type;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::input_iterator_tag;
+    iterator() = default;
+    value_type& operator*() const noexcept { return *of_->current_; }
+    value_type* operator->() const noexcept { return &*of_->current_; }
+    iterator& operator++() {
+      of_->advance();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.at_end(); }
+
+   private:
+    friend class epoch_range;
+    bool at_end() const noexcept { return of_ == nullptr || !of_->current_; }
+    explicit iterator(Loader* of) : of_(of) {}
+    Loader* of_ = nullptr;
+  };
+
+  iterator begin() {
+    of_->advance();
+    return iterator(of_);
+  }
+  std::default_sentinel_t end() const noexcept { return {}; }
+  /// The same without iterators.
+  std::optional<typename Loader::value_type> next() { return of_->next(); }
+
+ private:
+  friend Loader;
+  explicit epoch_range(Loader& of) : of_(&of) {}
+  Loader* of_;
+};
+
+}  // namespace wick::detail
+
 // ==== wick/run/detail/single_user.hpp
 /// \file
 /// Tells two threads that use at the same time what is made for one.
@@ -13693,6 +14007,7 @@ class loader;
 template <class Source, class... S>
 class loader<pipeline<Source, S...>> {
   using feed_type = detail::feed<pipeline<Source, S...>>;
+  using place = detail::loader_place<loader>;
   using job_type = std::remove_pointer_t<decltype(std::declval<feed_type&>().try_take())>;
 
  public:
@@ -13704,9 +14019,11 @@ class loader<pipeline<Source, S...>> {
   /// workers are given beside an executor, or when a ledger or quarantine file can't be opened or is of
   /// another data set
   explicit loader(pipeline<Source, S...> what, loader_options options = {})
-      : own_(own_executor(options)),
+      : own_(detail::own_executor(options)),
         feed_(detail::make_owned<feed_type>(std::move(what), options, own_ ? *own_ : *options.executor)),
-        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {}
+        books_{{options.on_error.options(), options.ledger_file, feed_->runs().bad}, {}, {}} {
+    if (!options.journal_file.empty()) gone_on_with(options.journal_file);
+  }
 
   /// A range for one pass: its iterators take batches as they advance, its next() without them.
   using epoch_range = detail::epoch_range<loader>;
@@ -13744,52 +14061,42 @@ class loader<pipeline<Source, S...>> {
     refreshed_ = true;
   }
 
+  /// Changes weights of a mix() that nothing behind it but shard() orders: `train.edit({{"web", 0.5},
+  /// {"books", 0}})`, from the next batch on that nobody was given, or from where edit_options says. Other
+  /// weights stay as they are. Sources go on where they stood, and what was prefetched is made anew. The
+  /// epoch ends where the new weights have it end: see batches(). From then on none is begun ahead. An edit
+  /// that was made already is not made again. See the guide changing_mixture. \throws wick::error for what
+  /// makes no sense, a batch that was handed over, or a journal that can't be written; nothing has changed
+  /// then
+  void edit(const std::vector<source_weight>& weights, edit_options at = {}) {
+    const detail::single_user::hold mine(user_, "edit()");
+    change(weights, at);
+  }
+  /// Makes the edits of another run's journal, at the batches where they were made there. \throws as edit()
+  /// does, and when it is damaged, or of another data set, pipeline or global batch
+  void replay(const std::string& journal_file) {
+    const detail::single_user::hold mine(user_, "replay()");
+    for (const detail::mixture_edit& e : journal().read(journal_file))
+      change(journal().weights_of(e), {e.epoch, e.batch});
+  }
+  /// The weights of the next batch.
+  std::vector<source_weight> mixture() const {
+    detail::require_editable_mix<editable>();
+    return edits_.at(*feed_, place::next(*this));
+  }
+
   /// Where the training stands: behind the last batch (without batch(): the last sample) that was handed
   /// over, in at most 4 KiB. What was prefetched is neither lost nor repeated. Behind the last batch of an
   /// epoch that is the beginning of the next one. Write it into the model's checkpoint, or with write_state()
   /// into a file of its own. It is the same on every rank but for the failures it counts.
-  std::vector<std::byte> state() const {
-    detail::loader_state s;
-    s.of = identity();
-    s.rounds = rounds_;
-    s.filtered = books_.drops.of_training;
-    books_.account.write(s);
-    if (resume_) {
-      s.moved = resume_->moved;
-      s.epoch = resume_->epoch;
-      s.batch = resume_->batch;
-      s.sample = resume_->sample;
-    } else if (epoch_) {
-      s.epoch = *epoch_;
-      s.batch = batches() - left_;
-      delivery_.write(s);
-      if (ends(s)) s.begin_next_epoch();
-    }
-    return s.to_bytes();
-  }
+  std::vector<std::byte> state() const { return place::state(*this); }
   /// Goes on from a state, on any number of workers and ranks with the same global batch: the next
   /// epoch(current_epoch()) or next() begins with the batch behind it. No batch before it is made again.
   /// \throws wick::error when it is damaged, or of another data set, pipeline, seed or global batch; nothing
   /// has changed then
   void load_state(std::span<const std::byte> bytes) {
     const detail::single_user::hold mine(user_, "load_state()");
-    detail::loader_state s = detail::loader_state::from_bytes(bytes);
-    require_goes_on(s, "load_state: the state is of ");
-    if (s.batch > feed_->plan().batches() ||
-        (s.sample != 0 && (feed_type::batched || s.batch == feed_->plan().batches()))) {
-      throw error("load_state: the state stands at batch " + std::to_string(s.batch) + " of an epoch of " +
-                  std::to_string(feed_->plan().batches()) + "; it was not written by wick");
-    }
-    if (ends(s)) s.begin_next_epoch();  // written by an older wick
-    if (s.moved != 0 && !feed_->runs().policy.options().compact) {
-      throw error("load_state: " + std::to_string(s.moved) +
-                  " samples of the rest of its epoch were delivered already, in the place of others; set "
-                  "error_options::compact as it was when the state was written, or begin the next epoch");
-    }
-    resume_ = detail::make_owned<const detail::loader_state>(std::move(s));
-    rounds_ = resume_->rounds;
-    books_.drops.of_training = books_.drops.reported = resume_->filtered;
-    books_.account.read(*resume_);
+    place::load(*this, bytes);
   }
   /// The epoch being delivered (to its end, until another one is begun), or the one that a state which was
   /// loaded goes on in: `for (auto e = train.current_epoch(); e < 90; ++e)`.
@@ -13837,9 +14144,10 @@ class loader<pipeline<Source, S...>> {
     }
   }
 
-  /// Batches an epoch (for a pipeline without batch(): groups of samples that only the loader sees).
+  /// Batches of the epoch, which edit() may change (for a pipeline without batch(): groups of samples that
+  /// only the loader sees).
   std::uint64_t batches() const noexcept { return feed_->plan().batches(); }
-  /// Samples an epoch, over all ranks.
+  /// Samples of it, over all ranks.
   std::uint64_t size() const noexcept { return feed_->plan().positions(); }
   /// The source, as it was given.
   const Source& source() const noexcept { return feed_->origin(); }
@@ -13872,22 +14180,39 @@ class loader<pipeline<Source, S...>> {
 
  private:
   friend epoch_range;
+  friend place;
 
-  static detail::owned<executor> own_executor(const loader_options& options) {
-    if (options.executor == nullptr) {
-      return detail::make_owned<executor>(executor_options{options.workers, options.io_threads});
+  static constexpr bool editable =
+      std::remove_cvref_t<decltype(std::declval<const feed_type&>().plan())>::editable;
+  detail::mixture_journal& journal() {
+    detail::require_editable_mix<editable>();
+    return edits_.open(*feed_, [&] { return identity(); });
+  }
+  void change(const std::vector<source_weight>& weights, const edit_options& at) {
+    feed_->on().require_workers();
+    if (auto e = journal().resolve(weights, at, place::next(*this), feed_->path().shard().world == 1))
+      edits_.add(*feed_, std::move(*e), {place::next(*this), current_epoch(), left_, sought_});
+  }
+  void gone_on_with(const std::string& file) {
+    if constexpr (editable) {
+      for (detail::mixture_edit& e : journal().open(file))
+        edits_.add(*feed_, std::move(e), {place::next(*this), 0, left_, sought_}, false);
+    } else {
+      detail::refuse_journal_file();
     }
-    if (options.workers != 0 || options.io_threads != 0) {
-      throw error("loader: ." + std::string(options.workers != 0 ? "workers" : "io_threads") +
-                  " is given beside .executor, which has threads of its own; leave one of the two out");
+  }
+  /// Before batches() is asked for another epoch.
+  void plan_for(std::uint64_t e) {
+    if constexpr (editable) {
+      if (edits_.plan_for(*feed_, e)) sought_ = left_ == 0;
     }
-    return nullptr;
   }
 
   void begin(std::uint64_t e) {
     feed_->on().require_workers();
     if (!refreshed_) throw error("loader: the last refresh() has failed; call it again");
     feed_->size().require_same();
+    plan_for(e);
     books_.prints.begin(e);  // before anything has changed: it may throw
     const bool goes_on = resume_ && resume_->epoch == e;
     const std::uint64_t number = goes_on ? resume_->batch : 0;
@@ -13998,6 +14323,7 @@ class loader<pipeline<Source, S...>> {
   bool sought_ = true;        // the feed is where these say
   bool refreshed_ = true;     // the last refresh() has gone well
   std::uint64_t rounds_ = 0;  // how often, in this training
+  detail::mixture_edits<feed_type> edits_;
   detail::single_user user_;
   std::optional<value_type> current_;
   detail::owned<const detail::loader_state> resume_;  // loaded, and not yet gone on from
@@ -14014,6 +14340,27 @@ loader(pipeline<Source, S...>, loader_options) -> loader<pipeline<Source, S...>>
 template <class Source, class... S>
 loader(pipeline<Source, S...>) -> loader<pipeline<Source, S...>>;
 
+template <class Source, class... S>
+report loader<pipeline<Source, S...>>::report() {
+  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
+  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
+  r.notes = feed_->path().notes();
+  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
+  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
+  return r;
+}
+
+}  // namespace wick
+
+// ==== wick/loader/detail/misfit_loader.hpp
+/// \file
+/// A loader of something that is no pipeline: what the compiler says then.
+
+namespace wick {
+
+template <class Pipeline>
+class loader;
+
 /// A mistake, and one message: stages without a source.
 template <class... S>
 class loader<detail::chain<S...>> : public loader<detail::misfit_pipeline_of<S...>> {
@@ -14028,16 +14375,6 @@ template <class... S>
 loader(detail::chain<S...>, loader_options) -> loader<detail::chain<S...>>;
 template <class... S>
 loader(detail::chain<S...>) -> loader<detail::chain<S...>>;
-
-template <class Source, class... S>
-report loader<pipeline<Source, S...>>::report() {
-  auto r = books_.report.close(feed_->reported(), feed_->path().stage_names(), ledger());
-  r.filtered = books_.drops.of_training - std::exchange(books_.drops.reported, books_.drops.of_training);
-  r.notes = feed_->path().notes();
-  if (std::string note = detail::note_of(source()); !note.empty()) r.notes.push_back(std::move(note));
-  if (std::string trouble = books_.account.trouble(); !trouble.empty()) r.notes.push_back(std::move(trouble));
-  return r;
-}
 
 }  // namespace wick
 
@@ -14496,8 +14833,8 @@ enum class mix_until {
 
 namespace detail {
 
-/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. \throws
-/// wick::error for a weight that is not finite and above 0
+/// Each source's share of what those before it leave, but for the last one's, in fractions of 2^64. A weight
+/// of 0 has no turns. \throws wick::error for a weight that is not finite and at least 0, or when all are 0
 void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares);
 
 /// Whose turn is it? A cascade of evenly spaced choices: the first source takes its share of the positions,
@@ -14591,6 +14928,10 @@ class mix_part {
   std::uint64_t all_, size_ = 0;
 };
 
+/// \throws wick::error for a name that two sources have, or of other characters than letters, digits, and
+/// "._-/"
+void check_names(std::span<const std::string> names);
+
 /// The order of a mix over the sources end to end.
 template <class... Parts>
 class mix_stage {
@@ -14598,35 +14939,61 @@ class mix_stage {
   struct table {
     std::tuple<Parts...> part;
     std::array<double, parts> weights;
+    std::array<std::string, parts> names;
     mix_until until;
-    detail::interleave<parts> turns;
     std::array<std::uint64_t, parts> begin{};  // in the joined source
-    std::uint64_t all = 0, size = 0;
+    std::uint64_t all = 0;
+  };
+  /// Positions of an epoch that have the same weights.
+  struct segment {
+    std::uint64_t begin;                      // its first position
+    std::array<std::uint64_t, parts> before;  // turns that each source has had by then
+    interleave<parts> turns;
+    std::uint64_t end;  // of the epoch, if no edit comes behind
+  };
+  using segments = std::vector<segment>;
+  struct edit_at {
+    std::uint64_t epoch, position;
+    std::array<double, parts> weights;
   };
 
  public:
   using stage_kind = on_order;
   using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "mix";
+  static constexpr bool takes_edits = true;
 
-  mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights, mix_until until) {
-    auto t =
-        std::make_shared<table>(table{std::move(part), weights, until, detail::interleave<parts>(weights)});
-    t->size = until == mix_until::all_exhausted ? 0 : endless;
+  mix_stage(std::tuple<Parts...> part, const std::array<double, parts>& weights,
+            std::array<std::string, parts> names, mix_until until) {
+    check_names(names);
+    auto t = std::make_shared<table>(table{std::move(part), weights, std::move(names), until});
     each(*t, [&](std::size_t i, const auto& p) {
       if (p.size() == 0)
         throw error("mix: source " + std::to_string(i) + " (counted from 0) is empty; leave it out");
       t->begin[i] = t->all;
       t->all += p.all();
-      // The turn that would begin source i anew is not taken any more.
-      if (until == mix_until::first_exhausted)
-        t->size = std::min(t->size, t->turns.positions_for(i, p.size() + 1) - 1);
-      if (until == mix_until::all_exhausted) t->size = std::max(t->size, t->turns.positions_for(i, p.size()));
     });
     table_ = std::move(t);
+    size_ = size_in(0);
   }
 
-  std::uint64_t size(std::uint64_t) const noexcept { return table_->size; }
+  /// Of the epoch that plan_for() has named last.
+  std::uint64_t size(std::uint64_t) const noexcept { return size_; }
+
+  // ---- edits; the copy of the loader that makes them ----
+
+  std::span<const std::string> names() const noexcept { return table_->names; }
+  std::span<const double> weights() const noexcept { return table_->weights; }  // without any edit
+  /// From this position of this epoch on, and in all later ones. Not before the last edit.
+  void edit(std::uint64_t epoch, std::uint64_t position, std::span<const double> weights) {
+    edit_at e{epoch, position, {}};
+    std::copy(weights.begin(), weights.end(), e.weights.begin());
+    edits_.push_back(e);
+  }
+  void take_back_edit() noexcept { edits_.pop_back(); }
+  void plan_for(std::uint64_t epoch) { size_ = size_in(epoch); }
+  /// The positions of an epoch.
+  std::uint64_t size_in(std::uint64_t epoch) const { return segments_of(epoch).back().end; }
   std::uint64_t fingerprint() const {
     fingerprint_hash h;
     h.add(static_cast<std::uint64_t>(table_->until)).add(table_->weights.data(), sizeof(table_->weights));
@@ -14638,20 +15005,35 @@ class mix_stage {
   class mixed {
    public:
     mixed() = default;
-    std::uint64_t operator()(std::uint64_t p) const noexcept {
-      const auto turn = table_->turns.at(p);
-      return find<0>(turn.source, turn.number);
+    std::uint64_t operator()(std::uint64_t p) const noexcept { return at(p, segment_of(p)); }
+    /// Any position of the epoch as it was known at `position`: edits that come behind don't count.
+    template <class Stream>
+    std::uint64_t substitute(std::uint64_t position, Stream& stream) const {
+      const segment& s = segment_of(position);
+      const std::uint64_t p = stream.below(s.end);
+      return at(p, p < s.begin ? segment_of(p) : s);
     }
 
    private:
     friend class mix_stage;
-    mixed(std::shared_ptr<const table> t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage)
+    mixed(std::shared_ptr<const table> t, segments of, std::uint64_t seed, std::uint64_t epoch,
+          std::uint32_t stage)
         : table_(std::move(t)),
+          segments_(std::make_shared<const segments>(std::move(of))),
           seed_(seed),
           epoch_(epoch),
           stage_(stage),
           first_(first(std::index_sequence_for<Parts...>{})) {}
 
+    const segment& segment_of(std::uint64_t p) const noexcept {
+      std::size_t i = segments_->size() - 1;
+      while ((*segments_)[i].begin > p) --i;
+      return (*segments_)[i];
+    }
+    std::uint64_t at(std::uint64_t p, const segment& in) const noexcept {
+      const auto turn = in.turns.at(p - in.begin);
+      return find<0>(turn.source, in.before[turn.source] + turn.number);
+    }
     template <std::size_t... I>
     auto first(std::index_sequence<I...>) const {
       return std::tuple{std::get<I>(table_->part).prepare(seed_of(I, 0), epoch_, stage_)...};
@@ -14672,12 +15054,13 @@ class mix_stage {
     }
 
     std::shared_ptr<const table> table_;
+    std::shared_ptr<const segments> segments_;
     std::uint64_t seed_ = 0, epoch_ = 0;
     std::uint32_t stage_ = 0;
     std::tuple<decltype(std::declval<const Parts&>().prepare(0, 0, 0u))...> first_;
   };
   mixed prepare(std::uint64_t, std::uint64_t seed, std::uint64_t epoch, std::uint32_t stage) const {
-    return mixed(table_, seed, epoch, stage);
+    return mixed(table_, segments_of(epoch), seed, epoch, stage);
   }
 
  private:
@@ -14687,7 +15070,42 @@ class mix_stage {
       (f(I, std::get<I>(t.part)), ...);
     }(std::index_sequence_for<Parts...>{});
   }
+  segments segments_of(std::uint64_t epoch) const {
+    const std::array<double, parts>* weights = &table_->weights;
+    for (const edit_at& e : edits_) {
+      if (e.epoch < epoch) weights = &e.weights;
+    }
+    segments out{begin_at(0, {}, *weights)};
+    for (const edit_at& e : edits_) {
+      if (e.epoch != epoch) continue;
+      const segment& last = out.back();
+      std::array<std::uint64_t, parts> before = last.before;
+      for (std::size_t s = 0; s < parts; ++s) before[s] += last.turns.count(s, e.position - last.begin);
+      segment next = begin_at(e.position, before, e.weights);
+      out.push_back(next);
+    }
+    return out;
+  }
+  /// Sources go on where they stood. One without a weight neither ends the epoch nor is waited for.
+  segment begin_at(std::uint64_t p, const std::array<std::uint64_t, parts>& before,
+                   const std::array<double, parts>& weights) const {
+    segment out{p, before, interleave<parts>(weights), 0};
+    std::uint64_t more = table_->until == mix_until::all_exhausted ? 0 : endless;
+    each(*table_, [&](std::size_t i, const auto& part) {
+      if (weights[i] == 0) return;
+      const std::uint64_t left = part.size() - std::min(part.size(), before[i]);
+      // The turn that would begin source i anew is not taken any more.
+      if (table_->until == mix_until::first_exhausted)
+        more = std::min(more, out.turns.positions_for(i, left + 1) - 1);
+      if (table_->until == mix_until::all_exhausted) more = std::max(more, out.turns.positions_for(i, left));
+    });
+    out.end = p + std::min(more, endless - std::min(p, endless));
+    return out;
+  }
+
   std::shared_ptr<const table> table_;
+  std::vector<edit_at> edits_;  // by rising epoch and position
+  std::uint64_t size_ = 0;
 };
 
 }  // namespace detail
@@ -14696,10 +15114,13 @@ class mix_stage {
 template <class Part>
 struct weighted_source {
   Part part;      ///< the source, with its order stages
-  double weight;  ///< its share of the turns, above 0; of the sum of all weights
+  double weight;  ///< its share of the turns, of the sum of all weights; 0: none until loader.edit() says so
+  std::string name = {};  ///< for loader.edit(); without one it is the source's number, from 0
 };
 template <class Part>
 weighted_source(Part, double) -> weighted_source<Part>;
+template <class Part>
+weighted_source(Part, double, std::string) -> weighted_source<Part>;
 
 namespace detail {
 
@@ -14724,6 +15145,14 @@ template <source Src>
 mix_part<Src> part_of(const Src& s) {
   return {s, {}};
 }
+/// Those without a name are called by their number.
+template <std::size_t N>
+std::array<std::string, N> numbered(std::array<std::string, N> names) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i].empty()) names[i] = std::to_string(i);
+  }
+  return names;
+}
 }  // namespace detail
 
 /// Several sources interleaved by weight:
@@ -14731,7 +15160,8 @@ mix_part<Src> part_of(const Src& s) {
 /// three images, then a drawing, … A source has its turns as evenly as its weight allows, whatever is
 /// prefetched, and goes through its samples in the order it has itself, another one each time it begins anew.
 /// `| shuffle()` behind mix() shuffles the whole. A mix can be sharded as any source can.
-/// \throws wick::error for a weight that is not above 0, or an empty source
+/// Weights can be changed while it is trained on: see loader.edit().
+/// \throws wick::error for a weight below 0, when all are 0, or for an empty source
 template <class... Parts>
   requires(sizeof...(Parts) > 0)
 auto mix(mix_until until, weighted_source<Parts>... each) {
@@ -14740,7 +15170,8 @@ auto mix(mix_until until, weighted_source<Parts>... each) {
                 "decode() and all else "
                 "that works on samples, and shard(), stand behind mix()");
   using stage = detail::mix_stage<decltype(detail::part_of(each.part))...>;
-  stage order({detail::part_of(each.part)...}, {each.weight...}, until);
+  stage order({detail::part_of(each.part)...}, {each.weight...},
+              detail::numbered<sizeof...(Parts)>({std::move(each.name)...}), until);
   return from(detail::concat_source<std::remove_cvref_t<decltype(detail::source_of(each.part))>...>(
              std::move(detail::source_of(each.part))...)) |
          std::move(order);
@@ -26080,16 +26511,34 @@ namespace wick::detail {
 void shares_of(std::span<const double> weights, std::span<std::uint64_t> shares) {
   double left = 0;
   for (const double w : weights) {
-    if (!(w > 0) || !std::isfinite(w)) {
-      throw error("mix: a weight of " + std::to_string(w) + "; weights are finite and above 0");
+    if (!(w >= 0) || !std::isfinite(w)) {
+      throw error("mix: a weight of " + std::to_string(w) + "; weights are finite and not below 0");
     }
     left += w;
   }
   if (!std::isfinite(left)) throw error("mix: the sum of the weights is not finite; make them smaller");
+  if (left == 0) throw error("mix: all weights are 0; one at least must be above");
   for (std::size_t s = 0; s + 1 < weights.size(); ++s) {
     left = 0;
     for (std::size_t i = s; i < weights.size(); ++i) left += weights[i];
-    shares[s] = static_cast<std::uint64_t>(std::min(std::ldexp(weights[s] / left, 64), 0x1.fffffffffffffp63));
+    const double share = left == 0 ? 0 : weights[s] / left;
+    shares[s] = static_cast<std::uint64_t>(std::min(std::ldexp(share, 64), 0x1.fffffffffffffp63));
+  }
+}
+
+void check_names(std::span<const std::string> names) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    for (const char c : names[i]) {
+      const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+      if (!letter && std::string_view("._-/").find(c) == std::string_view::npos) {
+        throw error("mix: a source is called " + printable(names[i]) +
+                    "; names are of letters, digits, and any of . _ - /");
+      }
+    }
+    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+        names.begin() + static_cast<std::ptrdiff_t>(i)) {
+      throw error("mix: two sources are called " + names[i] + "; give each a name of its own");
+    }
   }
 }
 
@@ -29667,6 +30116,353 @@ std::uint64_t content_of(const std::byte* data, std::size_t size, std::uint64_t 
 
 }  // namespace wick::detail
 
+// ==== wick/resume/implementation/mixture.hpp
+/// \file
+/// The bodies of what resume/mixture.hpp declares. Included in exactly one file of a program.
+
+#include <charconv>
+#include <cmath>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace wick::detail {
+
+namespace {
+
+/// Takes a line apart from its beginning; at the first thing that is not as written nothing is good anymore.
+class line_reader {
+ public:
+  explicit line_reader(std::string_view text) noexcept : text_(text) {}
+  bool good() const noexcept { return good_; }
+  void skip(std::string_view what) noexcept {
+    good_ = good_ && text_.starts_with(what);
+    if (good_) text_.remove_prefix(what.size());
+  }
+  std::uint64_t number(int base = 10) noexcept {
+    std::uint64_t n = 0;
+    const auto [end, fault] = std::from_chars(text_.data(), text_.data() + text_.size(), n, base);
+    good_ = good_ && fault == std::errc();
+    if (good_) text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    return n;
+  }
+
+ private:
+  std::string_view text_;
+  bool good_ = true;
+};
+
+constexpr std::string_view journal_head = "{\"";
+constexpr std::string_view first_words = "{\"journal\":\"wick mixture 1\",\"of\":\"0x";
+constexpr std::string_view line_end = "\"}";  // of whole lines alone
+
+/// The name of a new file lies in its folder: it is on the disk when the folder is. 0, or errno.
+int sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string name = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const file_handle folder(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!folder || ::fsync(folder.get()) == 0 || errno == EINVAL) return 0;
+  return errno;
+}
+
+/// All that a regular file has. \throws wick::error
+std::string journal_text(const std::string& path) {
+  const plain_file opened = open_plain(path.c_str());
+  if (opened.other != nullptr) throw error(printable(path) + ": journal: " + not_a_file(opened.other));
+  int fault = opened.fault;
+  std::string out;
+  char block[16384];
+  while (fault == 0) {
+    const ::ssize_t n = ::read(opened.file.get(), block, sizeof block);
+    if (n == 0) break;
+    if (n > 0)
+      out.append(block, static_cast<std::size_t>(n));
+    else if (errno != EINTR)
+      fault = errno;
+  }
+  if (fault != 0) {
+    throw error(printable(path) + ": journal: can't be read: " + std::generic_category().message(fault) +
+                "; give the path that .journal_file had");
+  }
+  return out;
+}
+
+std::string place_name(std::uint64_t epoch, std::uint64_t batch) {
+  return "batch " + std::to_string(batch) + " of epoch " + std::to_string(epoch);
+}
+
+}  // namespace
+
+mixture_journal::mixture_journal(std::span<const std::string> names, std::span<const double> weights,
+                                 std::uint64_t pipeline, std::uint64_t seed)
+    : names_(names.begin(), names.end()),
+      first_(weights.begin(), weights.end()),
+      pipeline_(pipeline),
+      seed_(seed) {}
+
+std::size_t mixture_journal::number_of(const std::string& name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) {
+    std::string all;
+    for (const std::string& n : names_) all += (all.empty() ? "" : ", ") + n;
+    throw error("edit: no source of the mix is called " + printable(name) + "; there are " + all +
+                ". One that comes in later has its place in the mix from the beginning, with weight 0");
+  }
+  return static_cast<std::size_t>(found - names_.begin());
+}
+
+std::optional<mixture_edit> mixture_journal::resolve(std::span<const source_weight> to,
+                                                     const edit_options& at, place here, bool alone) const {
+  if (!alone && !at.at_batch && !at.at_epoch) {
+    throw error(
+        "edit: on several ranks the next batch of one is not that of another; say .at_batch (and "
+        ".at_epoch), the same on all ranks");
+  }
+  place where = here;
+  if (at.at_epoch) where = {*at.at_epoch, 0};
+  if (at.at_batch) where.batch = *at.at_batch;
+  mixture_edit out{where.epoch, where.batch, edits_.empty() ? first_ : edits_.back().weights};
+  const auto place_of = [&](std::size_t i) { return place{edits_[i].epoch, edits_[i].batch}; };
+  for (std::size_t i = 0; i < edits_.size(); ++i) {
+    if (place_of(i) != where) continue;
+    // Where another one came behind it, it is made to take that one back, unless a program that was started
+    // again makes its edits again.
+    const bool last = i + 1 == edits_.size() || place_of(i + 1) != where;
+    const bool same = std::all_of(to.begin(), to.end(), [&](const source_weight& s) {
+      return edits_[i].weights[number_of(s.name)] == s.weight;
+    });
+    if (same && (last || where < here || i < from_file_)) return std::nullopt;
+  }
+  if (to.empty()) throw error("edit: no weight is given; write edit({{\"" + names_.front() + "\", 2}})");
+  std::vector<bool> given(names_.size());
+  double sum = 0;
+  for (const source_weight& s : to) {
+    if (!(s.weight >= 0) || !std::isfinite(s.weight))
+      throw error("edit: a weight of " + std::to_string(s.weight) + " for " + printable(s.name) +
+                  "; weights are finite and not below 0");
+    const std::size_t source = number_of(s.name);
+    if (given[source]) throw error("edit: " + printable(s.name) + " has two weights; give it one");
+    given[source] = true;
+    out.weights[source] = s.weight;
+  }
+  for (const double w : out.weights) sum += w;
+  if (!(sum > 0) || !std::isfinite(sum))
+    throw error("edit: the weights are " + std::to_string(sum) +
+                " together; one at least must be above 0, and the sum finite");
+  if (where < here) {
+    throw error("edit: " + place_name(where.epoch, where.batch) +
+                " was handed over already; the loader stands at " + place_name(here.epoch, here.batch) +
+                ", which is the first that can be edited");
+  }
+  if (!edits_.empty() && where < place_of(edits_.size() - 1)) {
+    throw error("edit: " + place_name(where.epoch, where.batch) + " lies before the last edit, that of " +
+                place_name(edits_.back().epoch, edits_.back().batch) +
+                "; make edits in their order, or go on with a copy of the journal without its last lines");
+  }
+  return out;
+}
+
+std::string mixture_journal::line_of(const mixture_edit& e, std::size_t number, std::uint64_t before,
+                                     std::uint64_t& after) const {
+  std::string line = "{\"edit\":" + std::to_string(number) + ",\"epoch\":" + std::to_string(e.epoch) +
+                     ",\"batch\":" + std::to_string(e.batch) + ",\"bits\":[";
+  for (std::size_t i = 0; i < e.weights.size(); ++i)
+    line += (i == 0 ? "\"" : ",\"") + hex(std::bit_cast<std::uint64_t>(e.weights[i])) + "\"";
+  line += "],\"weights\":{";
+  for (std::size_t i = 0; i < e.weights.size(); ++i)
+    line += (i == 0 ? "\"" : ",\"") + names_[i] + "\":" + std::to_string(e.weights[i]);
+  line += "}";
+  after = fingerprint_hash().add(before).add(line).value();
+  return line + ",\"hash\":\"" + hex(after) + "\"}";
+}
+
+void mixture_journal::add(mixture_edit e) {
+  std::uint64_t after = 0;
+  const std::string line = line_of(e, edits_.size() + 1, hashes_.empty() ? pipeline_ : hashes_.back(), after);
+  edits_.reserve(edits_.size() + 1);
+  hashes_.reserve(hashes_.size() + 1);
+  if (file_) {
+    const bool there = has_next(after);  // by another rank
+    int fault = there ? 0 : file_->add(line);
+    const bool written = fault == 0;
+    if (written) fault = file_->sync();
+    if (fault != 0) {
+      throw error(printable(path_) + ": journal_file: an edit can't be " +
+                  (written ? "brought to the disk" : "written") + ": " +
+                  std::generic_category().message(fault) + "; the mixture is as it was" +
+                  (written ? ", but the file may have the edit: make it again, or begin a new journal" : ""));
+    }
+    if (!has_next(after)) {
+      throw error(printable(path_) + ": journal_file: an edit was written and is not there; the mixture is " +
+                  "as it was. Leave the file alone while it is trained on");
+    }
+  }
+  edits_.push_back(std::move(e));
+  hashes_.push_back(after);
+}
+
+bool mixture_journal::has_next(std::uint64_t hash) const {
+  const contents there = read(path_, true);
+  if (there.edits.size() <= edits_.size()) return false;
+  if (there.hashes[edits_.size()] == hash) return true;
+  const mixture_edit& other = there.edits[edits_.size()];
+  throw error(
+      printable(path_) + ": journal_file: another process has made edit " +
+      std::to_string(edits_.size() + 1) + " for " + place_name(other.epoch, other.batch) +
+      ", and this one has another; the mixture is as it was. Make the same edits on all ranks, in the "
+      "same order, and give another training a journal of its own");
+}
+
+void mixture_journal::refuse(const std::string& path, std::size_t line, const std::string& what) const {
+  throw error(printable(path) + ": journal: line " + std::to_string(line) + " " + what);
+}
+
+mixture_journal::contents mixture_journal::read(const std::string& path, bool of_this_run) const {
+  const std::string text = journal_text(path);
+  contents out;
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    if (end == std::string::npos) break;  // torn by a kill: nobody was told that it holds
+    const std::string_view line(text.data() + at, end - at);
+    at = end + 1;
+    ++number;
+    // Torn, too, and ended by whoever wrote the next; the next one's number tells when an edit is gone.
+    const bool of_line = line.starts_with(journal_head.substr(0, line.size())) || line.starts_with('\0');
+    if (of_line && !line.ends_with(line_end)) continue;
+    line_reader r(line);
+    if (line.starts_with("{\"journal\"") || !out.begun) {
+      out.begun = true;
+      r.skip(first_words);
+      const std::uint64_t of = r.number(16);
+      r.skip("\",\"seed\":\"");
+      const std::uint64_t seed = r.number();
+      r.skip(line_end);
+      if (!r.good()) refuse(path, number, "is not the beginning of a journal; is it the right file?");
+      if (of != pipeline_) {
+        refuse(path, number,
+               "says that it is of another data set, pipeline or global batch (" + hex(of) +
+                   ", this loader's is " + hex(pipeline_) + "); give a file of this training, or a new one");
+      }
+      if (of_this_run && seed != seed_) {
+        refuse(path, number,
+               "says that it is of another run, with seed " + std::to_string(seed) + ", and this one has " +
+                   std::to_string(seed_) +
+                   "; give a file of this training, or a new one, and replay() that one into it");
+      }
+      continue;
+    }
+    mixture_edit e;
+    r.skip("{\"edit\":");
+    const std::uint64_t edit = r.number();
+    r.skip(",\"epoch\":");
+    e.epoch = r.number();
+    r.skip(",\"batch\":");
+    e.batch = r.number();
+    r.skip(",\"bits\":[");
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      r.skip(i == 0 ? "\"0x" : ",\"0x");
+      e.weights.push_back(std::bit_cast<double>(r.number(16)));
+      r.skip("\"");
+    }
+    // Several ranks with one file have written the same edit, or one that was told that it came too late.
+    const bool again = r.good() && edit != 0 && edit <= out.edits.size();
+    const std::size_t place = again ? edit - 1 : out.edits.size();
+    std::uint64_t after = 0;
+    if (!r.good() || edit != place + 1 ||
+        line != line_of(e, place + 1, place == 0 ? pipeline_ : out.hashes[place - 1], after)) {
+      refuse(
+          path, number,
+          "is damaged, is missing one before it, or is of another run's edits; take the file from a backup");
+    }
+    if (again) continue;
+    out.hashes.push_back(after);
+    out.edits.push_back(std::move(e));
+  }
+  return out;
+}
+
+std::vector<mixture_edit> mixture_journal::open(const std::string& path) {
+  if (plain_file look = open_plain(path.c_str()); look.other != nullptr)
+    throw error(printable(path) + ": journal_file: " + not_a_file(look.other));
+  auto file = make_owned<line_file>(path.c_str(), journal_head);
+  if (file->fault() != 0) {
+    throw error(printable(path) +
+                ": journal_file: can't be opened: " + std::generic_category().message(file->fault()) +
+                "; give a path in a folder that exists and may be written to");
+  }
+  contents there = read(path, true);
+  if (!there.begun) {
+    int fault = file->add(std::string(first_words) + hex(pipeline_).substr(2) + "\",\"seed\":\"" +
+                          std::to_string(seed_) + std::string(line_end));
+    if (fault == 0) fault = file->sync();
+    if (fault == 0) fault = sync_folder_of(path);
+    if (fault != 0) {
+      throw error(printable(path) + ": journal_file: can't be written: " +
+                  std::generic_category().message(fault) + "; is there room?");
+    }
+  }
+  edits_ = there.edits;
+  hashes_ = std::move(there.hashes);
+  from_file_ = edits_.size();
+  path_ = path;
+  file_ = std::move(file);
+  return std::move(there.edits);
+}
+
+std::vector<source_weight> mixture_journal::at(place where) const {
+  const std::vector<double>* weights = &first_;
+  for (const mixture_edit& e : edits_) {
+    if (place{e.epoch, e.batch} <= where) weights = &e.weights;
+  }
+  return weights_of({0, 0, *weights});
+}
+
+std::vector<source_weight> mixture_journal::weights_of(const mixture_edit& e) const {
+  std::vector<source_weight> out;
+  for (std::size_t i = 0; i < names_.size(); ++i) out.push_back({names_[i], e.weights[i]});
+  return out;
+}
+
+void mixture_journal::write(loader_state& to) const noexcept {
+  to.edits = edits_.size();
+  to.journal = hashes_.empty() ? 0 : hashes_.back();
+}
+
+void mixture_journal::require_same(const loader_state& s) const {
+  if (s.edits > edits_.size()) {
+    throw error("load_state: the state was written behind " + std::to_string(s.edits) +
+                " edits of the mixture, and this loader has " + std::to_string(edits_.size()) +
+                "; give loader_options::journal_file the training's journal, or replay() it before");
+  }
+  if (s.edits != 0 && hashes_[s.edits - 1] != s.journal) {
+    throw error("load_state: the state was written behind other edits of the mixture than this loader has (" +
+                std::to_string(s.edits) + " of them differ); give the journal of the same training");
+  }
+}
+
+void refuse_when_compact() {
+  throw error(
+      "edit: with error_options::compact samples of this epoch's end may stand in the batches before; edit "
+      "the "
+      "next epoch, with .at_epoch");
+}
+
+void refuse_journal_file() {
+  throw error(
+      "loader: .journal_file is given, and there is no mixture that can be edited: a mix() with batch(n) and "
+      "nothing but shard() between; leave it out");
+}
+
+void require_no_edits(const loader_state& s) {
+  if (s.edits == 0) return;
+  throw error(
+      "load_state: the state was written behind " + std::to_string(s.edits) +
+      " edits of the mixture, and this loader has 0; give loader_options::journal_file the training's "
+      "journal, or replay() it before");
+}
+
+}  // namespace wick::detail
+
 // ==== wick/resume/implementation/replace_file.hpp
 /// \file
 /// The bodies of what resume/detail/replace_file.hpp declares. Included in exactly one file of a program.
@@ -29952,7 +30748,7 @@ std::vector<std::byte> loader_state::to_bytes() const {
   w.number(std::uint32_t{0});  // length, below
   for (const std::uint64_t n :
        {of.data, of.samples, of.seed, of.batch, std::uint64_t{of.batched}, epoch, batch, sample, failures,
-        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered}) {
+        counted_failures, epoch_failures, consecutive_failures, moved, rounds, filtered, edits, journal}) {
     w.number(n);
   }
   const auto stages = detail::shortened(of.stages);
@@ -30005,7 +30801,7 @@ loader_state loader_state::from_bytes(std::span<const std::byte> bytes) {
   std::uint64_t batched = 0;
   for (std::uint64_t* n : {&s.of.data, &s.of.samples, &s.of.seed, &s.of.batch, &batched, &s.epoch, &s.batch,
                            &s.sample, &s.failures, &s.counted_failures, &s.epoch_failures,
-                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered}) {
+                           &s.consecutive_failures, &s.moved, &s.rounds, &s.filtered, &s.edits, &s.journal}) {
     *n = r.number<std::uint64_t>();
   }
   s.of.batched = batched != 0;
@@ -31246,6 +32042,13 @@ int line_file::add(std::string_view line) {
   torn_ = fault != 0 && written != 0;
   if (torn_ && known && held.held()) take_back(before.st_size, static_cast<::off_t>(written));
   return fault;
+}
+
+int line_file::sync() noexcept {
+  while (::fsync(file_.get()) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
 }
 
 line_file::lock::lock(line_file& of) noexcept : of_(of) {

@@ -76,10 +76,10 @@ class sample_runs<pipeline<Source, S...>> {
   }
   bool is_bad(std::uint64_t index) const noexcept { return !bad.empty() && bad.has(index); }
 
-  /// Takes what changes anew, and plans over it. No worker is here. \throws wick::error as the constructor
-  /// does
-  void refresh() {
-    path.refresh();
+  /// Takes what changes anew (or only the order, if that is what has changed), and plans over it. No worker
+  /// is here. \throws wick::error as the constructor does
+  void refresh(bool source_too) {
+    if (source_too) path.refresh();
     epoch_plan<path_type> anew(path);
     std::destroy_at(&plan);
     std::construct_at(&plan, std::move(anew));

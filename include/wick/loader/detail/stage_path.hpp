@@ -84,6 +84,10 @@ class stage_path<pipeline<Source, S...>> {
 
   const Source& source() const noexcept { return source_; }
   template <std::size_t I>
+  auto& stage() noexcept {
+    return std::get<I>(stages_);
+  }
+  template <std::size_t I>
   const auto& stage() const noexcept {
     return std::get<I>(stages_);
   }
