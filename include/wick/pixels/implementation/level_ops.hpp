@@ -66,7 +66,9 @@ inline auto changed_level(const pixel_op& op) noexcept {
   const bool keeps = op.what == pixel_op::kind::posterize;
   const auto mask = static_cast<std::uint8_t>(keeps ? 0xFF00u >> static_cast<unsigned>(op.value) : 0xFFu);
   // Torch compares in float.
-  const float from = op.what == pixel_op::kind::solarize ? static_cast<float>(op.value) : keeps ? 256.0f : 0.0f;
+  const float from = op.what == pixel_op::kind::solarize ? static_cast<float>(op.value)
+                     : keeps                             ? 256.0f
+                                                         : 0.0f;
   return [mask, from](std::uint8_t x) noexcept {
     return static_cast<std::uint8_t>((x & mask) ^ (x >= from ? 0xFF : 0));
   };
