@@ -11537,9 +11537,12 @@ class with_others_stage {
   double probability() const noexcept { return options_.p; }
   std::uint64_t fingerprint() const noexcept;
 
-  /// For its type alone: the loader gathers in its place.
+  /// For its type: the loader gathers in its place. Without one there is nobody else.
   template <class Item>
-  task<company<Item>> operator()(Item& item, context&) const;
+  task<company<Item>> operator()(Item& item, context&) const {
+    company<Item> alone{std::move(item), {}};
+    co_return std::move(alone);
+  }
 
  private:
   std::size_t count_;
@@ -14134,8 +14137,12 @@ void blend(image& a, const image& b, double share);
 void blend(soft_label& a, const soft_label& b, double share) noexcept;
 /// Overwrites a part of `a` by that of `b`. \throws wick::error for another size
 void paste(image& a, const image& b, const rect& part);
-/// What CutMix takes of the other picture.
-rect cut_of(random_stream& from, int width, int height, double share);
+/// What CutMix takes of the other picture: a rectangle around (x, y), as far as it lies inside.
+rect cut_at(int x, int y, int width, int height, double share);
+/// MixUp and CutMix by what was drawn. \throws wick::error for another size
+void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share);
+void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
+               int y);
 
 /// What mixup and cutmix have alike.
 class mixed_pair_stage {
@@ -25073,13 +25080,22 @@ void paste(image& a, const image& b, const rect& part) {
   place_tile(a, b, {part, part.x, part.y});
 }
 
-rect cut_of(random_stream& from, int width, int height, double share) {
-  const int x = static_cast<int>(from.below(static_cast<std::uint64_t>(width)));
-  const int y = static_cast<int>(from.below(static_cast<std::uint64_t>(height)));
+rect cut_at(int x, int y, int width, int height, double share) {
   const double r = 0.5 * std::sqrt(1 - share);
   const int half_width = static_cast<int>(r * width), half_height = static_cast<int>(r * height);
   const int left = std::max(x - half_width, 0), top = std::max(y - half_height, 0);
   return {left, top, std::min(x + half_width, width) - left, std::min(y + half_height, height) - top};
+}
+void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share) {
+  blend(into.data, other.data, share);
+  blend(into.target, other.target, share);
+}
+void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
+               int y) {
+  const double width = into.data.width(), height = into.data.height();
+  const rect part = cut_at(x, y, into.data.width(), into.data.height(), share);
+  paste(into.data, other.data, part);
+  blend(into.target, other.target, 1 - static_cast<double>(part.width) * part.height / (width * height));
 }
 
 mixed_pair_stage::mixed_pair_stage(bool cut, std::size_t classes, const mixup_options& options)
@@ -25095,18 +25111,11 @@ std::uint64_t mixed_pair_stage::fingerprint() const noexcept {
 }
 void mixed_pair_stage::mix(sample<image, soft_label>& into, const sample<image, soft_label>& other,
                            random_stream& random) const {
-  double share = draw_beta(random, options_.alpha);
-  if (cut_) {
-    const image& picture = into.data;
-    require_alike(picture, other.data);
-    const rect part = cut_of(random, picture.width(), picture.height(), share);
-    paste(into.data, other.data, part);
-    share = 1 - static_cast<double>(part.width) * part.height /
-                    (static_cast<double>(picture.width()) * picture.height());
-  } else {
-    blend(into.data, other.data, share);
-  }
-  blend(into.target, other.target, share);
+  const double share = draw_beta(random, options_.alpha);
+  if (!cut_) return mixup_by(into, other, share);
+  const auto below = [&](int n) { return static_cast<int>(random.below(static_cast<std::uint64_t>(n))); };
+  const int x = below(into.data.width()), y = below(into.data.height());
+  cutmix_by(into, other, share, x, y);
 }
 
 mosaic_tile tile_at(int quadrant, int center_x, int center_y, frame of, int side) noexcept {

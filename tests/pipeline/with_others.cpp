@@ -2,9 +2,11 @@
 // and through a resume.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -179,6 +181,52 @@ TEST_CASE("an other that filter() leaves out is drawn anew; who keeps none is to
                         wick::array_batch(10),
                     {.seed = 3});
   CHECK(contains(message_of([&] { targets_of(none, 0); }), "filter() left out all of them"));
+}
+
+TEST_CASE("items that can only be moved meet, too") {
+  struct moved {
+    std::unique_ptr<int> held;
+  };
+  struct ones {
+    std::uint64_t size() const { return 7; }
+    moved at(std::uint64_t i) const { return {std::make_unique<int>(static_cast<int>(i))}; }
+  };
+  wick::loader l(ones{} | wick::shuffle() | wick::with_others(3) | wick::join([](moved own, auto& others) {
+                   for (moved& other : others) own.held.reset(new int(*own.held * 10 + *other.held));
+                   return own;
+                 }),
+                 {.seed = 3});
+  int samples = 0;
+  for (moved& m : l.epoch(0)) {
+    ++samples;
+    CHECK(*m.held < 7000);
+  }
+  CHECK(samples == 7);
+}
+
+TEST_CASE("others are of what there is since the last refresh()") {
+  struct growing : numbers {
+    std::shared_ptr<std::atomic<std::uint64_t>> now = std::make_shared<std::atomic<std::uint64_t>>(5);
+    std::uint64_t size() const { return *now; }
+  };
+  const auto stages = wick::with_others(4) | wick::join(digits) | wick::array_batch(50);
+  const growing source{{1000}};
+  wick::loader l(source | wick::shuffle() | stages, {.seed = 3, .prefetch_next_epoch = false});
+  for (const auto& batch : targets_of(l, 0)) {
+    for (std::int64_t t : batch) {
+      for (; t != 0; t /= 1000) CHECK(t % 1000 < 5);
+    }
+  }
+  *source.now = 900;
+  l.refresh();
+  const batches grown = targets_of(l, 1);
+  wick::loader anew(source | wick::shuffle() | stages, {.seed = 3, .workers = 1});
+  CHECK(grown == targets_of(anew, 1));
+  std::set<std::int64_t> seen;
+  for (const auto& batch : grown) {
+    for (const std::int64_t t : batch) seen.insert(t % 1000);
+  }
+  CHECK(seen.size() > 400);  // of 900 that were drawn from 900, about 569
 }
 
 TEST_CASE("numbers that make no sense are refused, and a change is no resume") {

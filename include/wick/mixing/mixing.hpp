@@ -60,8 +60,12 @@ void blend(image& a, const image& b, double share);
 void blend(soft_label& a, const soft_label& b, double share) noexcept;
 /// Overwrites a part of `a` by that of `b`. \throws wick::error for another size
 void paste(image& a, const image& b, const rect& part);
-/// What CutMix takes of the other picture.
-rect cut_of(random_stream& from, int width, int height, double share);
+/// What CutMix takes of the other picture: a rectangle around (x, y), as far as it lies inside.
+rect cut_at(int x, int y, int width, int height, double share);
+/// MixUp and CutMix by what was drawn. \throws wick::error for another size
+void mixup_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share);
+void cutmix_by(sample<image, soft_label>& into, const sample<image, soft_label>& other, double share, int x,
+               int y);
 
 /// What mixup and cutmix have alike.
 class mixed_pair_stage {

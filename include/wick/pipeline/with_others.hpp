@@ -46,9 +46,12 @@ class with_others_stage {
   double probability() const noexcept { return options_.p; }
   std::uint64_t fingerprint() const noexcept;
 
-  /// For its type alone: the loader gathers in its place.
+  /// For its type: the loader gathers in its place. Without one there is nobody else.
   template <class Item>
-  task<company<Item>> operator()(Item& item, context&) const;
+  task<company<Item>> operator()(Item& item, context&) const {
+    company<Item> alone{std::move(item), {}};
+    co_return std::move(alone);
+  }
 
  private:
   std::size_t count_;
