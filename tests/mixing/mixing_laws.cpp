@@ -38,26 +38,34 @@ struct segmented {
   }
 };
 
-template <class Batch>
-std::string bytes_of(const Batch& b) {
-  const auto bytes = [](const auto& of) {
-    return std::string(reinterpret_cast<const char*>(of.data()), of.bytes());
-  };
-  return bytes(b.data) + bytes(b.target);
+/// Of a batch, of which each rank has a part.
+struct bytes {
+  std::string data, target;
+  template <class Batch>
+  void add(const Batch& part) {
+    data.append(reinterpret_cast<const char*>(part.data.data()), part.data.bytes());
+    target.append(reinterpret_cast<const char*>(part.target.data()), part.target.bytes());
+  }
+  friend bool operator==(const bytes&, const bytes&) = default;
+};
+std::string digest_of(const std::vector<bytes>& all) {
+  sha256 out;
+  for (const bytes& one : all) out.add(one.data).add(one.target);
+  return out.hex();
 }
 
-/// What ranks deliver, put together batch by batch; `from` says how many batches are left out.
+/// What ranks deliver, put together batch by batch; from a state on, if there is one.
 template <class Make>
-std::vector<std::string> all_of(const Make& make, std::size_t workers, std::uint64_t ranks,
-                                const std::vector<std::byte>* state = nullptr) {
-  std::vector<std::string> out;
+std::vector<bytes> all_of(const Make& make, std::size_t workers, std::uint64_t ranks,
+                          const std::vector<std::byte>* state = nullptr) {
+  std::vector<bytes> out;
   for (std::uint64_t rank = 0; rank < ranks; ++rank) {
     wick::loader l(make(rank, ranks), {.seed = 11, .workers = workers, .prefetch = 1 + rank});
     std::size_t n = 0;
     const auto take = [&] {
       while (auto b = l.next()) {
         out.resize(std::max(out.size(), n + 1));
-        out[n++] += bytes_of(*b);
+        out[n++].add(*b);
       }
     };
     std::uint64_t epoch = first_epoch;
@@ -77,9 +85,8 @@ std::vector<std::string> all_of(const Make& make, std::size_t workers, std::uint
 /// Checks it for what `make(rank, ranks)` gives.
 template <class Make>
 void check_laws(const Make& make) {
-  const std::vector<std::string> expected = all_of(make, 1, 1);
-  sha256 digest;
-  for (const std::string& one : expected) digest.add(one);
+  const std::vector<bytes> expected = all_of(make, 1, 1);
+  const std::string digest = digest_of(expected);
   std::vector<std::byte> state;
   {
     wick::loader l(make(0, 1), {.seed = 11, .workers = 4});
@@ -88,15 +95,12 @@ void check_laws(const Make& make) {
     state = l.state();
     CHECK(state.size() <= 4096);
   }
-  const std::vector<std::string> rest(expected.begin() + stop, expected.end());
+  const std::vector<bytes> rest(expected.begin() + stop, expected.end());
   for (const std::size_t workers : {1, 4}) {
     for (const std::uint64_t ranks : {1, 2, 4}) {
       CAPTURE(workers);
       CAPTURE(ranks);
-      const std::vector<std::string> got = all_of(make, workers, ranks);
-      sha256 again;
-      for (const std::string& one : got) again.add(one);
-      CHECK(again.hex() == digest.hex());
+      CHECK(digest_of(all_of(make, workers, ranks)) == digest);
       CHECK((all_of(make, workers, ranks, &state) == rest));
     }
   }
