@@ -22,7 +22,7 @@ NAMES = ROOT / "docs" / "names.md"
 PAGES = ROOT / "docs" / "reference"
 
 # So many names may lie in namespace wick. Whoever adds one beyond that takes another away, or decides that users need more.
-MOST_NAMES = 160
+MOST_NAMES = 170
 
 # room: (title, what a reader should know before the first name, guides)
 ROOMS = {
@@ -74,6 +74,12 @@ ROOMS = {
         "Stages that change what pixels look like and leave them where they are, with torchvision's definitions on pictures of 8 bits. "
         "They only note what is to be done; it is done in the picture's place in its batch. Those whose name begins with `random_` draw "
         "whether and how much.",
+        ["from_python_dataloader"],
+    ),
+    "augment": (
+        "Augmentation by lists",
+        "Stages that draw operations on color and geometry, with the lists, strengths and defaults of torchvision. What comes before an "
+        "operation on geometry is carried out first.",
         ["from_python_dataloader"],
     ),
     "pixels": (

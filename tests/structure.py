@@ -23,6 +23,7 @@ ARROWS = {
     "order": {"pipeline", "sample"},
     "pipeline": {"observe", "run", "sample"},
     "resume": {"sample", "system"},
+    "augment": {"image", "pixels", "resample", "sample"},
     "batch": {"pipeline", "resume", "sample", "system"},
     "failure": {"observe", "resume", "sample", "system"},
     "loader": {"batch", "failure", "observe", "order", "pipeline", "resume", "run", "sample", "system"},

@@ -8,6 +8,7 @@
 #include <wick/order/order.hpp>
 // clang-format on
 
+#include <wick/augment/augment.hpp>
 #include <wick/batch/batch.hpp>
 #include <wick/batch/pack.hpp>
 #include <wick/batch/ragged.hpp>

@@ -4,6 +4,7 @@
 /// beside it.
 #pragma once
 
+#include <wick/augment/implementation/augment.hpp>
 #include <wick/batch/implementation/slab.hpp>
 #include <wick/codec/implementation/builtin_codecs.hpp>
 #include <wick/codec/implementation/codec.hpp>
@@ -22,6 +23,7 @@
 #include <wick/failure/implementation/ledger_file.hpp>
 #include <wick/failure/implementation/on_error.hpp>
 #include <wick/failure/implementation/quarantine.hpp>
+#include <wick/image/implementation/affine.hpp>
 #include <wick/image/implementation/arguments.hpp>
 #include <wick/image/implementation/boxes.hpp>
 #include <wick/image/implementation/crop.hpp>
@@ -67,6 +69,7 @@
 #include <wick/read/implementation/source_file.hpp>
 #include <wick/read/implementation/walk.hpp>
 #include <wick/resample/implementation/resample_kernels.hpp>
+#include <wick/resample/implementation/warp.hpp>
 #include <wick/resume/implementation/epoch_fingerprint.hpp>
 #include <wick/resume/implementation/replace_file.hpp>
 #include <wick/resume/implementation/state.hpp>

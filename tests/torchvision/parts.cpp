@@ -69,6 +69,30 @@ scene apply(const std::string& stage, std::istream& in, scene item, wick::contex
     in >> a;
     return wick::pad(by.x, by.y, by.width, by.height, {.fill = a, .mask_fill = a})(std::move(item), c);
   }
+  if (stage == "affine") {
+    double angle = 0, x = 0, y = 0, scale = 1, shear_x = 0, shear_y = 0;
+    in >> angle >> x >> y >> scale >> shear_x >> shear_y >> a;
+    return wick::affine({.angle = angle,
+                         .translate = {x, y},
+                         .scale = scale,
+                         .shear = {shear_x, shear_y},
+                         .fill = a,
+                         .mask_fill = a})(std::move(item), c);
+  }
+  if (stage == "rotate") {
+    double angle = 0;
+    in >> angle >> a >> b;
+    return wick::rotate(angle, {.expand = a != 0, .fill = b, .mask_fill = b})(std::move(item), c);
+  }
+  if (stage == "perspective") {
+    wick::detail::corners from, to;
+    for (auto* each : {&from, &to})
+      for (auto& [x, y] : *each) in >> x >> y;
+    in >> a;
+    return wick::perspective(
+        from, to, {.interpolation = wick::interpolation::nearest, .fill = a, .mask_fill = a})(std::move(item),
+                                                                                              c);
+  }
   if (stage == "random_crop") {
     in >> a >> b;
     const auto crop = wick::random_crop(a, b);

@@ -32,7 +32,7 @@ def stages_for(rng: random.Random, width: int, height: int) -> list:
     out = []
     for _ in range(rng.randint(1, 4)):
         kind = rng.choice(["resize", "bicubic", "shorter", "center_crop", "horizontal_flip", "vertical_flip", "pad", "random_crop",
-                           "random_resized_crop"])
+                           "random_resized_crop", "affine", "rotate", "perspective"])
         if kind in ("resize", "bicubic", "random_resized_crop"):
             numbers = [side(rng), side(rng)]
             height, width = numbers
@@ -49,6 +49,24 @@ def stages_for(rng: random.Random, width: int, height: int) -> list:
         elif kind == "pad":
             numbers = [rng.randint(0, 9) for _ in range(4)] + [rng.randint(0, 255)]
             width, height = width + numbers[0] + numbers[2], height + numbers[1] + numbers[3]
+        elif kind == "affine":
+            numbers = [rng.uniform(-180, 180), rng.randint(-9, 9), rng.randint(-9, 9), rng.uniform(0.5, 2), rng.uniform(-20, 20),
+                       rng.uniform(-20, 20), rng.randint(0, 255)]
+        elif kind == "rotate":
+            numbers = [rng.choice([0, 90, 180, 270, rng.uniform(-360, 360)]), rng.randint(0, 1), rng.randint(0, 255)]
+            if numbers[1]:
+                size = F.rotate(torch.zeros((1, height, width), dtype=torch.uint8), numbers[0], expand=True).shape[-2:]
+                box = tv_tensors.BoundingBoxes(torch.tensor([[0.0, 0.0, 1.0, 1.0]]), format="XYXY", canvas_size=(height, width))
+                if F.rotate(box, numbers[0], expand=True).canvas_size != tuple(size):
+                    continue  # torchvision rounds the size of pictures and that of boxes differently
+                height, width = size
+        elif kind == "perspective":
+            if min(width, height) < 4:
+                continue  # corners on a line
+            right, bottom = width - 1, height - 1
+            near = lambda size: rng.randint(0, size // 4)
+            numbers = [0, 0, right, 0, right, bottom, 0, bottom, near(width), near(height), right - near(width), near(height),
+                       right - near(width), bottom - near(height), near(width), bottom - near(height), rng.randint(0, 255)]
         else:
             numbers = []
         out.append((kind, numbers))
@@ -56,7 +74,10 @@ def stages_for(rng: random.Random, width: int, height: int) -> list:
 
 
 def resized(part, size: list, **how):
-    """torch 2.15 fails with an internal error of its own over some pictures that are 1 or 2 px wide: these in float32."""
+    """Of a copy: torch 2.15 reads beside a picture that is 1 px wide where its strides say something else, as they do behind rotate().
+    And it fails with an internal error of its own over some that are 1 or 2 px wide: these in float32."""
+    if isinstance(part, (tv_tensors.Image, tv_tensors.Mask)):
+        part = tv_tensors.wrap(part.as_subclass(torch.Tensor).clone(memory_format=torch.contiguous_format), like=part)
     try:
         return F.resize(part, size, antialias=True, **how)
     except RuntimeError as fault:
@@ -80,6 +101,13 @@ def by_torchvision(kind: str, numbers: list, parts: list, chosen: list) -> list:
         return [F.vertical_flip(p) for p in parts]
     if kind == "pad":
         return [F.pad(p, numbers[:4], fill=numbers[4]) for p in parts]
+    if kind == "affine":
+        return [F.affine(p, numbers[0], numbers[1:3], numbers[3], numbers[4:6], fill=numbers[6]) for p in parts]
+    if kind == "rotate":
+        return [F.rotate(p, numbers[0], expand=bool(numbers[1]), fill=numbers[2]) for p in parts]
+    if kind == "perspective":
+        corners = [[numbers[i], numbers[i + 1]] for i in range(0, 16, 2)]
+        return [F.perspective(p, corners[:4], corners[4:], interpolation=v2.InterpolationMode.NEAREST, fill=numbers[16]) for p in parts]
     left, top, width, height = (int(chosen.pop(0)) for _ in range(4))
     if kind == "random_crop":
         return [F.crop(p, top, left, height, width) for p in parts]

@@ -2,6 +2,7 @@
 /// All stages that work on pictures.
 #pragma once
 
+#include <wick/image/affine.hpp>
 #include <wick/image/boxes.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>

@@ -13,6 +13,7 @@
 #include <wick/image/boxes.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
+#include <wick/resample/warp.hpp>
 #include <wick/sample/context.hpp>
 #include <wick/sample/error.hpp>
 #include <wick/sample/fingerprint.hpp>
@@ -82,6 +83,19 @@ inline void shift(boxes& of, int x, int y) noexcept {
   for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
 }
 
+/// The box around where the corners come to lie.
+inline std::array<float, 4> around(const projection& there, const std::array<float, 4>& box) noexcept {
+  std::array<float, 4> out{HUGE_VALF, HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+  for (const float x : {box[0], box[2]}) {
+    for (const float y : {box[1], box[3]}) {
+      const point at = there({x, y});
+      const auto to_x = static_cast<float>(at.x), to_y = static_cast<float>(at.y);
+      out = {std::min(out[0], to_x), std::min(out[1], to_y), std::max(out[2], to_x), std::max(out[3], to_y)};
+    }
+  }
+  return out;
+}
+
 }  // namespace detail::boxing
 
 void boxes::follow(const detail::geometry_step& step, detail::frame in) {
@@ -113,6 +127,11 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
       detail::require_plain_border(step.around.mode, "boxes");
       boxing::shift(*this, step.around.by.left, step.around.by.top);
       return boxing::cut(*this, step.after(in));
+    case kind::warp: {
+      const detail::projection there = step.places(in);
+      for (auto& box : xyxy) box = boxing::around(there, box);
+      return boxing::cut(*this, step.after(in));
+    }
     case kind::drop_boxes:
       boxing::cut(*this, in);
       return boxing::keep(*this, [&](std::size_t i) {

@@ -80,7 +80,8 @@ inline void change_levels(const pixel_op& op, const picture_target& p) {
       map_run(v, n, [mask](std::uint8_t x) { return static_cast<std::uint8_t>(x & mask); });
     });
   }
-  const double from = op.what == pixel_op::kind::solarize ? std::ceil(op.value) : 0;
+  // Torch compares in float.
+  const float from = op.what == pixel_op::kind::solarize ? std::ceil(static_cast<float>(op.value)) : 0;
   if (from > 255) return;
   const auto first = static_cast<std::uint8_t>(from);
   for_each_run(p, [first](std::uint8_t* v, std::size_t n) {
