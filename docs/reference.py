@@ -79,7 +79,7 @@ ROOMS = {
     "augment": (
         "Augmentation by lists",
         "Stages that draw operations on color and geometry, with the lists, strengths and defaults of torchvision. What comes before an "
-        "operation on geometry is carried out first.",
+        "operation on geometry is carried out first. Masks, boxes, keypoints and polygons follow.",
         ["from_python_dataloader"],
     ),
     "pixels": (

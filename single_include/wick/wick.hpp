@@ -4317,151 +4317,16 @@ inline detail::repeat_stage repeat() noexcept { return {0}; }
 // ==== wick/augment/augment.hpp
 /// \file
 /// Stages that draw their operations from a list, color and geometry alike: rand_augment,
-/// trivial_augment_wide, auto_augment.
+/// trivial_augment_wide, auto_augment. What belongs to the picture follows its geometry.
 
-// ==== wick/image/lazy_image.hpp
+// ==== wick/image/detail/parts.hpp
 /// \file
-/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
-/// slot in the batch is known. What decode() makes and the picture stages pass on.
+/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
+/// decides once, and each part that it concerns follows.
 
-// ==== wick/codec/codec.hpp
+// ==== wick/batch/fields.hpp
 /// \file
-/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
-/// bytes.
-
-// ==== wick/pixels/geometry.hpp
-/// \file
-/// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
-
-namespace wick {
-
-namespace detail {
-
-/// A rectangle of pixels; x to the right, y down.
-struct rect {
-  int x = 0, y = 0, width = 0, height = 0;
-  friend bool operator==(const rect&, const rect&) = default;
-};
-
-}  // namespace detail
-
-/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
-/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
-enum class interpolation : std::uint8_t {
-  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
-  bilinear,        ///< triangle
-  bicubic,         ///< Keys' cubic with a = -0.5
-  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
-};
-
-namespace detail {
-
-/// Each pixel comes out as one that goes in.
-constexpr bool is_nearest(interpolation filter) noexcept {
-  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
-}
-
-/// "500 x 375", as messages name a size: width first.
-std::string size_text(std::int64_t width, std::int64_t height);
-
-/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
-/// result, mirror it. The filter never looks past `source`.
-struct plan {
-  rect source;
-  int width = 0, height = 0;
-  rect window;
-  bool mirror_x = false;  ///< left and right change places
-  bool mirror_y = false;  ///< top and bottom change places
-  interpolation filter = interpolation::bilinear;
-
-  /// The picture as it is.
-  static plan whole(int width, int height) noexcept;
-  bool resizes() const noexcept { return width != source.width || height != source.height; }
-  /// The result is `source` as it is.
-  bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
-  int output_width() const noexcept { return window.width; }
-  int output_height() const noexcept { return window.height; }
-  friend bool operator==(const plan&, const plan&) = default;
-};
-
-/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
-/// one the window. \throws wick::error when `part` is empty or not inside the picture.
-void compose_crop(plan& p, rect part);
-
-/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
-/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
-/// first then. \throws wick::error when a side is less than 1
-bool compose_resize(plan& p, int width, int height, interpolation filter);
-
-/// Mirrors what the plan gives so far; always exact.
-inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
-inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
-
-}  // namespace detail
-
-}  // namespace wick
-
-// ==== wick/pixels/image.hpp
-/// \file
-/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
-/// pixels.
-
-// ==== wick/pixels/detail/block_cache.hpp
-/// \file
-/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
-/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
-
-namespace wick::detail {
-
-struct block_header {
-  std::size_t capacity;  // bytes behind the header
-};
-
-inline constexpr std::size_t block_header_bytes = 64;
-inline constexpr std::size_t smallest_kept_block = std::size_t{1} << 15;
-inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // a thread
-
-/// Sizes come in eight steps a doubling, so that pictures of nearly one size share blocks.
-constexpr std::size_t block_size(std::size_t bytes) noexcept {
-  if (bytes < smallest_kept_block) return bytes;
-  std::size_t step = smallest_kept_block / 8;
-  while (step * 16 < bytes) step *= 2;
-  return (bytes + step - 1) / step * step;
-}
-
-inline thread_local bool block_cache_gone =
-    false;  // trivially destructible: may be read after the cache went
-
-/// Dropped blocks of one thread, oldest first.
-struct block_cache {
-  std::array<block_header*, 12> blocks{};
-  std::size_t count = 0;
-  std::size_t bytes = 0;
-
-  block_cache() = default;
-  block_cache(const block_cache&) = delete;
-  block_cache& operator=(const block_cache&) = delete;
-  ~block_cache();
-  block_header* remove(std::size_t i) noexcept;
-  /// The smallest block that holds `size` and wastes at most three quarters of itself.
-  block_header* take(std::size_t size) noexcept;
-  void give(block_header* block) noexcept;
-};
-
-/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
-/// free.
-[[gnu::noinline]] block_cache* this_thread_blocks() noexcept;
-
-/// As malloc; aligned to 16 bytes. Null when there is no memory.
-void* allocate_block(std::size_t bytes) noexcept;
-
-/// As free, on any thread.
-void release_block(void* data) noexcept;
-
-/// As realloc.
-void* resize_block(void* data, std::size_t bytes) noexcept;
-
-}  // namespace wick::detail
+/// How a sample is taken apart into fields, each of which becomes a column of the batch.
 
 // ==== wick/sample/shape.hpp
 /// \file
@@ -4583,6 +4448,382 @@ struct slot {
 
 }  // namespace wick
 
+namespace wick::detail {
+
+/// How a value says its shape and writes itself into its slot: by members of these names, unless this is
+/// specialized for a type that can't have them.
+template <class T>
+struct field_access {
+  static decltype(auto) extents(const T& v)
+    requires requires {
+      { v.extents() } -> std::convertible_to<shape>;
+    }
+  {
+    return v.extents();
+  }
+  static dtype type(const T& v)
+    requires requires {
+      { v.type() } -> std::convertible_to<dtype>;
+    }
+  {
+    return v.type();
+  }
+  static void write_to(const T& v, slot where)
+    requires requires { v.write_to(where); }
+  {
+    v.write_to(where);
+  }
+};
+
+/// A value that knows its shape and writes itself into its slot: no copy in between. Pictures say
+/// `static constexpr bool is_picture = true` and give their extents as [H, W, C].
+template <class T>
+concept batchable = requires(const T& v, slot where) {
+  field_access<T>::extents(v);
+  field_access<T>::type(v);
+  field_access<T>::write_to(v, where);
+};
+
+template <class T>
+inline constexpr bool is_picture = false;
+template <class T>
+  requires requires { T::is_picture; }
+inline constexpr bool is_picture<T> = T::is_picture;
+
+/// The element and the extents of (nested) arrays of numbers.
+template <class T>
+struct fixed_array {
+  using element = T;
+  static constexpr bool value = std::is_arithmetic_v<T> && sizeof(T) <= 8;
+  static void append(shape&) {}
+};
+template <class T, std::size_t N>
+struct fixed_array<T[N]> {
+  using element = typename fixed_array<T>::element;
+  static constexpr bool value = N > 0 && fixed_array<T>::value;
+  static void append(shape& s) {
+    s.push_back(static_cast<std::int64_t>(N));
+    fixed_array<T>::append(s);
+  }
+};
+template <class T, std::size_t N>
+struct fixed_array<std::array<T, N>> : fixed_array<T[N]> {};
+template <class T>
+struct fixed_array<std::array<T, 0>> : std::false_type {};
+
+template <class T>
+concept leaf = batchable<T> || fixed_array<T>::value || std::same_as<T, std::string>;
+
+template <class T>
+inline constexpr bool is_tuple_like = false;
+template <class... T>
+inline constexpr bool is_tuple_like<std::tuple<T...>> = true;
+template <class A, class B>
+inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
+template <class T, std::size_t N>
+inline constexpr bool is_tuple_like<std::array<T, N>> = N > 0 && !leaf<std::array<T, N>>;
+
+// The number of fields of an aggregate: the most initializers that its braces take. Empty braces count a C
+// array as one; only where a field has no default, whole values are tried.
+inline constexpr std::size_t max_fields = 8;
+struct anything {
+  template <class T>
+  operator T() const;
+};
+template <class T>
+struct any_base_of {
+  template <class B>
+    requires(std::is_base_of_v<B, T> && !std::same_as<B, T>)
+  operator B() const;
+};
+template <class T, std::size_t... I>
+consteval bool takes_fields(std::index_sequence<I...>) {
+  return requires { T{(static_cast<void>(I), anything{})...}; };
+}
+template <class T, std::size_t N = max_fields + 1>
+consteval std::size_t field_count() {
+  if constexpr (!requires { T{}; }) {
+    if constexpr (N == 0)
+      return 0;
+    else if constexpr (takes_fields<T>(std::make_index_sequence<N>{}))
+      return N;
+    else
+      return field_count<T, N - 1>();
+  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; })
+    return 9;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; })
+    return 8;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; })
+    return 7;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; })
+    return 6;
+  else if constexpr (requires { T{{}, {}, {}, {}, {}}; })
+    return 5;
+  else if constexpr (requires { T{{}, {}, {}, {}}; })
+    return 4;
+  else if constexpr (requires { T{{}, {}, {}}; })
+    return 3;
+  else if constexpr (requires { T{{}, {}}; })
+    return 2;
+  else if constexpr (requires { T{{}}; })
+    return 1;
+  else
+    return 0;
+}
+
+/// A plain struct of 1 to 8 fields, all its own.
+template <class T>
+concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_sample<T> && !requires {
+  std::tuple_size<T>::value;
+} && (field_count<T>() > 0) && (field_count<T>() <= max_fields) && !requires { T{any_base_of<T>{}}; };
+
+/// The fields of an aggregate as a tuple of references.
+template <class T>
+auto tie_fields(T& v) {
+  constexpr std::size_t n = field_count<std::remove_const_t<T>>();
+  if constexpr (n == 1) {
+    auto& [a] = v;
+    return std::tie(a);
+  } else if constexpr (n == 2) {
+    auto& [a, b] = v;
+    return std::tie(a, b);
+  } else if constexpr (n == 3) {
+    auto& [a, b, c] = v;
+    return std::tie(a, b, c);
+  } else if constexpr (n == 4) {
+    auto& [a, b, c, d] = v;
+    return std::tie(a, b, c, d);
+  } else if constexpr (n == 5) {
+    auto& [a, b, c, d, e] = v;
+    return std::tie(a, b, c, d, e);
+  } else if constexpr (n == 6) {
+    auto& [a, b, c, d, e, f] = v;
+    return std::tie(a, b, c, d, e, f);
+  } else if constexpr (n == 7) {
+    auto& [a, b, c, d, e, f, g] = v;
+    return std::tie(a, b, c, d, e, f, g);
+  } else {
+    auto& [a, b, c, d, e, f, g, h] = v;
+    return std::tie(a, b, c, d, e, f, g, h);
+  }
+}
+
+/// Calls f with the fields of a composite.
+template <class T, class F>
+decltype(auto) with_fields(T& v, F&& f) {
+  if constexpr (is_sample<std::remove_const_t<T>>)
+    return f(v.data, v.target);
+  else if constexpr (is_tuple_like<std::remove_const_t<T>>)
+    return std::apply(std::forward<F>(f), v);
+  else
+    return std::apply(std::forward<F>(f), tie_fields(v));
+}
+
+template <class T>
+concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
+
+/// The field types of a composite, decayed, as a std::tuple.
+template <class T>
+struct field_types {
+  using type = typename decltype(with_fields(std::declval<T&>(), [](auto&... f) {
+    return std::type_identity<std::tuple<std::remove_cvref_t<decltype(f)>...>>{};
+  }))::type;
+};
+template <class D, class T>
+struct field_types<sample<D, T>> {
+  using type = std::tuple<D, T>;
+};
+template <class... T>
+struct field_types<std::tuple<T...>> {
+  using type = std::tuple<T...>;
+};
+template <class A, class B>
+struct field_types<std::pair<A, B>> {
+  using type = std::tuple<A, B>;
+};
+
+template <class T>
+struct can_batch : std::bool_constant<leaf<T>> {};
+template <composite T>
+struct can_batch<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (can_batch<F>::value && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
+/// Any number of numbers, or of arrays of them: what can be padded.
+template <class T>
+inline constexpr bool ragged = false;
+template <class T>
+inline constexpr bool ragged<std::vector<T>> = fixed_array<T>::value && !std::is_same_v<T, bool>;
+
+/// As can_batch, where fields may have any length.
+template <class T>
+struct can_pad : std::bool_constant<leaf<T> || ragged<T>> {};
+template <composite T>
+struct can_pad<T> {
+  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
+    return (can_pad<F>::value && ...);
+  }(std::type_identity<typename field_types<T>::type>{});
+};
+
+/// Whether it is, or has as a field, what read() is to read; or bytes, with which a batch does nothing. For
+/// messages.
+template <class T>
+struct has_unread : std::bool_constant<!std::is_void_v<typename once_read<T>::type>> {};
+template <class T>
+struct has_bytes : std::is_same<T, bytes> {};
+template <class D, class T>
+struct has_unread<sample<D, T>> : std::disjunction<has_unread<D>, has_unread<T>> {};
+template <class D, class T>
+struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {};
+
+}  // namespace wick::detail
+
+// ==== wick/image/detail/steps.hpp
+/// \file
+/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
+/// border, a turn.
+
+// ==== wick/pixels/geometry.hpp
+/// \file
+/// Lazy geometry: crops, resizes and mirrors of a picture gathered into one plan before any pixel exists.
+
+namespace wick {
+
+namespace detail {
+
+/// A rectangle of pixels; x to the right, y down.
+struct rect {
+  int x = 0, y = 0, width = 0, height = 0;
+  friend bool operator==(const rect&, const rect&) = default;
+};
+
+}  // namespace detail
+
+/// How a resize weighs the source pixels. When it shrinks, `bilinear` and `bicubic` widen with the factor, so
+/// that nothing aliases (Pillow's resize, torchvision's antialias=True).
+enum class interpolation : std::uint8_t {
+  nearest,         ///< the pixel under the center: Pillow's, and torch's `nearest-exact`
+  bilinear,        ///< triangle
+  bicubic,         ///< Keys' cubic with a = -0.5
+  nearest_corner,  ///< the pixel under the upper left corner: torch's `nearest`, as masks are resized
+};
+
+namespace detail {
+
+/// Each pixel comes out as one that goes in.
+constexpr bool is_nearest(interpolation filter) noexcept {
+  return filter == interpolation::nearest || filter == interpolation::nearest_corner;
+}
+
+/// "500 x 375", as messages name a size: width first.
+std::string size_text(std::int64_t width, std::int64_t height);
+
+/// What is to be done to a picture: cut `source` out, resize that to width x height, keep `window` of the
+/// result, mirror it. The filter never looks past `source`.
+struct plan {
+  rect source;
+  int width = 0, height = 0;
+  rect window;
+  bool mirror_x = false;  ///< left and right change places
+  bool mirror_y = false;  ///< top and bottom change places
+  interpolation filter = interpolation::bilinear;
+
+  /// The picture as it is.
+  static plan whole(int width, int height) noexcept;
+  bool resizes() const noexcept { return width != source.width || height != source.height; }
+  /// The result is `source` as it is.
+  bool only_cuts() const noexcept { return !resizes() && !mirror_x && !mirror_y; }
+  int output_width() const noexcept { return window.width; }
+  int output_height() const noexcept { return window.height; }
+  friend bool operator==(const plan&, const plan&) = default;
+};
+
+/// Cuts `part` out of what the plan gives so far. Always exact: before a resize it narrows the source, after
+/// one the window. \throws wick::error when `part` is empty or not inside the picture.
+void compose_crop(plan& p, rect part);
+
+/// Resizes what the plan gives so far. False, and nothing done, when one pass can't give the same pixels:
+/// after an earlier resize, or with `nearest` after a mirror (its ties fall to one side). Carry out the plan
+/// first then. \throws wick::error when a side is less than 1
+bool compose_resize(plan& p, int width, int height, interpolation filter);
+
+/// Mirrors what the plan gives so far; always exact.
+inline void compose_mirror_x(plan& p) noexcept { p.mirror_x = !p.mirror_x; }
+inline void compose_mirror_y(plan& p) noexcept { p.mirror_y = !p.mirror_y; }
+
+}  // namespace detail
+
+}  // namespace wick
+
+// ==== wick/resample/warp.hpp
+/// \file
+/// Geometry that is no rectangle: rotations, shears, perspectives. One pass over the result, each pixel taken
+/// from where it comes from.
+
+// ==== wick/pixels/image.hpp
+/// \file
+/// A decoded picture: 8-bit pixels in rows, channels side by side; what a user's stage gets when it asks for
+/// pixels.
+
+// ==== wick/pixels/detail/block_cache.hpp
+/// \file
+/// Memory for pixels: each thread keeps the last large blocks it dropped, so that decoding picture after
+/// picture asks the kernel for no pages. Where pixels lie from the decoder to the batch's slot.
+
+namespace wick::detail {
+
+struct block_header {
+  std::size_t capacity;  // bytes behind the header
+};
+
+inline constexpr std::size_t block_header_bytes = 64;
+inline constexpr std::size_t smallest_kept_block = std::size_t{1} << 15;
+inline constexpr std::size_t most_kept_bytes = std::size_t{64} << 20;  // a thread
+
+/// Sizes come in eight steps a doubling, so that pictures of nearly one size share blocks.
+constexpr std::size_t block_size(std::size_t bytes) noexcept {
+  if (bytes < smallest_kept_block) return bytes;
+  std::size_t step = smallest_kept_block / 8;
+  while (step * 16 < bytes) step *= 2;
+  return (bytes + step - 1) / step * step;
+}
+
+inline thread_local bool block_cache_gone =
+    false;  // trivially destructible: may be read after the cache went
+
+/// Dropped blocks of one thread, oldest first.
+struct block_cache {
+  std::array<block_header*, 12> blocks{};
+  std::size_t count = 0;
+  std::size_t bytes = 0;
+
+  block_cache() = default;
+  block_cache(const block_cache&) = delete;
+  block_cache& operator=(const block_cache&) = delete;
+  ~block_cache();
+  block_header* remove(std::size_t i) noexcept;
+  /// The smallest block that holds `size` and wastes at most three quarters of itself.
+  block_header* take(std::size_t size) noexcept;
+  void give(block_header* block) noexcept;
+};
+
+/// Null where nothing is kept: when the thread is ending, and under AddressSanitizer, which must see each
+/// free.
+[[gnu::noinline]] block_cache* this_thread_blocks() noexcept;
+
+/// As malloc; aligned to 16 bytes. Null when there is no memory.
+void* allocate_block(std::size_t bytes) noexcept;
+
+/// As free, on any thread.
+void release_block(void* data) noexcept;
+
+/// As realloc.
+void* resize_block(void* data, std::size_t bytes) noexcept;
+
+}  // namespace wick::detail
+
 namespace wick {
 
 namespace detail {
@@ -4666,6 +4907,167 @@ class image {
 };
 
 }  // namespace wick
+
+namespace wick::detail {
+
+struct point {
+  double x = 0, y = 0;
+};
+
+/// A 3 x 3 matrix, row by row, on points (x, y, 1): a pixel's middle is at (x + 0.5, y + 0.5).
+struct projection {
+  std::array<double, 9> m{1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+  point operator()(const point& p) const noexcept;
+  /// First `after`, then this one.
+  projection operator*(const projection& after) const noexcept;
+  projection inverse() const noexcept;
+};
+
+/// Where each pixel of the result comes from: (a x + b y + c, d x + e y + f) / (g x + h y + 1).
+struct warp {
+  std::array<double, 8> to_source{1, 0, 0, 0, 1, 0, 0, 0};  ///< a to h
+  bool centered =
+      true;  ///< points are counted from the middle of either picture, not from the upper left corner
+  interpolation filter = interpolation::nearest;  ///< nearest or bilinear
+  std::array<std::uint8_t, 4> fill{};             ///< where nothing comes from the picture
+  int width = 0, height = 0;                      ///< of the result
+
+  /// Source points of the result's, from the upper left corners, in a picture of this size.
+  projection to_source_of(int source_width, int source_height) const noexcept;
+};
+
+/// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
+std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
+                                     const point& shear) noexcept;
+/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
+bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
+                         std::array<double, 8>& to_source) noexcept;
+/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
+void expand(warp& by, int width, int height) noexcept;
+
+/// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel
+/// comes from. Alpha is moved as the colors are.
+image warped(const picture_view& from, const warp& by);
+
+}  // namespace wick::detail
+
+namespace wick {
+
+namespace detail {
+
+/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
+struct edges {
+  int left = 0, top = 0, right = 0, bottom = 0;
+
+  constexpr edges() noexcept = default;
+  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
+  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
+  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
+  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
+};
+
+/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
+struct fill_color {
+  std::array<std::uint8_t, 4> levels{};
+
+  constexpr fill_color() noexcept = default;
+  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
+  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
+      : levels{level(r), level(g), level(b), level(a)} {}
+
+ private:
+  static constexpr std::uint8_t level(int v) noexcept {
+    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
+  }
+};
+
+}  // namespace detail
+
+/// What stands in the border that pad() makes.
+enum class padding_mode : std::uint8_t {
+  constant,   ///< the fill color
+  edge,       ///< the outermost pixel again and again
+  reflect,    ///< mirrored about the outermost pixel, which is not repeated
+  symmetric,  ///< mirrored about the edge
+};
+
+namespace detail {
+
+/// The size of all parts of a sample that have pixels.
+struct frame {
+  int width = 0, height = 0;
+  friend bool operator==(const frame&, const frame&) = default;
+};
+
+/// A border, and what stands in it.
+struct border {
+  edges by;
+  fill_color fill;
+  padding_mode mode = padding_mode::constant;
+  int mask_fill = 0;
+};
+
+/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
+struct geometry_step {
+  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
+
+  kind what = kind::crop;
+  rect part;                                       ///< crop: what is kept
+  frame size;                                      ///< resize, warp: to what
+  interpolation filter = interpolation::bilinear;  ///< resize, warp
+  border around;                                   ///< pad; the fills of warp
+  std::array<double, 8> to_source{};               ///< warp: as in detail::warp
+  bool centered = true;                            ///< warp: as there
+  bool expanded = false;                ///< warp: the least x and y of the picture's corners come to lie at 0
+  float min_size = 0, min_visible = 0;  ///< drop_boxes
+
+  static geometry_step crop(const rect& part) noexcept;
+  static geometry_step resize(int width, int height, interpolation filter) noexcept;
+  static geometry_step mirror_x() noexcept;
+  static geometry_step mirror_y() noexcept;
+  static geometry_step pad(const border& around) noexcept;
+  static geometry_step warp(const detail::warp& by, int mask_fill, bool expanded = false) noexcept;
+
+  /// What warp does to the pixels.
+  detail::warp pixels() const noexcept;
+  /// What warp does to places in what has the size `before`.
+  projection places(frame before) const noexcept;
+  /// The size of what had `before`.
+  frame after(frame before) const noexcept;
+};
+
+/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
+void require_plain_border(padding_mode mode, const char* what);
+
+/// Up to two steps, one after the other.
+class geometry_steps {
+ public:
+  geometry_steps() noexcept = default;
+  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
+  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
+  const geometry_step* begin() const noexcept { return each_.data(); }
+  const geometry_step* end() const noexcept { return each_.data() + count_; }
+
+ private:
+  std::array<geometry_step, 2> each_{};
+  std::size_t count_ = 0;
+};
+
+}  // namespace detail
+
+}  // namespace wick
+
+// ==== wick/image/lazy_image.hpp
+/// \file
+/// A picture that is not decoded yet, with all that is to be done to it; carried out in one pass when its
+/// slot in the batch is known. What decode() makes and the picture stages pass on.
+
+// ==== wick/codec/codec.hpp
+/// \file
+/// The decoding seam: what a decoder is asked, what it answers, and how the right one is found for a sample's
+/// bytes.
 
 // ==== wick/pixels/row_sink.hpp
 /// \file
@@ -4829,167 +5231,6 @@ namespace detail {
 /// Refuses a picture before any memory is taken for it. \throws wick::error when the header claims more than
 /// `max_pixels`
 void check_size(const picture_info& info, std::int64_t max_pixels);
-
-}  // namespace detail
-
-}  // namespace wick
-
-// ==== wick/image/detail/steps.hpp
-/// \file
-/// What a stage of geometry does to the parts of a sample, one step at a time: crop, resize, mirror, a
-/// border, a turn.
-
-// ==== wick/resample/warp.hpp
-/// \file
-/// Geometry that is no rectangle: rotations, shears, perspectives. One pass over the result, each pixel taken
-/// from where it comes from.
-
-namespace wick::detail {
-
-struct point {
-  double x = 0, y = 0;
-};
-
-/// A 3 x 3 matrix, row by row, on points (x, y, 1): a pixel's middle is at (x + 0.5, y + 0.5).
-struct projection {
-  std::array<double, 9> m{1, 0, 0, 0, 1, 0, 0, 0, 1};
-
-  point operator()(const point& p) const noexcept;
-  /// First `after`, then this one.
-  projection operator*(const projection& after) const noexcept;
-  projection inverse() const noexcept;
-};
-
-/// Where each pixel of the result comes from: (a x + b y + c, d x + e y + f) / (g x + h y + 1).
-struct warp {
-  std::array<double, 8> to_source{1, 0, 0, 0, 1, 0, 0, 0};  ///< a to h
-  bool centered =
-      true;  ///< points are counted from the middle of either picture, not from the upper left corner
-  interpolation filter = interpolation::nearest;  ///< nearest or bilinear
-  std::array<std::uint8_t, 4> fill{};             ///< where nothing comes from the picture
-  int width = 0, height = 0;                      ///< of the result
-
-  /// Source points of the result's, from the upper left corners, in a picture of this size.
-  projection to_source_of(int source_width, int source_height) const noexcept;
-};
-
-/// Torch's _get_inverse_affine_matrix; angles in degrees, clockwise; `center` from the picture's middle.
-std::array<double, 8> inverse_affine(const point& center, double angle, const point& translate, double scale,
-                                     const point& shear) noexcept;
-/// The perspective that takes these corners to those. False, and nothing said, when three are on a line.
-bool inverse_perspective(const std::array<point, 4>& from, const std::array<point, 4>& to,
-                         std::array<double, 8>& to_source) noexcept;
-/// The size that holds a picture turned by such a matrix: torchvision's _compute_affine_output_size.
-void expand(warp& by, int width, int height) noexcept;
-
-/// torchvision's affine, rotate and perspective on uint8 tensors, with Torch's roundings in where a pixel
-/// comes from. Alpha is moved as the colors are.
-image warped(const picture_view& from, const warp& by);
-
-}  // namespace wick::detail
-
-namespace wick {
-
-namespace detail {
-
-/// Pixels on each side: one number for all, two for left and right, top and bottom, or four.
-struct edges {
-  int left = 0, top = 0, right = 0, bottom = 0;
-
-  constexpr edges() noexcept = default;
-  constexpr edges(int all) noexcept : edges(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr edges(int across, int down) noexcept : edges(across, down, across, down) {}
-  constexpr edges(int l, int t, int r, int b) noexcept : left(l), top(t), right(r), bottom(b) {}
-  constexpr std::array<int, 4> each() const noexcept { return {left, top, right, bottom}; }
-  constexpr bool empty() const noexcept { return left == 0 && top == 0 && right == 0 && bottom == 0; }
-};
-
-/// One level for all channels, or one each: `128`, `{124, 116, 104}`; cut to [0, 255].
-struct fill_color {
-  std::array<std::uint8_t, 4> levels{};
-
-  constexpr fill_color() noexcept = default;
-  constexpr fill_color(int all) noexcept : fill_color(all, all, all, all) {}  // NOLINT: implicit on purpose
-  constexpr fill_color(int r, int g, int b, int a = 255) noexcept
-      : levels{level(r), level(g), level(b), level(a)} {}
-
- private:
-  static constexpr std::uint8_t level(int v) noexcept {
-    return static_cast<std::uint8_t>(v < 0 ? 0 : v > 255 ? 255 : v);
-  }
-};
-
-}  // namespace detail
-
-/// What stands in the border that pad() makes.
-enum class padding_mode : std::uint8_t {
-  constant,   ///< the fill color
-  edge,       ///< the outermost pixel again and again
-  reflect,    ///< mirrored about the outermost pixel, which is not repeated
-  symmetric,  ///< mirrored about the edge
-};
-
-namespace detail {
-
-/// The size of all parts of a sample that have pixels.
-struct frame {
-  int width = 0, height = 0;
-  friend bool operator==(const frame&, const frame&) = default;
-};
-
-/// A border, and what stands in it.
-struct border {
-  edges by;
-  fill_color fill;
-  padding_mode mode = padding_mode::constant;
-  int mask_fill = 0;
-};
-
-/// One thing that is done to each part of a sample that has a place. What a kind has no use for is not set.
-struct geometry_step {
-  enum class kind : std::uint8_t { crop, resize, mirror_x, mirror_y, pad, warp, drop_boxes };
-
-  kind what = kind::crop;
-  rect part;                                       ///< crop: what is kept
-  frame size;                                      ///< resize, warp: to what
-  interpolation filter = interpolation::bilinear;  ///< resize, warp
-  border around;                                   ///< pad; the fills of warp
-  std::array<double, 8> to_source{};               ///< warp: as in detail::warp
-  bool centered = true;                            ///< warp: as there
-  bool expanded = false;                ///< warp: the least x and y of the picture's corners come to lie at 0
-  float min_size = 0, min_visible = 0;  ///< drop_boxes
-
-  static geometry_step crop(const rect& part) noexcept;
-  static geometry_step resize(int width, int height, interpolation filter) noexcept;
-  static geometry_step mirror_x() noexcept;
-  static geometry_step mirror_y() noexcept;
-  static geometry_step pad(const border& around) noexcept;
-  static geometry_step warp(const detail::warp& by, int mask_fill, bool expanded = false) noexcept;
-
-  /// What warp does to the pixels.
-  detail::warp pixels() const noexcept;
-  /// What warp does to places in what has the size `before`.
-  projection places(frame before) const noexcept;
-  /// The size of what had `before`.
-  frame after(frame before) const noexcept;
-};
-
-/// \throws wick::error when the border shows what is in the picture again: `what` is not repeated there
-void require_plain_border(padding_mode mode, const char* what);
-
-/// Up to two steps, one after the other.
-class geometry_steps {
- public:
-  geometry_steps() noexcept = default;
-  geometry_steps(const geometry_step& one) noexcept : each_{one}, count_(1) {}  // NOLINT: implicit on purpose
-  geometry_steps(const geometry_step& one, const geometry_step& two) noexcept : each_{one, two}, count_(2) {}
-  const geometry_step* begin() const noexcept { return each_.data(); }
-  const geometry_step* end() const noexcept { return each_.data() + count_; }
-
- private:
-  std::array<geometry_step, 2> each_{};
-  std::size_t count_ = 0;
-};
 
 }  // namespace detail
 
@@ -5333,252 +5574,6 @@ class lazy_image {
 
 }  // namespace wick
 
-// ==== wick/image/pad.hpp
-/// \file
-/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried
-/// out first.
-
-// ==== wick/image/detail/parts.hpp
-/// \file
-/// The parts of a sample (picture, mask, boxes, keypoints) under the stages of geometry and of color: a stage
-/// decides once, and each part that it concerns follows.
-
-// ==== wick/batch/fields.hpp
-/// \file
-/// How a sample is taken apart into fields, each of which becomes a column of the batch.
-
-namespace wick::detail {
-
-/// How a value says its shape and writes itself into its slot: by members of these names, unless this is
-/// specialized for a type that can't have them.
-template <class T>
-struct field_access {
-  static decltype(auto) extents(const T& v)
-    requires requires {
-      { v.extents() } -> std::convertible_to<shape>;
-    }
-  {
-    return v.extents();
-  }
-  static dtype type(const T& v)
-    requires requires {
-      { v.type() } -> std::convertible_to<dtype>;
-    }
-  {
-    return v.type();
-  }
-  static void write_to(const T& v, slot where)
-    requires requires { v.write_to(where); }
-  {
-    v.write_to(where);
-  }
-};
-
-/// A value that knows its shape and writes itself into its slot: no copy in between. Pictures say
-/// `static constexpr bool is_picture = true` and give their extents as [H, W, C].
-template <class T>
-concept batchable = requires(const T& v, slot where) {
-  field_access<T>::extents(v);
-  field_access<T>::type(v);
-  field_access<T>::write_to(v, where);
-};
-
-template <class T>
-inline constexpr bool is_picture = false;
-template <class T>
-  requires requires { T::is_picture; }
-inline constexpr bool is_picture<T> = T::is_picture;
-
-/// The element and the extents of (nested) arrays of numbers.
-template <class T>
-struct fixed_array {
-  using element = T;
-  static constexpr bool value = std::is_arithmetic_v<T> && sizeof(T) <= 8;
-  static void append(shape&) {}
-};
-template <class T, std::size_t N>
-struct fixed_array<T[N]> {
-  using element = typename fixed_array<T>::element;
-  static constexpr bool value = N > 0 && fixed_array<T>::value;
-  static void append(shape& s) {
-    s.push_back(static_cast<std::int64_t>(N));
-    fixed_array<T>::append(s);
-  }
-};
-template <class T, std::size_t N>
-struct fixed_array<std::array<T, N>> : fixed_array<T[N]> {};
-template <class T>
-struct fixed_array<std::array<T, 0>> : std::false_type {};
-
-template <class T>
-concept leaf = batchable<T> || fixed_array<T>::value || std::same_as<T, std::string>;
-
-template <class T>
-inline constexpr bool is_tuple_like = false;
-template <class... T>
-inline constexpr bool is_tuple_like<std::tuple<T...>> = true;
-template <class A, class B>
-inline constexpr bool is_tuple_like<std::pair<A, B>> = true;
-template <class T, std::size_t N>
-inline constexpr bool is_tuple_like<std::array<T, N>> = N > 0 && !leaf<std::array<T, N>>;
-
-// The number of fields of an aggregate: the most initializers that its braces take. Empty braces count a C
-// array as one; only where a field has no default, whole values are tried.
-inline constexpr std::size_t max_fields = 8;
-struct anything {
-  template <class T>
-  operator T() const;
-};
-template <class T>
-struct any_base_of {
-  template <class B>
-    requires(std::is_base_of_v<B, T> && !std::same_as<B, T>)
-  operator B() const;
-};
-template <class T, std::size_t... I>
-consteval bool takes_fields(std::index_sequence<I...>) {
-  return requires { T{(static_cast<void>(I), anything{})...}; };
-}
-template <class T, std::size_t N = max_fields + 1>
-consteval std::size_t field_count() {
-  if constexpr (!requires { T{}; }) {
-    if constexpr (N == 0)
-      return 0;
-    else if constexpr (takes_fields<T>(std::make_index_sequence<N>{}))
-      return N;
-    else
-      return field_count<T, N - 1>();
-  } else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}, {}}; })
-    return 9;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}, {}}; })
-    return 8;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}, {}}; })
-    return 7;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}, {}}; })
-    return 6;
-  else if constexpr (requires { T{{}, {}, {}, {}, {}}; })
-    return 5;
-  else if constexpr (requires { T{{}, {}, {}, {}}; })
-    return 4;
-  else if constexpr (requires { T{{}, {}, {}}; })
-    return 3;
-  else if constexpr (requires { T{{}, {}}; })
-    return 2;
-  else if constexpr (requires { T{{}}; })
-    return 1;
-  else
-    return 0;
-}
-
-/// A plain struct of 1 to 8 fields, all its own.
-template <class T>
-concept reflectable = std::is_class_v<T> && std::is_aggregate_v<T> && !leaf<T> && !is_sample<T> && !requires {
-  std::tuple_size<T>::value;
-} && (field_count<T>() > 0) && (field_count<T>() <= max_fields) && !requires { T{any_base_of<T>{}}; };
-
-/// The fields of an aggregate as a tuple of references.
-template <class T>
-auto tie_fields(T& v) {
-  constexpr std::size_t n = field_count<std::remove_const_t<T>>();
-  if constexpr (n == 1) {
-    auto& [a] = v;
-    return std::tie(a);
-  } else if constexpr (n == 2) {
-    auto& [a, b] = v;
-    return std::tie(a, b);
-  } else if constexpr (n == 3) {
-    auto& [a, b, c] = v;
-    return std::tie(a, b, c);
-  } else if constexpr (n == 4) {
-    auto& [a, b, c, d] = v;
-    return std::tie(a, b, c, d);
-  } else if constexpr (n == 5) {
-    auto& [a, b, c, d, e] = v;
-    return std::tie(a, b, c, d, e);
-  } else if constexpr (n == 6) {
-    auto& [a, b, c, d, e, f] = v;
-    return std::tie(a, b, c, d, e, f);
-  } else if constexpr (n == 7) {
-    auto& [a, b, c, d, e, f, g] = v;
-    return std::tie(a, b, c, d, e, f, g);
-  } else {
-    auto& [a, b, c, d, e, f, g, h] = v;
-    return std::tie(a, b, c, d, e, f, g, h);
-  }
-}
-
-/// Calls f with the fields of a composite.
-template <class T, class F>
-decltype(auto) with_fields(T& v, F&& f) {
-  if constexpr (is_sample<std::remove_const_t<T>>)
-    return f(v.data, v.target);
-  else if constexpr (is_tuple_like<std::remove_const_t<T>>)
-    return std::apply(std::forward<F>(f), v);
-  else
-    return std::apply(std::forward<F>(f), tie_fields(v));
-}
-
-template <class T>
-concept composite = is_sample<T> || is_tuple_like<T> || reflectable<T>;
-
-/// The field types of a composite, decayed, as a std::tuple.
-template <class T>
-struct field_types {
-  using type = typename decltype(with_fields(std::declval<T&>(), [](auto&... f) {
-    return std::type_identity<std::tuple<std::remove_cvref_t<decltype(f)>...>>{};
-  }))::type;
-};
-template <class D, class T>
-struct field_types<sample<D, T>> {
-  using type = std::tuple<D, T>;
-};
-template <class... T>
-struct field_types<std::tuple<T...>> {
-  using type = std::tuple<T...>;
-};
-template <class A, class B>
-struct field_types<std::pair<A, B>> {
-  using type = std::tuple<A, B>;
-};
-
-template <class T>
-struct can_batch : std::bool_constant<leaf<T>> {};
-template <composite T>
-struct can_batch<T> {
-  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
-    return (can_batch<F>::value && ...);
-  }(std::type_identity<typename field_types<T>::type>{});
-};
-
-/// Any number of numbers, or of arrays of them: what can be padded.
-template <class T>
-inline constexpr bool ragged = false;
-template <class T>
-inline constexpr bool ragged<std::vector<T>> = fixed_array<T>::value && !std::is_same_v<T, bool>;
-
-/// As can_batch, where fields may have any length.
-template <class T>
-struct can_pad : std::bool_constant<leaf<T> || ragged<T>> {};
-template <composite T>
-struct can_pad<T> {
-  static constexpr bool value = []<class... F>(std::type_identity<std::tuple<F...>>) {
-    return (can_pad<F>::value && ...);
-  }(std::type_identity<typename field_types<T>::type>{});
-};
-
-/// Whether it is, or has as a field, what read() is to read; or bytes, with which a batch does nothing. For
-/// messages.
-template <class T>
-struct has_unread : std::bool_constant<!std::is_void_v<typename once_read<T>::type>> {};
-template <class T>
-struct has_bytes : std::is_same<T, bytes> {};
-template <class D, class T>
-struct has_unread<sample<D, T>> : std::disjunction<has_unread<D>, has_unread<T>> {};
-template <class D, class T>
-struct has_bytes<sample<D, T>> : std::disjunction<has_bytes<D>, has_bytes<T>> {};
-
-}  // namespace wick::detail
-
 namespace wick::detail {
 
 // ---- what has a place ----
@@ -5728,54 +5723,51 @@ class color_stage {
 
 namespace wick {
 
-namespace detail {
-
-struct pad_options {
-  fill_color fill{};  ///< the border's color where the mode is constant
-  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
-  int mask_fill =
-      0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
-};
-
-void require_edges(std::string_view stage, const edges& e);
-
-/// The source coordinate for each padded one; -1 where the fill goes.
-std::vector<int> padded_axis(int size, int before, int after, padding_mode mode);
-
-/// `picture` with a border. \throws wick::error when it is mirrored by more than it has
-image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
-/// The same of numbers of 16 bits.
-wide_rows pad_wide(const wide_rows& numbers, const border& around);
-
-class pad_stage : public geometry_stage<pad_stage> {
- public:
-  using stage_hooks = hooks<hook::fingerprint>;
-  static constexpr std::string_view name = "pad";
-
-  pad_stage(const edges& by, const pad_options& options);
-  geometry_steps decide(frame, context&) const noexcept;
-  std::uint64_t fingerprint() const noexcept;
-
- private:
-  edges by_;
-  pad_options options_;
-};
-
-}  // namespace detail
-
-/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
-/// torchvision.transforms.Pad.
-detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {});
-detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options = {});
-
-}  // namespace wick
-
-namespace wick {
-
 /// For which data auto_augment's list of operations was searched.
 enum class auto_augment_policy : std::uint8_t { imagenet, cifar10, svhn };
 
 namespace detail {
+
+/// One operation: on the colors of pictures, or else on what has a place.
+struct augment_op {
+  std::optional<pixel_op> color{};
+  geometry_step move{};
+};
+
+/// `Stage` has `std::vector<augment_op> draw(frame, context&) const`; none of these changes the size.
+template <class Stage>
+class augment_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+
+  lazy_image operator()(lazy_image picture, context& c) const {
+    for (const augment_op& op : self().draw({picture.width(), picture.height()}, c)) {
+      if (op.color)
+        picture.apply(*op.color);
+      else
+        picture.follow(op.move);
+    }
+    return picture;
+  }
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_colored, Item>())
+  Item operator()(Item item, context& c) const {
+    const frame size = frame_of(item);
+    for (const augment_op& op : self().draw(size, c)) {
+      const auto color = [&](lazy_image& picture) { picture.apply(*op.color); };
+      const auto move = [&](auto& part) { part.follow(op.move, size); };
+      if (op.color)
+        for_each_part<any_colored>(item, color);
+      else
+        for_each_part<any_placed>(item, move);
+    }
+    return item;
+  }
+
+ private:
+  const Stage& self() const noexcept { return static_cast<const Stage&>(*this); }
+};
 
 struct rand_augment_options {
   int num_ops = 2;              ///< operations a picture, one after the other
@@ -5783,16 +5775,15 @@ struct rand_augment_options {
   int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
 };
 
-class rand_augment_stage {
+class rand_augment_stage : public augment_stage<rand_augment_stage> {
  public:
-  using stage_kind = on_data;
-  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "rand_augment";
 
   explicit rand_augment_stage(const rand_augment_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::vector<augment_op> draw(frame size, context& ctx) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -5803,16 +5794,15 @@ struct trivial_augment_wide_options {
   int num_magnitude_bins = 31;  ///< how many strengths there are, from none to the strongest; at least 2
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
 };
 
-class trivial_augment_wide_stage {
+class trivial_augment_wide_stage : public augment_stage<trivial_augment_wide_stage> {
  public:
-  using stage_kind = on_data;
-  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "trivial_augment_wide";
 
   explicit trivial_augment_wide_stage(const trivial_augment_wide_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::vector<augment_op> draw(frame size, context& ctx) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -5822,16 +5812,15 @@ class trivial_augment_wide_stage {
 struct auto_augment_options {
   wick::interpolation interpolation = wick::interpolation::nearest;  ///< nearest or bilinear
   fill_color fill{};  ///< what stands where no pixel comes to lie
+  int mask_fill = 0;  ///< what stands there in a mask
 };
 
-class auto_augment_stage {
+class auto_augment_stage : public augment_stage<auto_augment_stage> {
  public:
-  using stage_kind = on_data;
-  using stage_hooks = hooks<hook::fingerprint>;
   static constexpr std::string_view name = "auto_augment";
 
   auto_augment_stage(auto_augment_policy policy, const auto_augment_options& options);
-  lazy_image operator()(lazy_image picture, context& ctx) const;
+  std::vector<augment_op> draw(frame size, context& ctx) const;
   std::uint64_t fingerprint() const noexcept;
 
  private:
@@ -5842,7 +5831,9 @@ class auto_augment_stage {
 }  // namespace detail
 
 /// Some operations of 14, each equally likely and of one strength: `rand_augment({.num_ops = 2, .magnitude =
-/// 9})`. Cubuk et al., "RandAugment", 2019; torchvision.transforms.v2.RandAugment.
+/// 9})`. Masks, boxes, keypoints and polygons follow those on geometry, as they do for all three of these
+/// stages; torchvision's refuse them. Cubuk et al., "RandAugment", 2019;
+/// torchvision.transforms.v2.RandAugment.
 detail::rand_augment_stage rand_augment(const detail::rand_augment_options& options = {});
 /// One operation of 14, of any strength. Müller and Hutter, "TrivialAugment", 2021;
 /// torchvision.transforms.v2.TrivialAugmentWide.
@@ -8379,6 +8370,55 @@ detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options
 /// \file
 /// Cropping stages: center_crop, random_crop, random_resized_crop. They decide on a rectangle; no pixel moves
 /// yet.
+
+// ==== wick/image/pad.hpp
+/// \file
+/// The pad stage: a border around the picture. It needs the pixels, so what was planned before it is carried
+/// out first.
+
+namespace wick {
+
+namespace detail {
+
+struct pad_options {
+  fill_color fill{};  ///< the border's color where the mode is constant
+  wick::padding_mode padding_mode = wick::padding_mode::constant;  ///< what stands in the border
+  int mask_fill =
+      0;  ///< what stands in a mask's border where the mode is constant: 255 is often "to be ignored"
+};
+
+void require_edges(std::string_view stage, const edges& e);
+
+/// The source coordinate for each padded one; -1 where the fill goes.
+std::vector<int> padded_axis(int size, int before, int after, padding_mode mode);
+
+/// `picture` with a border. \throws wick::error when it is mirrored by more than it has
+image pad_picture(const image& picture, const edges& by, const fill_color& fill, padding_mode mode);
+/// The same of numbers of 16 bits.
+wide_rows pad_wide(const wide_rows& numbers, const border& around);
+
+class pad_stage : public geometry_stage<pad_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "pad";
+
+  pad_stage(const edges& by, const pad_options& options);
+  geometry_steps decide(frame, context&) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  edges by_;
+  pad_options options_;
+};
+
+}  // namespace detail
+
+/// A border of `by` pixels: `pad(4)`, `pad({8, 4})` for left and right, top and bottom.
+/// torchvision.transforms.Pad.
+detail::pad_stage pad(const detail::edges& by, const detail::pad_options& options = {});
+detail::pad_stage pad(int left, int top, int right, int bottom, const detail::pad_options& options = {});
+
+}  // namespace wick
 
 namespace wick {
 
@@ -20610,8 +20650,8 @@ struct augment_space {
 
 inline constexpr int augmentations = 14;  // of rand_augment: all but invert
 
-inline augment_space narrow_space(const lazy_image& picture) noexcept {
-  return {0.3, 150.0 / 331.0 * picture.width(), 150.0 / 331.0 * picture.height(), 30, 0.9, 4};
+inline augment_space narrow_space(frame size) noexcept {
+  return {0.3, 150.0 / 331.0 * size.width, 150.0 / 331.0 * size.height, 30, 0.9, 4};
 }
 inline constexpr augment_space wide_space{0.99, 32, 32, 135, 0.99, 6};
 
@@ -20658,67 +20698,69 @@ inline augment_magnitude magnitude_of(augmentation what, const augment_space& sp
   }
 }
 
-inline void shear(lazy_image& picture, double along_x, double along_y, interpolation filter,
-                  const fill_color& fill) {
-  const point corner{-picture.width() * 0.5, -picture.height() * 0.5};
-  constexpr double degree = 180 / std::numbers::pi;
-  const point by{std::atan(along_x) * degree, std::atan(along_y) * degree};
-  picture.warp(
-      {inverse_affine(corner, 0, {}, 1, by), true, filter, fill.levels, picture.width(), picture.height()});
-}
+/// What draws of one sample have in common.
+struct augmenting {
+  frame size;
+  random_stream& random;
+  interpolation filter;
+  fill_color fill;
+  int mask_fill;
+  std::vector<augment_op> drawn{};
 
-inline void translate(lazy_image& picture, double x, double y, interpolation filter, const fill_color& fill) {
-  picture.warp({inverse_affine({}, 0, {std::trunc(x), std::trunc(y)}, 1, {}), true, filter, fill.levels,
-                picture.width(), picture.height()});
-}
-
-/// One operation, as torchvision's _apply_image_or_video_transform.
-inline void augment(lazy_image& picture, augmentation what, double magnitude, interpolation filter,
-                    const fill_color& fill) {
-  using kind = pixel_op::kind;
-  switch (what) {
-    case augmentation::identity:
-      return;
-    case augmentation::shear_x:
-      return shear(picture, magnitude, 0, filter, fill);
-    case augmentation::shear_y:
-      return shear(picture, 0, magnitude, filter, fill);
-    case augmentation::translate_x:
-      return translate(picture, magnitude, 0, filter, fill);
-    case augmentation::translate_y:
-      return translate(picture, 0, magnitude, filter, fill);
-    case augmentation::rotate:
-      for (const geometry_step& step :
-           turn({picture.width(), picture.height()}, magnitude, {.interpolation = filter, .fill = fill})) {
-        picture.follow(step);
-      }
-      return;
-    case augmentation::brightness:
-      return picture.apply({kind::brightness, 1 + magnitude});
-    case augmentation::color:
-      return picture.apply({kind::saturation, 1 + magnitude});
-    case augmentation::contrast:
-      return picture.apply({kind::contrast, 1 + magnitude});
-    case augmentation::sharpness:
-      return picture.apply({kind::sharpness, 1 + magnitude});
-    case augmentation::posterize:
-      return picture.apply({kind::posterize, magnitude});
-    case augmentation::solarize:
-      return picture.apply({kind::solarize, 255 * magnitude});
-    case augmentation::autocontrast:
-      return picture.apply({kind::autocontrast});
-    case augmentation::equalize:
-      return picture.apply({kind::equalize});
-    case augmentation::invert:
-      return picture.apply({kind::invert});
+  /// One operation, as torchvision's _apply_image_or_video_transform.
+  void add(augmentation what, augment_magnitude by) {
+    if (by.either_way && random.bernoulli(0.5)) by.value = -by.value;
+    const double value = by.value;
+    using kind = pixel_op::kind;
+    switch (what) {
+      case augmentation::identity:
+        return;
+      case augmentation::shear_x:
+        return shear(value, 0);
+      case augmentation::shear_y:
+        return shear(0, value);
+      case augmentation::translate_x:
+        return move(inverse_affine({}, 0, {std::trunc(value), 0}, 1, {}));
+      case augmentation::translate_y:
+        return move(inverse_affine({}, 0, {0, std::trunc(value)}, 1, {}));
+      case augmentation::rotate:
+        for (const geometry_step& step :
+             turn(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
+          drawn.push_back({{}, step});
+        return;
+      case augmentation::brightness:
+        return color({kind::brightness, 1 + value});
+      case augmentation::color:
+        return color({kind::saturation, 1 + value});
+      case augmentation::contrast:
+        return color({kind::contrast, 1 + value});
+      case augmentation::sharpness:
+        return color({kind::sharpness, 1 + value});
+      case augmentation::posterize:
+        return color({kind::posterize, value});
+      case augmentation::solarize:
+        return color({kind::solarize, 255 * value});
+      case augmentation::autocontrast:
+        return color({kind::autocontrast});
+      case augmentation::equalize:
+        return color({kind::equalize});
+      case augmentation::invert:
+        return color({kind::invert});
+    }
   }
-}
 
-inline void augment(lazy_image& picture, augmentation what, augment_magnitude by, random_stream& random,
-                    interpolation filter, const fill_color& fill) {
-  if (by.either_way && random.bernoulli(0.5)) by.value = -by.value;
-  augment(picture, what, by.value, filter, fill);
-}
+ private:
+  void color(const pixel_op& op) { drawn.push_back({op, {}}); }
+  void move(const std::array<double, 8>& to_source) {
+    const warp by{to_source, true, filter, fill.levels, size.width, size.height};
+    drawn.push_back({{}, geometry_step::warp(by, mask_fill)});
+  }
+  void shear(double along_x, double along_y) {
+    const point corner{-size.width * 0.5, -size.height * 0.5};
+    constexpr double degree = 180 / std::numbers::pi;
+    move(inverse_affine(corner, 0, {}, 1, {std::atan(along_x) * degree, std::atan(along_y) * degree}));
+  }
+};
 
 inline void require_augment(std::string_view stage, int bins, interpolation filter) {
   if (bins < 2)
@@ -20740,20 +20782,20 @@ rand_augment_stage::rand_augment_stage(const rand_augment_options& options) : op
   }
 }
 
-lazy_image rand_augment_stage::operator()(lazy_image picture, context& ctx) const {
-  random_stream& random = ctx.random();
-  const augment_space space = narrow_space(picture);
-  for (int i = 0; i < options_.num_ops; ++i) {
-    const auto what = static_cast<augmentation>(random.below(augmentations));
-    augment(picture, what, magnitude_of(what, space, options_.num_magnitude_bins, options_.magnitude), random,
-            options_.interpolation, options_.fill);
+std::vector<augment_op> rand_augment_stage::draw(frame size, context& ctx) const {
+  const rand_augment_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const augment_space space = narrow_space(size);
+  for (int i = 0; i < o.num_ops; ++i) {
+    const auto what = static_cast<augmentation>(all.random.below(augmentations));
+    all.add(what, magnitude_of(what, space, o.num_magnitude_bins, o.magnitude));
   }
-  return picture;
+  return std::move(all.drawn);
 }
 
 std::uint64_t rand_augment_stage::fingerprint() const noexcept {
   return fingerprint_hash::of(options_.num_ops, options_.magnitude, options_.num_magnitude_bins,
-                              options_.interpolation, options_.fill.levels);
+                              options_.interpolation, options_.fill.levels, options_.mask_fill);
 }
 
 // ---- trivial_augment_wide
@@ -20763,18 +20805,19 @@ trivial_augment_wide_stage::trivial_augment_wide_stage(const trivial_augment_wid
   require_augment(name, options.num_magnitude_bins, options.interpolation);
 }
 
-lazy_image trivial_augment_wide_stage::operator()(lazy_image picture, context& ctx) const {
-  random_stream& random = ctx.random();
-  const auto what = static_cast<augmentation>(random.below(augmentations));
-  const int bins = options_.num_magnitude_bins;
-  const auto strength = static_cast<int>(random.below(static_cast<std::uint64_t>(bins)));
-  augment(picture, what, magnitude_of(what, wide_space, bins, strength), random, options_.interpolation,
-          options_.fill);
-  return picture;
+std::vector<augment_op> trivial_augment_wide_stage::draw(frame size, context& ctx) const {
+  const trivial_augment_wide_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const auto what = static_cast<augmentation>(all.random.below(augmentations));
+  const int bins = o.num_magnitude_bins;
+  const auto strength = static_cast<int>(all.random.below(static_cast<std::uint64_t>(bins)));
+  all.add(what, magnitude_of(what, wide_space, bins, strength));
+  return std::move(all.drawn);
 }
 
 std::uint64_t trivial_augment_wide_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(options_.num_magnitude_bins, options_.interpolation, options_.fill.levels);
+  return fingerprint_hash::of(options_.num_magnitude_bins, options_.interpolation, options_.fill.levels,
+                              options_.mask_fill);
 }
 
 // ---- auto_augment
@@ -20784,22 +20827,22 @@ auto_augment_stage::auto_augment_stage(auto_augment_policy policy, const auto_au
   require_augment(name, 10, options.interpolation);
 }
 
-lazy_image auto_augment_stage::operator()(lazy_image picture, context& ctx) const {
-  random_stream& random = ctx.random();
+std::vector<augment_op> auto_augment_stage::draw(frame size, context& ctx) const {
+  const auto_augment_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
   const augment_policy& pairs = policy_ == auto_augment_policy::imagenet  ? policies::imagenet
                                 : policy_ == auto_augment_policy::cifar10 ? policies::cifar10
                                                                           : policies::svhn;
-  const augment_space space = narrow_space(picture);
-  for (const augment_step& step : pairs[random.below(pairs.size())]) {
-    if (!random.bernoulli(step.tenths / 10.0)) continue;
-    augment(picture, step.what, magnitude_of(step.what, space, 10, step.strength), random,
-            options_.interpolation, options_.fill);
+  const augment_space space = narrow_space(size);
+  for (const augment_step& step : pairs[all.random.below(pairs.size())]) {
+    if (all.random.bernoulli(step.tenths / 10.0))
+      all.add(step.what, magnitude_of(step.what, space, 10, step.strength));
   }
-  return picture;
+  return std::move(all.drawn);
 }
 
 std::uint64_t auto_augment_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(policy_, options_.interpolation, options_.fill.levels);
+  return fingerprint_hash::of(policy_, options_.interpolation, options_.fill.levels, options_.mask_fill);
 }
 
 }  // namespace wick::detail

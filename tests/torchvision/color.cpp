@@ -61,22 +61,22 @@ lazy_image done(const words& w, lazy_image p) {
     return with(wick::resize(whole(w, 1), whole(w, 2), {.interpolation = wick::interpolation::nearest}),
                 std::move(p));
   }
-  const auto position = static_cast<std::uint64_t>(w.size() > 1 ? number(w, 1) : 0);
+  const auto position = [&w] { return static_cast<std::uint64_t>(number(w, 1)); };
   if (what == "rand_augment") {
     return with(wick::rand_augment({.num_ops = 1,
                                     .magnitude = whole(w, 2),
                                     .num_magnitude_bins = whole(w, 3),
                                     .interpolation = filter(w, 4)}),
-                std::move(p), position);
+                std::move(p), position());
   }
   if (what == "trivial_augment_wide") {
     return with(
         wick::trivial_augment_wide({.num_magnitude_bins = whole(w, 2), .interpolation = filter(w, 3)}),
-        std::move(p), position);
+        std::move(p), position());
   }
   if (what == "auto_augment") {
     return with(wick::auto_augment(static_cast<wick::auto_augment_policy>(whole(w, 2))), std::move(p),
-                position);
+                position());
   }
   if (what == "affine") {
     return with(wick::affine({.angle = number(w, 1),

@@ -9,12 +9,13 @@
 #include <numbers>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <wick/augment/augment.hpp>
 #include <wick/augment/implementation/augment_policies.hpp>
 #include <wick/image/affine.hpp>
-#include <wick/image/lazy_image.hpp>
-#include <wick/image/pad.hpp>
+#include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/pixel_ops.hpp>
 #include <wick/resample/warp.hpp>
@@ -33,8 +34,8 @@ struct augment_space {
 
 inline constexpr int augmentations = 14;  // of rand_augment: all but invert
 
-inline augment_space narrow_space(const lazy_image& picture) noexcept {
-  return {0.3, 150.0 / 331.0 * picture.width(), 150.0 / 331.0 * picture.height(), 30, 0.9, 4};
+inline augment_space narrow_space(frame size) noexcept {
+  return {0.3, 150.0 / 331.0 * size.width, 150.0 / 331.0 * size.height, 30, 0.9, 4};
 }
 inline constexpr augment_space wide_space{0.99, 32, 32, 135, 0.99, 6};
 
@@ -81,67 +82,69 @@ inline augment_magnitude magnitude_of(augmentation what, const augment_space& sp
   }
 }
 
-inline void shear(lazy_image& picture, double along_x, double along_y, interpolation filter,
-                  const fill_color& fill) {
-  const point corner{-picture.width() * 0.5, -picture.height() * 0.5};
-  constexpr double degree = 180 / std::numbers::pi;
-  const point by{std::atan(along_x) * degree, std::atan(along_y) * degree};
-  picture.warp(
-      {inverse_affine(corner, 0, {}, 1, by), true, filter, fill.levels, picture.width(), picture.height()});
-}
+/// What draws of one sample have in common.
+struct augmenting {
+  frame size;
+  random_stream& random;
+  interpolation filter;
+  fill_color fill;
+  int mask_fill;
+  std::vector<augment_op> drawn{};
 
-inline void translate(lazy_image& picture, double x, double y, interpolation filter, const fill_color& fill) {
-  picture.warp({inverse_affine({}, 0, {std::trunc(x), std::trunc(y)}, 1, {}), true, filter, fill.levels,
-                picture.width(), picture.height()});
-}
-
-/// One operation, as torchvision's _apply_image_or_video_transform.
-inline void augment(lazy_image& picture, augmentation what, double magnitude, interpolation filter,
-                    const fill_color& fill) {
-  using kind = pixel_op::kind;
-  switch (what) {
-    case augmentation::identity:
-      return;
-    case augmentation::shear_x:
-      return shear(picture, magnitude, 0, filter, fill);
-    case augmentation::shear_y:
-      return shear(picture, 0, magnitude, filter, fill);
-    case augmentation::translate_x:
-      return translate(picture, magnitude, 0, filter, fill);
-    case augmentation::translate_y:
-      return translate(picture, 0, magnitude, filter, fill);
-    case augmentation::rotate:
-      for (const geometry_step& step :
-           turn({picture.width(), picture.height()}, magnitude, {.interpolation = filter, .fill = fill})) {
-        picture.follow(step);
-      }
-      return;
-    case augmentation::brightness:
-      return picture.apply({kind::brightness, 1 + magnitude});
-    case augmentation::color:
-      return picture.apply({kind::saturation, 1 + magnitude});
-    case augmentation::contrast:
-      return picture.apply({kind::contrast, 1 + magnitude});
-    case augmentation::sharpness:
-      return picture.apply({kind::sharpness, 1 + magnitude});
-    case augmentation::posterize:
-      return picture.apply({kind::posterize, magnitude});
-    case augmentation::solarize:
-      return picture.apply({kind::solarize, 255 * magnitude});
-    case augmentation::autocontrast:
-      return picture.apply({kind::autocontrast});
-    case augmentation::equalize:
-      return picture.apply({kind::equalize});
-    case augmentation::invert:
-      return picture.apply({kind::invert});
+  /// One operation, as torchvision's _apply_image_or_video_transform.
+  void add(augmentation what, augment_magnitude by) {
+    if (by.either_way && random.bernoulli(0.5)) by.value = -by.value;
+    const double value = by.value;
+    using kind = pixel_op::kind;
+    switch (what) {
+      case augmentation::identity:
+        return;
+      case augmentation::shear_x:
+        return shear(value, 0);
+      case augmentation::shear_y:
+        return shear(0, value);
+      case augmentation::translate_x:
+        return move(inverse_affine({}, 0, {std::trunc(value), 0}, 1, {}));
+      case augmentation::translate_y:
+        return move(inverse_affine({}, 0, {0, std::trunc(value)}, 1, {}));
+      case augmentation::rotate:
+        for (const geometry_step& step :
+             turn(size, value, {.interpolation = filter, .fill = fill, .mask_fill = mask_fill}))
+          drawn.push_back({{}, step});
+        return;
+      case augmentation::brightness:
+        return color({kind::brightness, 1 + value});
+      case augmentation::color:
+        return color({kind::saturation, 1 + value});
+      case augmentation::contrast:
+        return color({kind::contrast, 1 + value});
+      case augmentation::sharpness:
+        return color({kind::sharpness, 1 + value});
+      case augmentation::posterize:
+        return color({kind::posterize, value});
+      case augmentation::solarize:
+        return color({kind::solarize, 255 * value});
+      case augmentation::autocontrast:
+        return color({kind::autocontrast});
+      case augmentation::equalize:
+        return color({kind::equalize});
+      case augmentation::invert:
+        return color({kind::invert});
+    }
   }
-}
 
-inline void augment(lazy_image& picture, augmentation what, augment_magnitude by, random_stream& random,
-                    interpolation filter, const fill_color& fill) {
-  if (by.either_way && random.bernoulli(0.5)) by.value = -by.value;
-  augment(picture, what, by.value, filter, fill);
-}
+ private:
+  void color(const pixel_op& op) { drawn.push_back({op, {}}); }
+  void move(const std::array<double, 8>& to_source) {
+    const warp by{to_source, true, filter, fill.levels, size.width, size.height};
+    drawn.push_back({{}, geometry_step::warp(by, mask_fill)});
+  }
+  void shear(double along_x, double along_y) {
+    const point corner{-size.width * 0.5, -size.height * 0.5};
+    constexpr double degree = 180 / std::numbers::pi;
+    move(inverse_affine(corner, 0, {}, 1, {std::atan(along_x) * degree, std::atan(along_y) * degree}));
+  }
+};
 
 inline void require_augment(std::string_view stage, int bins, interpolation filter) {
   if (bins < 2)
@@ -163,20 +166,20 @@ rand_augment_stage::rand_augment_stage(const rand_augment_options& options) : op
   }
 }
 
-lazy_image rand_augment_stage::operator()(lazy_image picture, context& ctx) const {
-  random_stream& random = ctx.random();
-  const augment_space space = narrow_space(picture);
-  for (int i = 0; i < options_.num_ops; ++i) {
-    const auto what = static_cast<augmentation>(random.below(augmentations));
-    augment(picture, what, magnitude_of(what, space, options_.num_magnitude_bins, options_.magnitude), random,
-            options_.interpolation, options_.fill);
+std::vector<augment_op> rand_augment_stage::draw(frame size, context& ctx) const {
+  const rand_augment_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const augment_space space = narrow_space(size);
+  for (int i = 0; i < o.num_ops; ++i) {
+    const auto what = static_cast<augmentation>(all.random.below(augmentations));
+    all.add(what, magnitude_of(what, space, o.num_magnitude_bins, o.magnitude));
   }
-  return picture;
+  return std::move(all.drawn);
 }
 
 std::uint64_t rand_augment_stage::fingerprint() const noexcept {
   return fingerprint_hash::of(options_.num_ops, options_.magnitude, options_.num_magnitude_bins,
-                              options_.interpolation, options_.fill.levels);
+                              options_.interpolation, options_.fill.levels, options_.mask_fill);
 }
 
 // ---- trivial_augment_wide
@@ -186,18 +189,19 @@ trivial_augment_wide_stage::trivial_augment_wide_stage(const trivial_augment_wid
   require_augment(name, options.num_magnitude_bins, options.interpolation);
 }
 
-lazy_image trivial_augment_wide_stage::operator()(lazy_image picture, context& ctx) const {
-  random_stream& random = ctx.random();
-  const auto what = static_cast<augmentation>(random.below(augmentations));
-  const int bins = options_.num_magnitude_bins;
-  const auto strength = static_cast<int>(random.below(static_cast<std::uint64_t>(bins)));
-  augment(picture, what, magnitude_of(what, wide_space, bins, strength), random, options_.interpolation,
-          options_.fill);
-  return picture;
+std::vector<augment_op> trivial_augment_wide_stage::draw(frame size, context& ctx) const {
+  const trivial_augment_wide_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
+  const auto what = static_cast<augmentation>(all.random.below(augmentations));
+  const int bins = o.num_magnitude_bins;
+  const auto strength = static_cast<int>(all.random.below(static_cast<std::uint64_t>(bins)));
+  all.add(what, magnitude_of(what, wide_space, bins, strength));
+  return std::move(all.drawn);
 }
 
 std::uint64_t trivial_augment_wide_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(options_.num_magnitude_bins, options_.interpolation, options_.fill.levels);
+  return fingerprint_hash::of(options_.num_magnitude_bins, options_.interpolation, options_.fill.levels,
+                              options_.mask_fill);
 }
 
 // ---- auto_augment
@@ -207,22 +211,22 @@ auto_augment_stage::auto_augment_stage(auto_augment_policy policy, const auto_au
   require_augment(name, 10, options.interpolation);
 }
 
-lazy_image auto_augment_stage::operator()(lazy_image picture, context& ctx) const {
-  random_stream& random = ctx.random();
+std::vector<augment_op> auto_augment_stage::draw(frame size, context& ctx) const {
+  const auto_augment_options& o = options_;
+  augmenting all{size, ctx.random(), o.interpolation, o.fill, o.mask_fill};
   const augment_policy& pairs = policy_ == auto_augment_policy::imagenet  ? policies::imagenet
                                 : policy_ == auto_augment_policy::cifar10 ? policies::cifar10
                                                                           : policies::svhn;
-  const augment_space space = narrow_space(picture);
-  for (const augment_step& step : pairs[random.below(pairs.size())]) {
-    if (!random.bernoulli(step.tenths / 10.0)) continue;
-    augment(picture, step.what, magnitude_of(step.what, space, 10, step.strength), random,
-            options_.interpolation, options_.fill);
+  const augment_space space = narrow_space(size);
+  for (const augment_step& step : pairs[all.random.below(pairs.size())]) {
+    if (all.random.bernoulli(step.tenths / 10.0))
+      all.add(step.what, magnitude_of(step.what, space, 10, step.strength));
   }
-  return picture;
+  return std::move(all.drawn);
 }
 
 std::uint64_t auto_augment_stage::fingerprint() const noexcept {
-  return fingerprint_hash::of(policy_, options_.interpolation, options_.fill.levels);
+  return fingerprint_hash::of(policy_, options_.interpolation, options_.fill.levels, options_.mask_fill);
 }
 
 }  // namespace wick::detail
