@@ -14,6 +14,7 @@
 #include <wick/batch/ragged.hpp>
 #include <wick/batch/with_index.hpp>
 #include <wick/color/transforms.hpp>
+#include <wick/geometry/transforms.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/loader/measure_lengths.hpp>

@@ -23,7 +23,9 @@
 #include <wick/failure/implementation/ledger_file.hpp>
 #include <wick/failure/implementation/on_error.hpp>
 #include <wick/failure/implementation/quarantine.hpp>
-#include <wick/image/implementation/affine.hpp>
+#include <wick/geometry/implementation/affine.hpp>
+#include <wick/geometry/implementation/letterbox.hpp>
+#include <wick/geometry/implementation/random_iou_crop.hpp>
 #include <wick/image/implementation/arguments.hpp>
 #include <wick/image/implementation/boxes.hpp>
 #include <wick/image/implementation/crop.hpp>
@@ -36,6 +38,7 @@
 #include <wick/image/implementation/parts.hpp>
 #include <wick/image/implementation/polygons.hpp>
 #include <wick/image/implementation/resize.hpp>
+#include <wick/image/implementation/warp.hpp>
 #include <wick/loader/implementation/report_book.hpp>
 #include <wick/observe/implementation/report.hpp>
 #include <wick/observe/implementation/stage_clocks.hpp>

@@ -5015,6 +5015,7 @@ struct geometry_step {
 
   kind what = kind::crop;
   rect part;                                       ///< crop: what is kept
+  bool by_middle = false;                          ///< crop: boxes whose middle is not in it are gone
   frame size;                                      ///< resize, warp: to what
   interpolation filter = interpolation::bilinear;  ///< resize, warp
   border around;                                   ///< pad; the fills of warp
@@ -8129,11 +8130,11 @@ inline detail::to_float_stage to_float() noexcept { return {}; }
 
 }  // namespace wick
 
-// ==== wick/image/transforms.hpp
+// ==== wick/geometry/transforms.hpp
 /// \file
-/// All stages that work on pictures.
+/// All stages of this room.
 
-// ==== wick/image/affine.hpp
+// ==== wick/geometry/affine.hpp
 /// \file
 /// Geometry stages that are no rectangles: affine, rotate, perspective, sure and by chance. They need the
 /// pixels, so what was planned before them is carried out first. Masks, boxes, keypoints and polygons follow.
@@ -8308,6 +8309,52 @@ detail::random_perspective_stage random_perspective(double distortion_scale = 0.
 
 }  // namespace wick
 
+// ==== wick/geometry/letterbox.hpp
+/// \file
+/// The letterbox stage: a picture of any shape in a rectangle of one size, in its proportions, with a border
+/// where it leaves room.
+
+namespace wick {
+
+namespace detail {
+
+struct letterbox_options {
+  fill_color fill{};    ///< the border's color
+  int mask_fill = 0;    ///< what stands in a mask's border
+  bool enlarge = true;  ///< whether a picture that is smaller grows; where not, its border does
+  wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter of the resize
+};
+
+class letterbox_stage : public geometry_stage<letterbox_stage> {
+ public:
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "letterbox";
+
+  letterbox_stage(int height, int width, const letterbox_options& options);
+  geometry_steps decide(frame size, context&) const noexcept;
+
+  /// Where in the result a picture of this size comes to lie.
+  rect place_for(int width, int height) const noexcept;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  int height_, width_;
+  letterbox_options options_;
+};
+
+}  // namespace detail
+
+/// The whole picture in its proportions, as large as fits into height x width px, in the middle of that. What
+/// is left is a border, as detectors such as YOLO take it; an odd pixel goes to the right and below.
+detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options = {});
+detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/geometry/random_iou_crop.hpp
+/// \file
+/// The random_iou_crop stage: a crop around some of a sample's boxes, for the training of detectors.
+
 // ==== wick/image/boxes.hpp
 /// \file
 /// The boxes of a picture, with their labels: cut and moved as the picture is.
@@ -8365,6 +8412,71 @@ class sanitize_boxes_stage : public geometry_stage<sanitize_boxes_stage> {
 detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options& options = {});
 
 }  // namespace wick
+
+namespace wick {
+
+namespace detail {
+
+struct random_iou_crop_options {
+  std::array<double, 2> scale{0.3, 1};  ///< least and greatest share of the width, and of the height
+  std::array<double, 2> ratio{0.5, 2};  ///< least and greatest width / height of the crop
+  /// Of these one is drawn: the crop has at least that intersection over union with one of the boxes whose
+  /// middle is in it. 1 stands for all of the picture.
+  std::vector<double> min_iou{0, 0.1, 0.3, 0.5, 0.7, 0.9, 1};
+  int trials = 40;  ///< crops that are tried before another of min_iou is drawn
+};
+
+struct any_boxes {
+  template <class T>
+  static constexpr bool is = std::is_same_v<T, boxes>;
+};
+
+class random_iou_crop_stage {
+ public:
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+  static constexpr std::string_view name = "random_iou_crop";
+
+  explicit random_iou_crop_stage(const random_iou_crop_options& options);
+
+  template <class Item>
+    requires(is_of_parts<any_placed, Item> && holds<any_with_pixels, Item>() && holds<any_boxes, Item>())
+  Item operator()(Item item, context& c) const {
+    const frame size = frame_of(item);
+    const boxes* of = nullptr;
+    const auto look = [&of](const boxes& each) { of = of == nullptr ? &each : of; };
+    for_each_part<any_boxes>(item, look);
+    const std::optional<rect> part = choose(size, *of, c.random());
+    if (!part) return item;
+    geometry_step step = geometry_step::crop(*part);
+    step.by_middle = true;
+    const auto follow = [&](auto& each) { each.follow(step, size); };
+    for_each_part<any_placed>(item, follow);
+    return item;
+  }
+
+  /// The rectangle for such a picture, or none for all of it: torchvision's RandomIoUCrop.make_params.
+  std::optional<rect> choose(frame size, const boxes& of, random_stream& random) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  std::optional<rect> try_one(frame size, const boxes& of, double min_iou, random_stream& random) const;
+  random_iou_crop_options options_;
+};
+
+}  // namespace detail
+
+/// A crop of random size and shape around some of the boxes. Those whose middle is outside are gone, the
+/// others are cut. A picture without boxes stays whole, and so does one in which no crop was found in 100
+/// draws of `min_iou`. Liu et al., "SSD", 2015; torchvision.transforms.v2.RandomIoUCrop with
+/// SanitizeBoundingBoxes.
+detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/image/transforms.hpp
+/// \file
+/// All stages that work on pictures.
 
 // ==== wick/image/crop.hpp
 /// \file
@@ -8919,15 +9031,15 @@ struct polygons {
 
 // ==== wick/image/resize.hpp
 /// \file
-/// The resize stage: to a size, or by the shorter edge. It notes the size; the filtering happens in the
-/// batch's slot.
+/// The resize stage: to a size, or by the shorter or longer edge. It notes the size; the filtering happens in
+/// the batch's slot.
 
 namespace wick {
 
 namespace detail {
 
 struct resize_options {
-  int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one; 0: none
+  int max_size = 0;  ///< limit of the longer edge when resizing by the shorter one, 0: none; or its size
   wick::interpolation interpolation = wick::interpolation::bilinear;  ///< the filter
 };
 
@@ -8938,15 +9050,16 @@ class resize_stage : public geometry_stage<resize_stage> {
 
   resize_stage(int height, int width, const resize_options& options);
   resize_stage(int shorter_edge, const resize_options& options);
+  explicit resize_stage(const resize_options& options);
   geometry_steps decide(frame size, context&) const noexcept;
 
-  /// Width and height for a picture of this size. By the shorter edge the longer one is cut off to a whole
-  /// number, as torchvision's int() does.
+  /// Width and height for a picture of this size. By one edge the other one is cut off to a whole number, as
+  /// torchvision's int() does.
   std::pair<int, int> size_for(int width, int height) const noexcept;
   std::uint64_t fingerprint() const noexcept;
 
  private:
-  int shorter_ = 0, height_ = 0, width_ = 0;
+  int shorter_ = 0, height_ = 0, width_ = 0;  // all 0: by the longer edge
   resize_options options_;
 };
 
@@ -8956,6 +9069,9 @@ class resize_stage : public geometry_stage<resize_stage> {
 detail::resize_stage resize(int height, int width, const detail::resize_options& options = {});
 /// Until the shorter edge has that many pixels, in the same proportions. torchvision.transforms.Resize(size).
 detail::resize_stage resize(int shorter_edge, const detail::resize_options& options = {});
+/// Until the longer edge has that many pixels, in the same proportions: `resize({.max_size = 640})`.
+/// torchvision.transforms.v2.Resize(None, max_size=640).
+detail::resize_stage resize(const detail::resize_options& options);
 
 }  // namespace wick
 
@@ -23074,9 +23190,9 @@ quarantine read_quarantines(const std::vector<std::string>& paths, const listed_
 
 }  // namespace wick::detail
 
-// ==== wick/image/implementation/affine.hpp
+// ==== wick/geometry/implementation/affine.hpp
 /// \file
-/// The bodies of what image/affine.hpp declares. Included in exactly one file of a program.
+/// The bodies of what geometry/affine.hpp declares. Included in exactly one file of a program.
 
 #include <cmath>
 
@@ -23325,42 +23441,6 @@ std::uint64_t random_perspective_stage::fingerprint() const noexcept {
 
 namespace wick {
 
-// ---- what a picture does of it
-
-void lazy_image::warp_wide(const detail::geometry_step& step) {
-  carry_out();
-  // Of 16 bits, one number is two channels of a picture: nearest moves them together.
-  const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
-  detail::warp by = step.pixels();
-  std::memcpy(by.fill.data(), &fill, sizeof fill);
-  image pairs(wide_.width, wide_.height, 2);
-  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
-  const image moved = detail::warped(pairs.view(), by);
-  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
-  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
-  plan_ = detail::plan::whole(by.width, by.height);
-}
-
-void lazy_image::warp(const detail::warp& by) {
-  refuse_normalized("affine, rotate and perspective");
-  refuse_wide("affine, rotate and perspective");
-  if (as_.indexes && by.filter != interpolation::nearest) {
-    throw error(
-        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
-        "have; "
-        "give them .interpolation = wick::interpolation::nearest");
-  }
-  if (by.width == width() && by.height == height() && by.centered &&
-      by.to_source == std::array<double, 8>{-1, 0, 0, 0, -1, 0, 0, 0}) {
-    mirror_x();
-    return mirror_y();
-  }
-  if (!untouched()) carry_out();
-  const detail::phase_timer timer(detail::phase::resize);
-  decoded_ = detail::warped(decoded_.view(), by);
-  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
-}
-
 detail::affine_stage affine(const detail::affine_options& options) { return detail::affine_stage(options); }
 
 detail::rotate_stage rotate(double degrees, const detail::rotate_options& options) {
@@ -23389,26 +23469,61 @@ detail::random_perspective_stage random_perspective(double distortion_scale,
 
 }  // namespace wick
 
-// ==== wick/image/implementation/arguments.hpp
+// ==== wick/geometry/implementation/letterbox.hpp
 /// \file
-/// The bodies of what image/detail/arguments.hpp declares. Included in exactly one file of a program.
+/// The bodies of what geometry/letterbox.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
 
 namespace wick::detail {
 
-void require_size(std::string_view stage, int height, int width) {
-  if (height < 1 || width < 1) {
-    throw error(std::string(stage) + ": size " + size_text(width, height) +
-                " px leaves no picture; give at least 1 px a side");
-  }
+letterbox_stage::letterbox_stage(int height, int width, const letterbox_options& options)
+    : height_(height), width_(width), options_(options) {
+  detail::require_size(name, height, width);
 }
 
-void require_probability(std::string_view stage, double p) {
-  if (!(p >= 0 && p <= 1)) {
-    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
-  }
+rect letterbox_stage::place_for(int width, int height) const noexcept {
+  double scale = std::min(static_cast<double>(width_) / width, static_cast<double>(height_) / height);
+  if (!options_.enlarge) scale = std::min(scale, 1.0);
+  const auto side = [scale](int of, int most) {
+    return static_cast<int>(std::clamp(std::nearbyint(of * scale), 1.0, static_cast<double>(most)));
+  };
+  const int across = side(width, width_), down = side(height, height_);
+  return {(width_ - across) / 2, (height_ - down) / 2, across, down};
+}
+
+geometry_steps letterbox_stage::decide(frame size, context&) const noexcept {
+  const rect place = place_for(size.width, size.height);
+  const geometry_step resize = geometry_step::resize(place.width, place.height, options_.interpolation);
+  const edges around(place.x, place.y, width_ - place.x - place.width, height_ - place.y - place.height);
+  if (around.empty()) return resize;
+  return {resize, geometry_step::pad({around, options_.fill, padding_mode::constant, options_.mask_fill})};
+}
+
+std::uint64_t letterbox_stage::fingerprint() const noexcept {
+  return fingerprint_hash::of(height_, width_, options_.fill.levels, options_.mask_fill, options_.enlarge,
+                              options_.interpolation);
 }
 
 }  // namespace wick::detail
+
+namespace wick {
+
+detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options) {
+  return {height, width, options};
+}
+
+detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options) {
+  return {size, size, options};
+}
+
+}  // namespace wick
+
+// ==== wick/geometry/implementation/random_iou_crop.hpp
+/// \file
+/// The bodies of what geometry/random_iou_crop.hpp declares. Included in exactly one file of a program.
+
+#include <cmath>
 
 // ==== wick/image/implementation/boxes.hpp
 /// \file
@@ -23476,6 +23591,13 @@ inline void cut(boxes& of, frame size) {
   keep(of, [&](std::size_t i) { return of.visible[i] > 0; });
 }
 
+/// Strictly inside, as torchvision has it.
+inline bool has_middle_of(const rect& part, const std::array<float, 4>& box) noexcept {
+  const float x = 0.5f * (box[0] + box[2]), y = 0.5f * (box[1] + box[3]);
+  return x > static_cast<float>(part.x) && x < static_cast<float>(part.x + part.width) &&
+         y > static_cast<float>(part.y) && y < static_cast<float>(part.y + part.height);
+}
+
 inline void shift(boxes& of, int x, int y) noexcept {
   const auto dx = static_cast<float>(x), dy = static_cast<float>(y);
   for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
@@ -23502,6 +23624,8 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
   boxing::check(*this);
   switch (step.what) {
     case kind::crop:
+      if (step.by_middle)
+        boxing::keep(*this, [&](std::size_t i) { return boxing::has_middle_of(step.part, xyxy[i]); });
       boxing::shift(*this, -step.part.x, -step.part.y);
       return boxing::cut(*this, step.after(in));
     case kind::resize: {
@@ -23570,6 +23694,115 @@ detail::sanitize_boxes_stage sanitize_boxes(const detail::sanitize_boxes_options
 }
 
 }  // namespace wick
+
+namespace wick::detail {
+
+namespace boxing {
+
+inline float overlap(const std::array<float, 4>& a, const std::array<float, 4>& b) noexcept {
+  const float across = std::min(a[2], b[2]) - std::max(a[0], b[0]),
+              down = std::min(a[3], b[3]) - std::max(a[1], b[1]);
+  if (!(across > 0 && down > 0)) return 0;
+  const float both = across * down;
+  return both / (area(a) + area(b) - both);
+}
+
+}  // namespace boxing
+
+random_iou_crop_stage::random_iou_crop_stage(const random_iou_crop_options& options) : options_(options) {
+  const auto& [least, most] = options.scale;
+  if (!(least > 0 && least <= most && most <= 1)) {
+    throw error("random_iou_crop: scale {" + std::to_string(least) + ", " + std::to_string(most) +
+                "}; give two shares of a side, the smaller first, such as {0.3, 1}");
+  }
+  const auto& [narrow, wide] = options.ratio;
+  if (!(narrow > 0 && narrow <= wide && std::isfinite(wide))) {
+    throw error("random_iou_crop: ratio {" + std::to_string(narrow) + ", " + std::to_string(wide) +
+                "}; give two ratios of width to height, the smaller first, such as {0.5, 2}");
+  }
+  if (options.min_iou.empty())
+    throw error("random_iou_crop: min_iou is empty; give shares, or {1} for no crop");
+  for (const double share : options.min_iou) {
+    if (!(share >= 0))
+      throw error("random_iou_crop: min_iou " + std::to_string(share) + "; give shares of 0 to 1");
+  }
+  if (options.trials < 1)
+    throw error("random_iou_crop: " + std::to_string(options.trials) + " trials; give 1 or more");
+}
+
+std::optional<rect> random_iou_crop_stage::try_one(frame size, const boxes& of, double min_iou,
+                                                   random_stream& random) const {
+  const auto& [least, most] = options_.scale;
+  const auto width = static_cast<int>(size.width * random.uniform(least, most));
+  const auto height = static_cast<int>(size.height * random.uniform(least, most));
+  if (width < 1 || height < 1) return {};
+  const double ratio = static_cast<double>(width) / height;
+  if (ratio < options_.ratio[0] || ratio > options_.ratio[1]) return {};
+  const rect part{static_cast<int>((size.width - width) * random.uniform(0, 1)),
+                  static_cast<int>((size.height - height) * random.uniform(0, 1)), width, height};
+  const std::array<float, 4> crop{static_cast<float>(part.x), static_cast<float>(part.y),
+                                  static_cast<float>(part.x + width), static_cast<float>(part.y + height)};
+  bool any = false;
+  float best = 0;
+  for (const auto& box : of.xyxy) {
+    if (!boxing::has_middle_of(part, box)) continue;
+    any = true;
+    best = std::max(best, boxing::overlap(crop, box));
+  }
+  if (!any || best < static_cast<float>(min_iou)) return {};
+  return part;
+}
+
+std::optional<rect> random_iou_crop_stage::choose(frame size, const boxes& of, random_stream& random) const {
+  boxing::check(of);
+  if (of.empty()) return {};
+  // torchvision goes on without end where nothing fits.
+  for (int draw = 0; draw < 100; ++draw) {
+    const double min_iou = options_.min_iou[random.below(options_.min_iou.size())];
+    if (min_iou >= 1) return {};
+    for (int trial = 0; trial < options_.trials; ++trial) {
+      if (const std::optional<rect> part = try_one(size, of, min_iou, random)) return part;
+    }
+  }
+  return {};
+}
+
+std::uint64_t random_iou_crop_stage::fingerprint() const noexcept {
+  std::uint64_t all = fingerprint_hash::of(options_.scale, options_.ratio, options_.trials);
+  for (const double share : options_.min_iou) all = fingerprint_hash::of(all, share);
+  return all;
+}
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::random_iou_crop_stage random_iou_crop(const detail::random_iou_crop_options& options) {
+  return detail::random_iou_crop_stage(options);
+}
+
+}  // namespace wick
+
+// ==== wick/image/implementation/arguments.hpp
+/// \file
+/// The bodies of what image/detail/arguments.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+void require_size(std::string_view stage, int height, int width) {
+  if (height < 1 || width < 1) {
+    throw error(std::string(stage) + ": size " + size_text(width, height) +
+                " px leaves no picture; give at least 1 px a side");
+  }
+}
+
+void require_probability(std::string_view stage, double p) {
+  if (!(p >= 0 && p <= 1)) {
+    throw error(std::string(stage) + ": probability " + std::to_string(p) + "; give one from 0 to 1");
+  }
+}
+
+}  // namespace wick::detail
 
 // ==== wick/image/implementation/crop.hpp
 /// \file
@@ -25376,6 +25609,14 @@ resize_stage::resize_stage(int height, int width, const resize_options& options)
     throw error("resize: max_size goes with resize(shorter_edge); leave it out here");
 }
 
+resize_stage::resize_stage(const resize_options& options) : options_(options) {
+  if (options.max_size < 1) {
+    throw error(
+        "resize: no size; write resize(height, width), resize(shorter_edge), or resize({.max_size = "
+        "longer_edge})");
+  }
+}
+
 resize_stage::resize_stage(int shorter_edge, const resize_options& options)
     : shorter_(shorter_edge), options_(options) {
   detail::require_size(name, shorter_edge, shorter_edge);
@@ -25391,8 +25632,12 @@ geometry_steps resize_stage::decide(frame size, context&) const noexcept {
 }
 
 std::pair<int, int> resize_stage::size_for(int width, int height) const noexcept {
-  if (shorter_ == 0) return {width_, height_};
+  if (height_ != 0) return {width_, height_};
   const double is_short = std::min(width, height), is_long = std::max(width, height);
+  if (shorter_ == 0) {
+    const int other = std::max(1, static_cast<int>(options_.max_size * is_short / is_long));
+    return width <= height ? std::pair{other, options_.max_size} : std::pair{options_.max_size, other};
+  }
   int new_short = shorter_,
       new_long = static_cast<int>(std::min(shorter_ * is_long / is_short, 2147483000.0));
   if (options_.max_size != 0 && new_long > options_.max_size) {
@@ -25416,6 +25661,51 @@ detail::resize_stage resize(int height, int width, const detail::resize_options&
 
 detail::resize_stage resize(int shorter_edge, const detail::resize_options& options) {
   return {shorter_edge, options};
+}
+
+detail::resize_stage resize(const detail::resize_options& options) { return detail::resize_stage(options); }
+
+}  // namespace wick
+
+// ==== wick/image/implementation/warp.hpp
+/// \file
+/// What image/lazy_image.hpp declares of turning, shearing and tilting. Included in exactly one file of a
+/// program.
+
+namespace wick {
+
+void lazy_image::warp_wide(const detail::geometry_step& step) {
+  carry_out();
+  // Of 16 bits, one number is two channels of a picture: nearest moves them together.
+  const auto fill = static_cast<std::uint16_t>(step.around.mask_fill);
+  detail::warp by = step.pixels();
+  std::memcpy(by.fill.data(), &fill, sizeof fill);
+  image pairs(wide_.width, wide_.height, 2);
+  std::memcpy(pairs.data(), wide_.levels.data(), pairs.pixels().size());
+  const image moved = detail::warped(pairs.view(), by);
+  wide_ = detail::wide_rows(by.width, by.height, 1, 0);
+  std::memcpy(wide_.levels.data(), moved.data(), moved.pixels().size());
+  plan_ = detail::plan::whole(by.width, by.height);
+}
+
+void lazy_image::warp(const detail::warp& by) {
+  refuse_normalized("affine, rotate and perspective");
+  refuse_wide("affine, rotate and perspective");
+  if (as_.indexes && by.filter != interpolation::nearest) {
+    throw error(
+        "affine, rotate and perspective that blend would make numbers of classes which the mask does not "
+        "have; "
+        "give them .interpolation = wick::interpolation::nearest");
+  }
+  if (by.width == width() && by.height == height() && by.centered &&
+      by.to_source == std::array<double, 8>{-1, 0, 0, 0, -1, 0, 0, 0}) {
+    mirror_x();
+    return mirror_y();
+  }
+  if (!untouched()) carry_out();
+  const detail::phase_timer timer(detail::phase::resize);
+  decoded_ = detail::warped(decoded_.view(), by);
+  plan_ = detail::plan::whole(decoded_.width(), decoded_.height());
 }
 
 }  // namespace wick

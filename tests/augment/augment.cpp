@@ -11,7 +11,7 @@
 #include <wick/batch/batch.hpp>
 #include <wick/color/adjust.hpp>
 #include <wick/color/levels.hpp>
-#include <wick/image/affine.hpp>
+#include <wick/geometry/affine.hpp>
 #include <wick/image/keypoints.hpp>
 #include <wick/image/mask.hpp>
 #include <wick/image/normalize.hpp>

@@ -14,6 +14,7 @@
 #include "../support/temp_dir.hpp"
 #include <wick/batch/batch.hpp>
 #include <wick/color/jitter.hpp>
+#include <wick/geometry/affine.hpp>
 #include <wick/image/transforms.hpp>
 #include <wick/loader/loader.hpp>
 #include <wick/order/order.hpp>

@@ -8,7 +8,7 @@
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
 #include "../support/picture.hpp"
-#include <wick/image/affine.hpp>
+#include <wick/geometry/affine.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/image/keypoints.hpp>

@@ -15,6 +15,7 @@
 
 #include <wick/augment/augment.hpp>
 #include <wick/color/transforms.hpp>
+#include <wick/geometry/transforms.hpp>
 #include <wick/image/transforms.hpp>
 
 namespace {

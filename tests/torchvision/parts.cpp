@@ -58,6 +58,26 @@ scene apply(const std::string& stage, std::istream& in, scene item, wick::contex
     in >> a >> b;
     return wick::resize(a, {.max_size = b})(std::move(item), c);
   }
+  if (stage == "longer") {
+    in >> a;
+    return wick::resize({.max_size = a})(std::move(item), c);
+  }
+  if (stage == "letterbox") {
+    in >> a >> b;
+    int fill = 0, enlarge = 0;
+    in >> fill >> enlarge;
+    return wick::letterbox(a, b, {.fill = fill, .mask_fill = fill, .enlarge = enlarge != 0})(std::move(item),
+                                                                                             c);
+  }
+  if (stage == "random_iou_crop") {
+    const auto crop = wick::random_iou_crop();
+    wick::context again(wick::detail::place{c.seed(), c.epoch(), c.position(), c.index()});
+    again.enter(c.stage());
+    const auto r = crop.choose({width, height}, std::get<2>(item), again.random())
+                       .value_or(wick::detail::rect{-1, -1, width, height});
+    chosen << " " << r.x << " " << r.y << " " << r.width << " " << r.height;
+    return crop(std::move(item), c);
+  }
   if (stage == "center_crop") {
     in >> a >> b;
     return wick::center_crop(a, b)(std::move(item), c);

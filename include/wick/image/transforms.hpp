@@ -2,7 +2,6 @@
 /// All stages that work on pictures.
 #pragma once
 
-#include <wick/image/affine.hpp>
 #include <wick/image/boxes.hpp>
 #include <wick/image/crop.hpp>
 #include <wick/image/decode.hpp>

@@ -14,7 +14,7 @@
 
 #include <wick/augment/augment.hpp>
 #include <wick/augment/implementation/augment_policies.hpp>
-#include <wick/image/affine.hpp>
+#include <wick/geometry/affine.hpp>
 #include <wick/image/detail/steps.hpp>
 #include <wick/pixels/geometry.hpp>
 #include <wick/pixels/pixel_ops.hpp>

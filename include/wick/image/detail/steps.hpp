@@ -73,6 +73,7 @@ struct geometry_step {
 
   kind what = kind::crop;
   rect part;                                       ///< crop: what is kept
+  bool by_middle = false;                          ///< crop: boxes whose middle is not in it are gone
   frame size;                                      ///< resize, warp: to what
   interpolation filter = interpolation::bilinear;  ///< resize, warp
   border around;                                   ///< pad; the fills of warp

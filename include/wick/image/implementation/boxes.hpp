@@ -78,6 +78,13 @@ inline void cut(boxes& of, frame size) {
   keep(of, [&](std::size_t i) { return of.visible[i] > 0; });
 }
 
+/// Strictly inside, as torchvision has it.
+inline bool has_middle_of(const rect& part, const std::array<float, 4>& box) noexcept {
+  const float x = 0.5f * (box[0] + box[2]), y = 0.5f * (box[1] + box[3]);
+  return x > static_cast<float>(part.x) && x < static_cast<float>(part.x + part.width) &&
+         y > static_cast<float>(part.y) && y < static_cast<float>(part.y + part.height);
+}
+
 inline void shift(boxes& of, int x, int y) noexcept {
   const auto dx = static_cast<float>(x), dy = static_cast<float>(y);
   for (auto& box : of.xyxy) box = {box[0] + dx, box[1] + dy, box[2] + dx, box[3] + dy};
@@ -104,6 +111,8 @@ void boxes::follow(const detail::geometry_step& step, detail::frame in) {
   boxing::check(*this);
   switch (step.what) {
     case kind::crop:
+      if (step.by_middle)
+        boxing::keep(*this, [&](std::size_t i) { return boxing::has_middle_of(step.part, xyxy[i]); });
       boxing::shift(*this, -step.part.x, -step.part.y);
       return boxing::cut(*this, step.after(in));
     case kind::resize: {

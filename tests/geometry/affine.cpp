@@ -6,7 +6,7 @@
 #include "../color/stages.hpp"
 #include "../support/doctest.hpp"
 #include "../support/message_of.hpp"
-#include <wick/image/affine.hpp>
+#include <wick/geometry/affine.hpp>
 #include <wick/image/decode.hpp>
 #include <wick/image/normalize.hpp>
 
