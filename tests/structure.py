@@ -37,7 +37,7 @@ ARROWS = {
     "codec": {"pixels", "sample"},
     "jpeg": {"codec", "pixels", "sample"},
     "color": {"image", "pixels", "sample"},
-    "geometry": {"batch", "image", "pixels", "resample", "sample"},
+    "geometry": {"batch", "image", "pipeline", "pixels", "resample", "sample"},
     "image": {"batch", "codec", "observe", "pixels", "resample", "sample"},
     "torch": {"batch", "image", "read", "resume", "run", "sample", "series", "system"},
 }

@@ -25,6 +25,7 @@
 #include <wick/failure/implementation/quarantine.hpp>
 #include <wick/geometry/implementation/affine.hpp>
 #include <wick/geometry/implementation/letterbox.hpp>
+#include <wick/geometry/implementation/multi_crop.hpp>
 #include <wick/geometry/implementation/random_iou_crop.hpp>
 #include <wick/image/implementation/arguments.hpp>
 #include <wick/image/implementation/boxes.hpp>

@@ -5524,6 +5524,8 @@ class lazy_image {
   operator image() && { return std::move(*this).materialize(); }
   /// Does now what was asked for. \throws wick::error for damaged data
   void carry_out();
+  /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
+  lazy_image copy() const;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
@@ -8348,6 +8350,134 @@ class letterbox_stage : public geometry_stage<letterbox_stage> {
 /// is left is a border, as detectors such as YOLO take it; an odd pixel goes to the right and below.
 detail::letterbox_stage letterbox(int height, int width, const detail::letterbox_options& options = {});
 detail::letterbox_stage letterbox(int size, const detail::letterbox_options& options = {});
+
+}  // namespace wick
+
+// ==== wick/geometry/multi_crop.hpp
+/// \file
+/// Several crops of one picture, which is decoded once: five_crop for tests, multi_crop for training by
+/// views.
+
+namespace wick {
+
+namespace detail {
+
+/// What takes a picture alone, and says so where it meets one with parts.
+struct only_pictures {
+  using stage_kind = on_sample_or_data;
+  using stage_hooks = hooks<hook::fingerprint>;
+
+  template <class Item>
+    requires is_of_parts<any_placed, Item>
+  Item operator()(Item item, context&) const {
+    static_assert(
+        !is_of_parts<any_placed, Item>,
+        "wick: five_crop and multi_crop take a picture alone, and what came has a mask, boxes or other "
+        "pictures, too; crop these by center_crop or random_crop, or leave them out before");
+    return item;
+  }
+};
+
+class five_crop_stage : public only_pictures {
+ public:
+  static constexpr std::string_view name = "five_crop";
+
+  five_crop_stage(int height, int width);
+  using only_pictures::operator();
+  std::array<lazy_image, 5> operator()(lazy_image picture, context&) const;
+  std::uint64_t fingerprint() const noexcept;
+
+ private:
+  int height_, width_;
+};
+
+/// Count times what the stages make of a picture, in arrays.
+template <std::size_t Count, class... Stages>
+class views {
+ public:
+  explicit views(std::tuple<Stages...> stages) : stages_(std::move(stages)) {}
+  std::array<lazy_image, Count> of(const lazy_image& picture, context& c) {
+    return each(picture, c, std::make_index_sequence<Count>{});
+  }
+  std::uint64_t fingerprint() const {
+    fingerprint_hash all;
+    all.add(std::uint64_t{Count});
+    const auto add = [&all]<class S>(const S& stage) {
+      all.add(stage_name(stage));
+      if constexpr (has_hook<S, hook::fingerprint>) all.add(std::uint64_t{stage.fingerprint()});
+    };
+    std::apply([&add](const Stages&... stage) { (add(stage), ...); }, stages_);
+    return all.value();
+  }
+
+ private:
+  template <std::size_t... I>
+  std::array<lazy_image, Count> each(const lazy_image& picture, context& c, std::index_sequence<I...>) {
+    return {(static_cast<void>(I), pass<0>(picture.copy(), c))...};  // in this order, by the braces
+  }
+  template <std::size_t I, class Item>
+  lazy_image pass(Item item, context& c) {
+    if constexpr (I == sizeof...(Stages)) {
+      static_assert(std::is_constructible_v<lazy_image, Item>,
+                    "wick: the stages given to multi_crop must give a picture back");
+      return lazy_image(std::move(item));
+    } else {
+      using stage = std::tuple_element_t<I, std::tuple<Stages...>>;
+      static_assert(way_of<stage, Item>() != way::none && !has_hook<stage, hook::attach>,
+                    "wick: multi_crop takes stages of a picture: crops, flips, colors, callables");
+      static_assert(!is_async<stage, Item>, "wick: no stage in multi_crop may suspend; write it before");
+      return pass<I + 1>(detail::apply(std::get<I>(stages_), std::move(item), c), c);
+    }
+  }
+
+  std::tuple<Stages...> stages_;
+};
+template <std::size_t Count, class... Stages>
+views<Count, Stages...> views_by(std::tuple<Stages...> stages) {
+  return views<Count, Stages...>(std::move(stages));
+}
+
+template <class... Views>
+class multi_crop_stage : public only_pictures {
+ public:
+  static constexpr std::string_view name = "multi_crop";
+
+  explicit multi_crop_stage(Views... each) : each_(std::move(each)...) {}
+  using only_pictures::operator();
+  auto operator()(lazy_image picture, context& c) {
+    picture.carry_out();
+    if constexpr (sizeof...(Views) == 1)
+      return std::get<0>(each_).of(picture, c);
+    else
+      return std::apply([&](Views&... each) { return std::tuple{each.of(picture, c)...}; }, each_);
+  }
+  std::uint64_t fingerprint() const {
+    return std::apply([](const Views&... each) { return fingerprint_hash::of(each.fingerprint()...); },
+                      each_);
+  }
+
+ private:
+  std::tuple<Views...> each_;
+};
+
+}  // namespace detail
+
+/// The four corners (upper left, upper right, lower left, lower right) and the middle, each height x width
+/// px, as a std::array of 5 pictures: batch() makes 5 tensors of them. torchvision.transforms.v2.FiveCrop. A
+/// picture smaller than that is an error of the sample.
+detail::five_crop_stage five_crop(int height, int width);
+detail::five_crop_stage five_crop(int size);
+
+/// So many views of each picture, which is decoded once: `multi_crop<2>(random_resized_crop(224) |
+/// color_jitter(0.4))` gives a std::array of 2 pictures, `multi_crop<2, 6>(large, small)` a std::tuple of two
+/// arrays. Each view draws anew. Caron et al., "Unsupervised Learning of Visual Features by Contrasting
+/// Cluster Assignments", 2020.
+template <std::size_t... Count, class... Stages>
+  requires(sizeof...(Count) == sizeof...(Stages) && sizeof...(Count) > 0 && ((Count > 0) && ...))
+auto multi_crop(Stages&&... stages) {
+  return detail::multi_crop_stage(
+      detail::views_by<Count>(detail::as_stages(std::forward<Stages>(stages)))...);
+}
 
 }  // namespace wick
 
@@ -23519,6 +23649,44 @@ detail::letterbox_stage letterbox(int size, const detail::letterbox_options& opt
 
 }  // namespace wick
 
+// ==== wick/geometry/implementation/multi_crop.hpp
+/// \file
+/// The bodies of what geometry/multi_crop.hpp declares. Included in exactly one file of a program.
+
+namespace wick::detail {
+
+five_crop_stage::five_crop_stage(int height, int width) : height_(height), width_(width) {
+  detail::require_size(name, height, width);
+}
+
+std::array<lazy_image, 5> five_crop_stage::operator()(lazy_image picture, context& c) const {
+  const int right = picture.width() - width_, below = picture.height() - height_;
+  const std::array<rect, 4> corners{{{0, 0, width_, height_},
+                                     {right, 0, width_, height_},
+                                     {0, below, width_, height_},
+                                     {right, below, width_, height_}}};
+  picture.carry_out();
+  std::array<lazy_image, 5> out;
+  for (std::size_t i = 0; i < corners.size(); ++i) {
+    out[i] = picture.copy();
+    out[i].crop(corners[i]);
+  }
+  out[4] = center_crop(height_, width_)(std::move(picture), c);
+  return out;
+}
+
+std::uint64_t five_crop_stage::fingerprint() const noexcept { return fingerprint_hash::of(height_, width_); }
+
+}  // namespace wick::detail
+
+namespace wick {
+
+detail::five_crop_stage five_crop(int height, int width) { return {height, width}; }
+
+detail::five_crop_stage five_crop(int size) { return {size, size}; }
+
+}  // namespace wick
+
 // ==== wick/geometry/implementation/random_iou_crop.hpp
 /// \file
 /// The bodies of what geometry/random_iou_crop.hpp declares. Included in exactly one file of a program.
@@ -25118,6 +25286,25 @@ image lazy_image::render() const {
     }
   }
   return changed;
+}
+
+lazy_image lazy_image::copy() const {
+  if (!encoded_.empty()) throw error("a picture that is not decoded yet is copied; call carry_out() before");
+  lazy_image out;
+  out.decoded_ = decoded_;
+  out.wide_ = wide_;
+  out.info_ = info_;
+  out.exact_ = exact_;
+  out.as_ = as_;
+  out.channels_ = channels_;
+  out.out_channels_ = out_channels_;
+  out.plan_ = plan_;
+  out.ops_ = ops_;
+  out.op_count_ = op_count_;
+  out.pointwise_ = pointwise_;
+  out.normal_ = normal_;
+  out.erased_ = erased_;
+  return out;
 }
 
 void lazy_image::carry_out() {

@@ -79,6 +79,11 @@ lazy_image done(const words& w, lazy_image p) {
     return with(wick::auto_augment(static_cast<wick::auto_augment_policy>(whole(w, 2))), std::move(p),
                 position());
   }
+  if (what == "five_crop") {
+    wick::context ctx(wick::detail::place{1, 2, 3, 3});
+    auto five = wick::five_crop(whole(w, 1), whole(w, 2))(std::move(p), ctx);
+    return std::move(five.at(static_cast<std::size_t>(whole(w, 3))));
+  }
   if (what == "affine") {
     return with(wick::affine({.angle = number(w, 1),
                               .translate = {number(w, 2), number(w, 3)},

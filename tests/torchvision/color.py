@@ -86,6 +86,9 @@ def cases(rng, w, h):
     yield "grayscale 3", lambda t: F.rgb_to_grayscale(t, 3)
     nw, nh = int(rng.integers(1, 300)), int(rng.integers(1, 300))
     yield f"resize_nearest {nh} {nw}", lambda t: F.resize(t, [nh, nw], InterpolationMode.NEAREST_EXACT)
+    ch, cw = int(rng.integers(1, h + 1)), int(rng.integers(1, w + 1))
+    for i in range(5):
+        yield f"five_crop {ch} {cw} {i}", lambda t, i=i: F.five_crop(t, [ch, cw])[i]
     for mode in ("nearest", "bilinear"):
         for _ in range(3):
             angle, scale = round(float(rng.uniform(-200, 200)), 3), round(float(rng.uniform(0.3, 3)), 3)

@@ -4,4 +4,5 @@
 
 #include <wick/geometry/affine.hpp>
 #include <wick/geometry/letterbox.hpp>
+#include <wick/geometry/multi_crop.hpp>
 #include <wick/geometry/random_iou_crop.hpp>

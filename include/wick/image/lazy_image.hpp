@@ -97,6 +97,8 @@ class lazy_image {
   operator image() && { return std::move(*this).materialize(); }
   /// Does now what was asked for. \throws wick::error for damaged data
   void carry_out();
+  /// Another one of the same pixels. \throws wick::error when there are none before carry_out()
+  lazy_image copy() const;
   /// Other pixels in place of these, which come out in the same numbers.
   void replace_pixels(image pixels);
 
